@@ -1,0 +1,193 @@
+package value
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep lists and objects may nest in a value that is parsed. Source: ours; it bounds recursion.
+const MaxDepth = 64
+
+// ErrDepth is the error of a value that nests deeper than [MaxDepth].
+var ErrDepth = fmt.Errorf("lists and objects nest deeper than %d levels", MaxDepth)
+
+// SyntaxError is the error of a text that is not JSON.
+type SyntaxError struct {
+	Offset int64 // of the byte after which the text is wrong
+	Reason string
+}
+
+// Error returns the reason and the offset.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("not JSON: %s (offset %d)", e.Reason, e.Offset)
+}
+
+// Parse reads one JSON value and nothing after it. It returns a [SyntaxError], or [ErrDepth].
+func Parse(data []byte) (Value, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	v, err := parse(dec, 0)
+	if err != nil {
+		return Value{}, syntaxError(err, dec.InputOffset())
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Value{}, &SyntaxError{dec.InputOffset(), "more text after the value"}
+	}
+	return v, nil
+}
+
+func syntaxError(err error, offset int64) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, ErrDepth):
+		return ErrDepth
+	case errors.As(err, &syntax):
+		return &SyntaxError{syntax.Offset, syntax.Error()}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &SyntaxError{offset, "unexpected end"}
+	}
+	return &SyntaxError{offset, err.Error()}
+}
+
+func parse(dec *json.Decoder, depth int) (Value, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return Value{}, err
+	}
+	switch t := token.(type) {
+	case bool:
+		return Boolean(t), nil
+	case json.Number:
+		return Num(t.String()), nil
+	case string:
+		return Str(t), nil
+	case json.Delim:
+		if depth == MaxDepth {
+			return Value{}, ErrDepth
+		}
+		if t == '[' {
+			return parseList(dec, depth+1)
+		}
+		return parseObject(dec, depth+1)
+	}
+	return Value{}, nil // null
+}
+
+func parseList(dec *json.Decoder, depth int) (Value, error) {
+	var items []Value
+	for dec.More() {
+		item, err := parse(dec, depth)
+		if err != nil {
+			return Value{}, err
+		}
+		items = append(items, item)
+	}
+	_, err := dec.Token()
+	return Items(items...), err
+}
+
+func parseObject(dec *json.Decoder, depth int) (Value, error) {
+	var members []Member
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return Value{}, err
+		}
+		member, err := parse(dec, depth)
+		if err != nil {
+			return Value{}, err
+		}
+		members = append(members, Member{key.(string), member})
+	}
+	_, err := dec.Token()
+	return Object(members...), err
+}
+
+// JSON returns v as compact JSON with secrets in clear, members in order and numbers as they were written. It is for
+// providers only.
+func (v Value) JSON() []byte { return v.append(nil, plain) }
+
+// MarshalJSON is [Value.Masked] as JSON, so that a value which strays into a log or an answer shows no secret.
+func (v Value) MarshalJSON() ([]byte, error) { return v.Masked().JSON(), nil }
+
+// UnmarshalJSON is [Parse].
+func (v *Value) UnmarshalJSON(data []byte) error {
+	parsed, err := Parse(data)
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
+
+// String returns the masked JSON of v, for messages.
+func (v Value) String() string { return string(v.Masked().JSON()) }
+
+// plain writes a scalar in clear.
+func plain(b []byte, scalar Value) []byte {
+	if scalar.kind == String {
+		return appendString(b, scalar.text)
+	}
+	return append(b, scalar.text...)
+}
+
+// append writes v to b; scalar writes the booleans, numbers and strings.
+func (v Value) append(b []byte, scalar func([]byte, Value) []byte) []byte {
+	switch v.kind {
+	case Null:
+		return append(b, "null"...)
+	case Bool, Number, String:
+		return scalar(b, v)
+	case List:
+		b = append(b, '[')
+		for i, item := range v.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.append(b, scalar)
+		}
+		return append(b, ']')
+	case Map:
+		b = append(b, '{')
+		for i, m := range v.members {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, m.Key)
+			b = append(b, ':')
+			b = m.Value.append(b, scalar)
+		}
+		return append(b, '}')
+	}
+	return b
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes s as a JSON string without the HTML escapes of encoding/json, which would make a body longer
+// than what its author measured.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, '\\', 'n')
+		case r == '\r':
+			b = append(b, '\\', 'r')
+		case r == '\t':
+			b = append(b, '\\', 't')
+		case r < 0x20:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&0xF])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}

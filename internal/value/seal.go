@@ -1,0 +1,136 @@
+package value
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sealer hides a secret in a database: Seal returns a text that only Open, with the same keys, turns back. Both must be
+// safe for concurrent use.
+type Sealer interface {
+	Seal(clear string) (sealed string, err error)
+	Open(sealed string) (clear string, err error)
+}
+
+// sealMark is the only key of the object that stands for a sealed scalar. A key of the data that begins with it gets
+// another one in front, so that no data can pass for a seal.
+const sealMark = "\x00sealed"
+
+// Encode returns v as JSON for a database, its secrets sealed. [Decode] reverses it.
+func Encode(v Value, sealer Sealer) ([]byte, error) {
+	if !v.HasSecret() && !v.hasMark() {
+		return v.JSON(), nil
+	}
+	sealed, err := v.sealed(sealer)
+	if err != nil {
+		return nil, err
+	}
+	return sealed.JSON(), nil
+}
+
+// Decode reads what [Encode] wrote.
+func Decode(data []byte, sealer Sealer) (Value, error) {
+	v, err := Parse(data)
+	if err != nil {
+		return Value{}, err
+	}
+	if !v.hasMark() {
+		return v, nil
+	}
+	return v.opened(sealer)
+}
+
+func (v Value) hasMark() bool {
+	for _, item := range v.items {
+		if item.hasMark() {
+			return true
+		}
+	}
+	for _, m := range v.members {
+		if strings.HasSuffix(m.Key, sealMark) || m.Value.hasMark() {
+			return true
+		}
+	}
+	return false
+}
+
+func (v Value) sealed(sealer Sealer) (Value, error) {
+	switch {
+	case v.secret:
+		box, err := sealer.Seal(string(v.append(nil, plain)))
+		if err != nil {
+			return Value{}, err
+		}
+		return Object(Member{sealMark, Str(box)}), nil
+	case v.kind == List:
+		return v.each(func(_ string, item Value) (string, Value, error) {
+			item, err := item.sealed(sealer)
+			return "", item, err
+		})
+	case v.kind == Map:
+		return v.each(func(key string, member Value) (string, Value, error) {
+			if strings.HasSuffix(key, sealMark) {
+				key = "\x00" + key
+			}
+			member, err := member.sealed(sealer)
+			return key, member, err
+		})
+	}
+	return v, nil
+}
+
+func (v Value) opened(sealer Sealer) (Value, error) {
+	switch v.kind {
+	case List:
+		return v.each(func(_ string, item Value) (string, Value, error) {
+			item, err := item.opened(sealer)
+			return "", item, err
+		})
+	case Map:
+		if box, ok := v.Get(sealMark); ok && len(v.members) == 1 {
+			clear, err := sealer.Open(box.text)
+			if err != nil {
+				return Value{}, err
+			}
+			scalar, err := Parse([]byte(clear))
+			if err != nil || !scalar.IsScalar() {
+				return Value{}, fmt.Errorf("open a sealed value: what was sealed is no scalar")
+			}
+			scalar.secret = true
+			return scalar, nil
+		}
+		return v.each(func(key string, member Value) (string, Value, error) {
+			if strings.HasSuffix(key, "\x00"+sealMark) {
+				key = key[1:]
+			}
+			member, err := member.opened(sealer)
+			return key, member, err
+		})
+	case Null, Bool, Number, String:
+	}
+	return v, nil
+}
+
+// each returns the list or object v with f applied to every item or member, and the first error of f.
+func (v Value) each(f func(key string, v Value) (string, Value, error)) (Value, error) {
+	if v.kind == List {
+		items := make([]Value, len(v.items))
+		for i, item := range v.items {
+			_, item, err := f("", item)
+			if err != nil {
+				return Value{}, err
+			}
+			items[i] = item
+		}
+		return Items(items...), nil
+	}
+	members := make([]Member, len(v.members))
+	for i, m := range v.members {
+		key, member, err := f(m.Key, m.Value)
+		if err != nil {
+			return Value{}, err
+		}
+		members[i] = Member{key, member}
+	}
+	return Object(members...), nil
+}

@@ -1,0 +1,261 @@
+// Package value is the data that flows through a stack: the JSON values of properties, attributes, parameters and
+// outputs.
+//
+// A [Value] keeps what encoding/json loses and the protocol needs: the text of every number as it was written
+// (10000000 never becomes 1e+07), the order of object members, and for every scalar whether a secret flowed into it.
+// Values are immutable: every method returns a new one, so they may be shared between goroutines.
+//
+// A secret scalar is born from a NoEcho parameter or from the data of a NoEcho response and taints what is joined,
+// substituted or split from it. [Value.JSON] shows it in clear, for providers only; [Value.Masked] is what every
+// other reader gets; [Encode] and [Decode] seal it for a database.
+package value
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// Kind is the JSON type of a [Value].
+type Kind uint8
+
+// The kinds. The zero Value is Null.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	List
+	Map
+)
+
+// String returns the JSON name of the kind, e.g. "object" for [Map].
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "null"
+	case Bool:
+		return "boolean"
+	case Number:
+		return "number"
+	case String:
+		return "string"
+	case List:
+		return "list"
+	case Map:
+		return "object"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// Mask is what stands for a secret attribute or property. Source: CloudFormation, NoEcho of a response.
+const Mask = "*****"
+
+// ParameterMask is what stands for the value of a NoEcho parameter. Source: CloudFormation, Parameters, NoEcho.
+const ParameterMask = "****"
+
+// Value is one JSON value. The zero Value is null.
+type Value struct {
+	kind    Kind
+	secret  bool
+	text    string // of a scalar: "true", the number as written, or the string itself
+	items   []Value
+	members []Member
+}
+
+// Member is one key of an object and its value.
+type Member struct {
+	Key   string
+	Value Value
+}
+
+// Str returns a string value.
+func Str(s string) Value { return Value{kind: String, text: s} }
+
+// SecretStr returns a string value that no reader but a provider may see.
+func SecretStr(s string) Value { return Value{kind: String, text: s, secret: true} }
+
+// Boolean returns true or false.
+func Boolean(b bool) Value { return Value{kind: Bool, text: strconv.FormatBool(b)} }
+
+// Num returns a number that keeps text as it is written; text must be a JSON number, or the value will not encode.
+func Num(text string) Value { return Value{kind: Number, text: text} }
+
+// Items returns a list of the items in order.
+func Items(items ...Value) Value { return Value{kind: List, items: items} }
+
+// Strs returns a list of strings.
+func Strs(items ...string) Value {
+	list := make([]Value, len(items))
+	for i, s := range items {
+		list[i] = Str(s)
+	}
+	return Items(list...)
+}
+
+// Object returns an object with the members in order. Of two members with one key the last wins and keeps the place
+// of the first.
+func Object(members ...Member) Value {
+	v := Value{kind: Map, members: make([]Member, 0, len(members))}
+	var at map[string]int
+	if len(members) > 8 {
+		at = make(map[string]int, len(members))
+	}
+	for _, m := range members {
+		i, ok := -1, false
+		if at != nil {
+			i, ok = at[m.Key]
+		} else {
+			i = slices.IndexFunc(v.members, func(n Member) bool { return n.Key == m.Key })
+			ok = i >= 0
+		}
+		if ok {
+			v.members[i].Value = m.Value
+			continue
+		}
+		if at != nil {
+			at[m.Key] = len(v.members)
+		}
+		v.members = append(v.members, m)
+	}
+	return v
+}
+
+// Kind returns the JSON type.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNull reports whether v is null.
+func (v Value) IsNull() bool { return v.kind == Null }
+
+// IsScalar reports whether v is a boolean, a number or a string.
+func (v Value) IsScalar() bool { return v.kind == Bool || v.kind == Number || v.kind == String }
+
+// Text returns the text of a scalar: the string itself, the number as written, "true" or "false". It is "" for null,
+// lists and objects. The text of a secret is returned in clear.
+func (v Value) Text() string { return v.text }
+
+// Items returns the items of a list, nil for any other kind. The caller must not change them.
+func (v Value) Items() []Value { return v.items }
+
+// Members returns the members of an object in order, nil for any other kind. The caller must not change them.
+func (v Value) Members() []Member { return v.members }
+
+// Get returns the member of an object by its key; false if v is no object or has no such member.
+func (v Value) Get(key string) (Value, bool) {
+	for _, m := range v.members {
+		if m.Key == key {
+			return m.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// With returns v, an object, with the member set; a null v becomes an object.
+func (v Value) With(key string, member Value) Value {
+	return Object(append(slices.Clone(v.members), Member{key, member})...)
+}
+
+// Secret reports whether v is a secret scalar. Lists and objects are never secret themselves: see [Value.HasSecret].
+func (v Value) Secret() bool { return v.secret }
+
+// HasSecret reports whether v is or holds a secret scalar.
+func (v Value) HasSecret() bool {
+	return v.secret || slices.ContainsFunc(v.items, Value.HasSecret) ||
+		slices.ContainsFunc(v.members, func(m Member) bool { return m.Value.HasSecret() })
+}
+
+// Tainted returns v with every scalar in it secret.
+func (v Value) Tainted() Value {
+	return v.scalars(func(s Value) Value {
+		s.secret = true
+		return s
+	})
+}
+
+// Stringified returns v with every boolean and number turned into the string of its text, at every depth. That is how
+// CloudFormation hands properties to a provider, and the form in which it compares old and new ones.
+func (v Value) Stringified() Value {
+	return v.scalars(func(s Value) Value {
+		s.kind = String
+		return s
+	})
+}
+
+// Masked returns v with [Mask] in place of every secret scalar.
+func (v Value) Masked() Value { return v.MaskedWith(Mask) }
+
+// MaskedWith returns v with mask in place of every secret scalar.
+func (v Value) MaskedWith(mask string) Value {
+	return v.scalars(func(s Value) Value {
+		if s.secret {
+			return Str(mask)
+		}
+		return s
+	})
+}
+
+// Secrets returns the text of every secret scalar in v, each once, longest first: the order in which they are to be
+// replaced in a text that may hold one inside another.
+func (v Value) Secrets() []string {
+	var texts []string
+	v.scalars(func(s Value) Value {
+		if s.secret && s.text != "" {
+			texts = append(texts, s.text)
+		}
+		return s
+	})
+	slices.SortFunc(texts, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(texts)
+}
+
+// Equal reports whether both values hold the same data: kinds, texts and members, in any order of the members.
+// Secrecy does not count.
+func (v Value) Equal(w Value) bool {
+	if v.kind != w.kind || v.text != w.text || len(v.items) != len(w.items) || len(v.members) != len(w.members) {
+		return false
+	}
+	for i := range v.items {
+		if !v.items[i].Equal(w.items[i]) {
+			return false
+		}
+	}
+	for i, m := range v.members {
+		n := w.members[i] // nearly always in the same order
+		if n.Key != m.Key {
+			other, ok := w.Get(m.Key)
+			if !ok {
+				return false
+			}
+			n.Value = other
+		}
+		if !m.Value.Equal(n.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// scalars returns v with f applied to every boolean, number and string.
+func (v Value) scalars(f func(Value) Value) Value {
+	switch v.kind {
+	case Null:
+		return v
+	case Bool, Number, String:
+		return f(v)
+	case List:
+		items := make([]Value, len(v.items))
+		for i, item := range v.items {
+			items[i] = item.scalars(f)
+		}
+		v.items = items
+	case Map:
+		members := make([]Member, len(v.members))
+		for i, m := range v.members {
+			members[i] = Member{m.Key, m.Value.scalars(f)}
+		}
+		v.members = members
+	}
+	return v
+}
