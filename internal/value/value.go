@@ -102,10 +102,8 @@ func Object(members ...Member) Value {
 		at = make(map[string]int, len(members))
 	}
 	for _, m := range members {
-		i, ok := -1, false
-		if at != nil {
-			i, ok = at[m.Key]
-		} else {
+		i, ok := at[m.Key]
+		if at == nil {
 			i = slices.IndexFunc(v.members, func(n Member) bool { return n.Key == m.Key })
 			ok = i >= 0
 		}
