@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"regexp"
+	"strings"
+)
+
+// redacted stands for a secret that was removed.
+const redacted = "REDACTED"
+
+// secretName finds the name of a secret query parameter and what separates it from its value: "=" in a URL, or
+// whatever quotes, colons and brackets are around it when a program prints a parsed query. Either may be
+// percent-encoded, more than once, or escaped for JSON.
+var secretName = regexp.MustCompile(`(?i)X-Amz-(?:Signature|Credential|Security-Token)` +
+	`(?:["'\s]|\\+["']|\\+u0022|&quot;|&#34;|%(?:25)*(?:22|20))*` +
+	`(?:=|:|\\+u003[da]|%(?:25)*3[DA])` +
+	`(?:["'\s\[]|\\+["']|\\+u0022|&quot;|&#34;|%(?:25)*(?:22|20|5B))*`)
+
+// secretValue matches the value itself: the characters of a signature, scope or token, which are letters, digits and
+// "/+=" and a few more, plain, percent-encoded or escaped for JSON. Anything else ends it, an encoded "&" too.
+var secretValue = regexp.MustCompile(`(?i)^(?:[A-Z0-9/+=._~-]|%(?:25)*(?:2[BDEF]|3[0-9D]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])|\\+/|\\+u00(?:2f|2b|3d))+`)
+
+// Redact returns text with the value of every X-Amz-Signature, X-Amz-Credential and X-Amz-Security-Token in it replaced,
+// so that a response URL in a log or a reason lets nobody answer. It knows URLs, also inside JSON and inside other
+// URLs, and parsed queries as programs print them.
+func Redact(text string) string {
+	found := secretName.FindAllStringIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range found {
+		if at[0] < done { // inside a value that is gone
+			continue
+		}
+		value := secretValue.FindStringIndex(text[at[1]:])
+		if value == nil {
+			continue
+		}
+		b.WriteString(text[done:at[1]])
+		b.WriteString(redacted)
+		done = at[1] + value[1]
+	}
+	b.WriteString(text[done:])
+	return b.String()
+}

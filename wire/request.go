@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// Request is what the service sends to a provider. Its fields are those of the document, in the order in which the
+// service writes them. Source: CloudFormation, custom resource request objects.
+type Request struct {
+	// RequestType is always set.
+	RequestType RequestType
+	// ServiceToken is sent with every request, though the reference does not list it and its samples lack it.
+	ServiceToken ServiceToken
+	// ResponseURL is where the provider PUTs its response. Its signature is a secret.
+	ResponseURL string
+	// StackID is the ARN of the stack.
+	StackID StackID
+	// RequestID is sent back in the response.
+	RequestID RequestID
+	// LogicalResourceID is sent back in the response.
+	LogicalResourceID LogicalID
+	// PhysicalResourceID is the recorded ID; empty for a Create, set for the others.
+	PhysicalResourceID PhysicalID
+	// ResourceType is the type in the template, e.g. "Custom::Site".
+	ResourceType string
+	// ResourceProperties is a JSON object, of which the service made every scalar a string, with ServiceToken in it. It
+	// may be nil.
+	ResourceProperties json.RawMessage
+	// OldResourceProperties is the JSON object of the state before an Update, nil for the others.
+	OldResourceProperties json.RawMessage
+	// Extra holds the members that this package does not know, nil if there are none. They are written last, by name.
+	Extra map[string]json.RawMessage
+}
+
+var requestFields = []string{
+	"RequestType", "ServiceToken", "ResponseURL", "StackId", "RequestId", "LogicalResourceId", "PhysicalResourceId",
+	"ResourceType", "ResourceProperties", "OldResourceProperties",
+}
+
+// RequestError is the error of [ParseRequest]. It never quotes the response URL.
+type RequestError struct {
+	// Problems is what is wrong, one entry for each field, e.g. "StackId is missing".
+	Problems []string
+}
+
+// Error returns all problems in one line.
+func (e *RequestError) Error() string {
+	return "request is not valid: " + strings.Join(e.Problems, "; ")
+}
+
+// ParseRequest reads a request of at most [MaxRequest] bytes. RequestType, ResponseURL, StackId, RequestId and
+// LogicalResourceId must be there, for Update and Delete PhysicalResourceId too; the properties must be objects. The
+// error is a [RequestError] with every problem; what could be read is returned beside it, so that a provider may still
+// be able to answer. The texts of IDs and of the URL are taken as they are.
+func ParseRequest(text []byte) (Request, error) {
+	if len(text) > MaxRequest {
+		return Request{}, &RequestError{[]string{fmt.Sprintf("it is %d bytes long, %d are allowed", len(text), MaxRequest)}}
+	}
+	fields, err := readObject(cleanUTF8(text))
+	if err != nil {
+		return Request{}, &RequestError{[]string{"it is not a JSON object: " + syntax(err)}}
+	}
+	p := requestParser{fields: fields}
+	r := Request{
+		RequestType:           RequestType(p.text("RequestType", true)),
+		ServiceToken:          ServiceToken(p.text("ServiceToken", false)),
+		ResponseURL:           p.text("ResponseURL", true),
+		StackID:               StackID(p.text("StackId", true)),
+		RequestID:             RequestID(p.text("RequestId", true)),
+		LogicalResourceID:     LogicalID(p.text("LogicalResourceId", true)),
+		ResourceType:          p.text("ResourceType", false),
+		ResourceProperties:    p.object("ResourceProperties"),
+		OldResourceProperties: p.object("OldResourceProperties"),
+	}
+	switch r.RequestType {
+	case Create, "":
+		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
+	case Update, Delete:
+		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", true))
+	default:
+		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
+		p.problem("RequestType is %.40q, not Create, Update or Delete", string(r.RequestType))
+	}
+	r.Extra = extra(fields, requestFields)
+	if len(p.problems) > 0 {
+		return r, &RequestError{p.problems}
+	}
+	return r, nil
+}
+
+// requestParser takes fields out of a request and collects what is wrong with them.
+type requestParser struct {
+	fields   map[string]json.RawMessage
+	problems []string
+}
+
+func (p *requestParser) problem(format string, args ...any) {
+	p.problems = append(p.problems, fmt.Sprintf(format, args...))
+}
+
+func (p *requestParser) text(key string, required bool) string {
+	raw := p.fields[key]
+	var text string
+	if isSet(raw) {
+		if err := json.Unmarshal(raw, &text); err != nil {
+			p.problem("%s is not a string", key)
+			return ""
+		}
+	}
+	if text == "" && required {
+		p.problem("%s is missing", key)
+	}
+	return text
+}
+
+func (p *requestParser) object(key string) json.RawMessage {
+	raw := p.fields[key]
+	if !isSet(raw) {
+		return nil
+	}
+	if raw[0] != '{' {
+		p.problem("%s is not an object", key)
+		return nil
+	}
+	return raw
+}
+
+// Encode returns the request as JSON in the order of the fields. Strings are not HTML-escaped, so the response URL is
+// in it letter by letter. Optional fields that are empty are left out. It fails if the properties are not JSON or Extra
+// holds a field of the request itself.
+func (r Request) Encode() ([]byte, error) {
+	var w objectWriter
+	w.text("RequestType", string(r.RequestType), true)
+	w.text("ServiceToken", string(r.ServiceToken), false)
+	w.text("ResponseURL", r.ResponseURL, true)
+	w.text("StackId", string(r.StackID), true)
+	w.text("RequestId", string(r.RequestID), true)
+	w.text("LogicalResourceId", string(r.LogicalResourceID), true)
+	w.text("PhysicalResourceId", string(r.PhysicalResourceID), false)
+	w.text("ResourceType", r.ResourceType, false)
+	w.raw("ResourceProperties", r.ResourceProperties)
+	w.raw("OldResourceProperties", r.OldResourceProperties)
+	w.extra(r.Extra, requestFields)
+	text, err := w.bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return text, nil
+}
+
+// MarshalJSON is [Request.Encode]. Note that [json.Marshal] then HTML-escapes the result.
+func (r Request) MarshalJSON() ([]byte, error) { return r.Encode() }
+
+// UnmarshalJSON is [ParseRequest].
+func (r *Request) UnmarshalJSON(text []byte) error {
+	parsed, err := ParseRequest(text)
+	if err != nil {
+		return err
+	}
+	*r = parsed
+	return nil
+}
+
+// Key returns what the response URL of the request names.
+func (r Request) Key() ResponseKey {
+	return ResponseKey{StackID: r.StackID, LogicalID: r.LogicalResourceID, RequestID: r.RequestID}
+}
+
+// String describes the request in one line, without its properties and its response URL.
+func (r Request) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s %s", r.RequestType, r.ResourceType, r.LogicalResourceID)
+	if r.PhysicalResourceID != "" {
+		fmt.Fprintf(&b, " (%s)", r.PhysicalResourceID)
+	}
+	fmt.Fprintf(&b, " in %s, request %s", r.StackID, r.RequestID)
+	return b.String()
+}
+
+// GoString is [Request.String], so that no verb of fmt shows the response URL.
+func (r Request) GoString() string { return r.String() }
+
+// LogValue is the request for a log: a group without its properties and its response URL.
+func (r Request) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("type", string(r.RequestType)),
+		slog.String("resource", string(r.LogicalResourceID)),
+		slog.String("resourceType", r.ResourceType),
+		slog.String("physicalId", string(r.PhysicalResourceID)),
+		slog.String("stack", string(r.StackID)),
+		slog.String("request", string(r.RequestID)),
+	)
+}

@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// maxKey is the length of the longest object key of S3 in bytes.
+const maxKey = 1024
+
+// ResponseKey is what a response URL names: the one request that may be answered there.
+type ResponseKey struct {
+	StackID   StackID
+	LogicalID LogicalID
+	RequestID RequestID
+}
+
+// ParseResponseKey reads what [ResponseKey.String] wrote.
+func ParseResponseKey(text string) (ResponseKey, error) {
+	parts := strings.Split(text, "|")
+	if len(parts) != 3 {
+		return ResponseKey{}, fmt.Errorf("response key has %d parts, want STACK|RESOURCE|REQUEST", len(parts))
+	}
+	k := ResponseKey{StackID(parts[0]), LogicalID(parts[1]), RequestID(parts[2])}
+	return k, k.check()
+}
+
+// String returns the key of the object that the response would be in S3: the three IDs with "|" between them.
+func (k ResponseKey) String() string {
+	return string(k.StackID) + "|" + string(k.LogicalID) + "|" + string(k.RequestID)
+}
+
+// check refuses a key that would not come back as it was sent: its parts could not be told apart, or an HTTP server or
+// client would tidy up its path.
+func (k ResponseKey) check() error {
+	text := k.String()
+	switch {
+	case k.StackID == "" || k.LogicalID == "" || k.RequestID == "":
+		return errors.New("response key lacks the ID of the stack, the resource or the request")
+	case strings.Count(text, "|") != 2:
+		return errors.New("response key holds an ID with a | in it")
+	case len(text) > maxKey:
+		return fmt.Errorf("response key is %d bytes long, %d are allowed", len(text), maxKey)
+	}
+	for segment := range strings.SplitSeq(text, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return errors.New("response key has an empty path segment, or . or .. as one")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// ResponseError is the error of [ParseResponse]: why a service refuses the response of a provider.
+type ResponseError struct {
+	// Text is what CloudFormation says, letter by letter, e.g. "Invalid PhysicalResourceId". Where no such text is known
+	// it is one of ours in the same form: for a body that is not JSON, a missing Status, and NoEcho.
+	Text string
+	// Detail says in our words what Text leaves open, as a sentence without its full stop. It may be empty.
+	Detail string
+	// Reason is the provider's own, without control characters, as far as it could be read. CloudFormation drops it.
+	Reason string
+	// Size is the size of the body in bytes. Whoever reads no more than [MaxResponse]+1 bytes of a body may set it to
+	// the real one.
+	Size int
+}
+
+// Error returns the text, then what is known besides: the detail, the size and the provider's reason.
+func (e *ResponseError) Error() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSuffix(e.Text, "."))
+	if e.Detail != "" {
+		b.WriteString(". " + e.Detail)
+	}
+	switch {
+	case e.Size == MaxResponse+1:
+		fmt.Fprintf(&b, ". The response has more than %d bytes", MaxResponse)
+	case e.Size > MaxResponse:
+		fmt.Fprintf(&b, ". The response has %d bytes, %d are allowed", e.Size, MaxResponse)
+	default:
+		fmt.Fprintf(&b, ". The response has %d bytes", e.Size)
+	}
+	b.WriteString(".")
+	if e.Reason != "" {
+		b.WriteString(" The provider's reason: " + Redact(e.Reason))
+	}
+	return b.String()
+}
+
+// ParseResponse reads the body that a provider sent. The error is a [ResponseError]; what could be read is returned
+// beside it, also from a body that is too long or was cut off. Then NoEcho is true if it could not be read, so that
+// nobody shows Data that might be secret.
+//
+// NoEcho may also be the string "true" or "false" in any case, null is the same as a missing field, and the reason loses
+// its control characters, see [CleanText]. IDs that do not fit the request are no error, see [Response.Mismatches].
+func ParseResponse(body []byte) (Response, error) {
+	size := len(body)
+	text := cleanUTF8(body)
+	if size > MaxResponse {
+		r := salvage(text)
+		return r, &ResponseError{Text: TextTooLong, Reason: r.Reason, Size: size}
+	}
+	fields, err := readObject(text)
+	if err == nil && fields == nil {
+		err = errors.New("it is null, not an object")
+	}
+	if err != nil {
+		r := salvage(text)
+		e := &ResponseError{Reason: r.Reason, Size: size}
+		e.Text, e.Detail = malformed(text, err)
+		return r, e
+	}
+	r, refusal, detail := readResponse(fields)
+	if refusal != "" {
+		return r, &ResponseError{Text: refusal, Detail: detail, Reason: r.Reason, Size: size}
+	}
+	return r, nil
+}
+
+// readResponse makes a response of the fields, and the text and detail of the first thing that is wrong with them.
+// Types come first, then the status, then the physical ID.
+func readResponse(fields map[string]json.RawMessage) (r Response, text, detail string) {
+	refuse := func(t, d string) {
+		if text == "" {
+			text, detail = t, d
+		}
+	}
+	str := func(key string) (s string) {
+		if raw := fields[key]; isSet(raw) && json.Unmarshal(raw, &s) != nil {
+			refuse(invalidTypeText(key, "String"), "")
+		}
+		return s
+	}
+	loose := func(key string) (s string) { // a copy that is wrong in any way shows as a mismatch
+		_ = json.Unmarshal(fields[key], &s)
+		return s
+	}
+	r = Response{
+		Status:             Status(str("Status")),
+		PhysicalResourceID: PhysicalID(str("PhysicalResourceId")),
+		Reason:             CleanText(str("Reason")),
+		StackID:            StackID(loose("StackId")),
+		RequestID:          RequestID(loose("RequestId")),
+		LogicalResourceID:  LogicalID(loose("LogicalResourceId")),
+	}
+	if raw := fields["Data"]; isSet(raw) {
+		if _, err := value.Parse(raw); raw[0] != '{' {
+			refuse(textInvalidResponse+"Value of property Data must be an object", "")
+		} else if err != nil {
+			refuse(textInvalidResponse+"Value of property Data must be an object", "In Data "+err.Error())
+		} else {
+			r.Data = raw
+		}
+	}
+	if raw := fields["NoEcho"]; isSet(raw) {
+		var ok bool
+		if r.NoEcho, ok = noEcho(raw); !ok {
+			refuse(invalidTypeText("NoEcho", "Boolean"), "")
+		}
+	}
+	switch {
+	case !isSet(fields["Status"]):
+		refuse(invalidTypeText("Status", "String"), "Status is missing, it must be SUCCESS or FAILED")
+	case !r.Status.Valid():
+		refuse(invalidStatusText(short(CleanText(string(r.Status)))), "Status must be SUCCESS or FAILED, in capital letters")
+	}
+	switch {
+	case r.PhysicalResourceID == "":
+		refuse(TextInvalidPhysicalID, "Every response needs one, also to a Delete and with status FAILED")
+	case len(r.PhysicalResourceID) > MaxPhysicalID:
+		refuse(TextInvalidPhysicalID, fmt.Sprintf("It is %d bytes long, %d are allowed", len(r.PhysicalResourceID), MaxPhysicalID))
+	}
+	r.Extra = extra(fields, responseFields)
+	return r, text, detail
+}
+
+// noEcho reads a boolean or its text. What is neither counts as true, the safe side.
+func noEcho(raw json.RawMessage) (secret, ok bool) {
+	var v any
+	_ = json.Unmarshal(raw, &v)
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case string:
+		if strings.EqualFold(v, "false") {
+			return false, true
+		}
+		return true, strings.EqualFold(v, "true")
+	}
+	return true, false
+}
+
+// short cuts a text that goes into a message.
+func short(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// malformed returns the text and detail for a body that is no JSON object.
+func malformed(text []byte, err error) (string, string) {
+	var wrong *json.SyntaxError
+	if !errors.As(err, &wrong) {
+		return textInvalidResponse + "it must be a JSON object", ""
+	}
+	cutOff := wrong.Error() == "unexpected end of JSON input"
+	before := text
+	if !cutOff { // the offset counts the wrong byte too
+		before = text[:min(max(int(wrong.Offset)-1, 0), len(text))]
+	}
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(bytes.Runes(before[bytes.LastIndexByte(before, '\n')+1:])) + 1
+	detail := "JSON: " + wrong.Error()
+	if cutOff && len(text) > 0 {
+		detail += "; was the Content-Length counted in characters instead of bytes?"
+	}
+	return fmt.Sprintf("%sJSON not well-formed. (line %d, column %d)", textInvalidResponse, line, column), detail
+}
+
+// syntax says what is wrong with JSON without naming Go types.
+func syntax(err error) string {
+	var wrong *json.SyntaxError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%s at byte %d", wrong.Error(), wrong.Offset)
+	}
+	return "it is another JSON value"
+}
+
+// salvage reads the members of a response as far as the text is good, and the beginning of a string that was cut off:
+// the reason of a response that is too long is most often the very thing which made it so.
+func salvage(text []byte) Response {
+	fields := map[string]json.RawMessage{}
+	whole := false
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return Response{}
+	}
+	for {
+		token, err := dec.Token()
+		key, isKey := token.(string)
+		if err != nil || !isKey {
+			whole = token == json.Delim('}')
+			break
+		}
+		start := dec.InputOffset()
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				break
+			}
+			if s, ok := cutString(text[start:]); ok {
+				fields[key], _ = json.Marshal(s)
+			}
+			break
+		}
+		fields[key] = raw
+	}
+	r, _, _ := readResponse(fields)
+	if !whole && !isSet(fields["NoEcho"]) {
+		r.NoEcho = true
+	}
+	return r
+}
+
+// cutString reads a JSON string, after the colon of its member, that lacks its end.
+func cutString(rest []byte) (s string, ok bool) {
+	rest = bytes.TrimLeft(rest, ": \t\r\n")
+	if len(rest) == 0 || rest[0] != '"' {
+		return "", false
+	}
+	for cut := 0; cut <= 6 && cut < len(rest); cut++ { // at most an escape \uXXXX is incomplete
+		if json.Unmarshal(append(bytes.Clone(rest[:len(rest)-cut]), '"'), &s) == nil {
+			return strings.TrimRight(s, "\uFFFD"), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,85 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const signedURL = "https://h.example/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEX%2F20261121%2Fus-east-1%2Fs3%2Faws4_request" +
+	"&X-Amz-Signature=5ec2e7&X-Amz-SignedHeaders=host"
+
+func TestNothingPrintsTheSignature(t *testing.T) {
+	request := wire.Request{RequestType: wire.Update, ResponseURL: signedURL, LogicalResourceID: "Site",
+		ResourceProperties: json.RawMessage(`{"p":"hunter2"}`)}
+	response := wire.Response{Status: wire.Failed, Reason: "put " + signedURL, LogicalResourceID: "Site",
+		Data: json.RawMessage(`{"p":"hunter2"}`)}
+	refused := &wire.ResponseError{Text: wire.TextTooLong, Reason: "put " + signedURL}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "request", request, "response", response, "error", refused)
+	texts := []string{log.String(), refused.Error()}
+	for _, v := range []any{request, &request, response, &response} {
+		texts = append(texts, fmt.Sprintf("%v", v), fmt.Sprintf("%+v", v), fmt.Sprintf("%#v", v), fmt.Sprintf("%s", v))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "5ec2e7") || strings.Contains(text, "hunter2") {
+			t.Errorf("shows a secret: %s", text)
+		}
+	}
+	if !strings.Contains(texts[0], "Site") {
+		t.Errorf("log lacks the resource: %s", texts[0])
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"nothing", "a plain reason: X-Amz-Signature is missing", "a plain reason: X-Amz-Signature is missing"},
+		{"url", "PUT " + signedURL + " failed", "PUT https://h.example/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=REDACTED" +
+			"&X-Amz-Signature=REDACTED&X-Amz-SignedHeaders=host failed"},
+		{"token", "x-amz-security-token=IQoJ%2Bab%3D%3D&a=1", "x-amz-security-token=REDACTED&a=1"},
+		{"json escapes", `"u\u0026X-Amz-Signature=5ec2e7\u0026a=1"`, `"u\u0026X-Amz-Signature=REDACTED\u0026a=1"`},
+		{"encoded", "next=http%3A%2F%2Fh%3FX-Amz-Signature%3D5ec2e7%26X-Amz-Credential%3DAK%252F2026%26a", "next=http%3A%2F%2Fh%3FX-Amz-Signature%3DREDACTED%26X-Amz-Credential%3DREDACTED%26a"},
+		{"encoded twice", "X-Amz-Signature%253D5ec2e7%2526a", "X-Amz-Signature%253DREDACTED%2526a"},
+		{"python", "{'X-Amz-Signature': ['5ec2e7'], 'a': 1}", "{'X-Amz-Signature': ['REDACTED'], 'a': 1}"},
+		{"json in json", `{\"X-Amz-Signature\":\"5ec2e7\"}`, `{\"X-Amz-Signature\":\"REDACTED\"}`},
+		{"html", "&amp;X-Amz-Signature=5ec2e7&amp;a", "&amp;X-Amz-Signature=REDACTED&amp;a"},
+		{"again", "X-Amz-Signature=REDACTED&a", "X-Amz-Signature=REDACTED&a"},
+	} {
+		if got := wire.Redact(tt.in); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	if got, want := wire.CleanText("a\x00\x1b[1m\t\r\n\x7f\uFFFE\uFFFFé\xff😀"), "a[1m\t\r\n\x7fé\uFFFD😀"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("see ", " end", "1234567890abcdef/+=")
+	f.Fuzz(func(t *testing.T, before, after, secret string) {
+		secret = "S3CR" + url.QueryEscape(secret) + "T"
+		plain := "https://h/?X-Amz-Signature=" + secret + "&a=b"
+		quoted, err := json.Marshal(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{plain, string(quoted), url.QueryEscape(plain), fmt.Sprintf("%q", plain)} {
+			once := wire.Redact(before + form + after)
+			if strings.Contains(once, "S3CR") && !strings.Contains(before+after, "S3CR") {
+				t.Errorf("kept the secret: %q", once)
+			}
+			if twice := wire.Redact(once); twice != once {
+				t.Errorf("changes twice: %q, %q", once, twice)
+			}
+		}
+	})
+}

@@ -1,0 +1,329 @@
+package wire
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of the life of a response URL. Source: S3, query string authentication; the default is what CloudFormation
+// uses.
+const (
+	DefaultURLLife = 2 * time.Hour
+	MaxURLLife     = 7 * 24 * time.Hour
+)
+
+const (
+	algorithm   = "AWS4-HMAC-SHA256"
+	timeFormat  = "20060102T150405Z"
+	dateFormat  = "20060102"
+	maxSkew     = 15 * time.Minute // how far the clocks of two nodes may be apart
+	maxQuery    = 4096
+	minSecret   = 16
+	scopeSuffix = "/s3/aws4_request"
+)
+
+// SignerConfig is what a [Signer] is made of.
+type SignerConfig struct {
+	// KeyID is the access key ID that response URLs show: letters and digits. Required.
+	KeyID string
+	// Secret signs. At least 16 bytes. Required.
+	Secret string
+	// Bases are all URLs, each with its path, under which providers may reach the service: what [Signer.Sign] is given
+	// now, and was given for URLs that are still alive. At least one. They let [Signer.Verify] accept requests whose
+	// Host header or path prefix was changed by a proxy on the way.
+	Bases []*url.URL
+}
+
+// Signer makes response URLs and checks the requests that come to them. A URL is signed as a presigned S3 request is:
+// Signature Version 4 in the query, over the method, the path, the query and the host, not over the body. Source: S3,
+// authenticating requests, using query parameters.
+type Signer struct {
+	keyID, secret string
+	bases         []endpoint
+}
+
+// endpoint is what of a base URL is signed.
+type endpoint struct{ host, path string }
+
+// NewSigner returns a signer.
+func NewSigner(c SignerConfig) (*Signer, error) {
+	switch {
+	case c.KeyID == "" || !isName(c.KeyID, ""):
+		return nil, errors.New("response signer: the key ID must be letters and digits")
+	case len(c.Secret) < minSecret:
+		return nil, fmt.Errorf("response signer: the secret must be at least %d bytes long", minSecret)
+	case len(c.Bases) == 0:
+		return nil, errors.New("response signer: no base URL")
+	}
+	s := &Signer{keyID: c.KeyID, secret: c.Secret}
+	for _, base := range c.Bases {
+		e, err := newEndpoint(base)
+		if err != nil {
+			return nil, fmt.Errorf("response signer: %w", err)
+		}
+		s.bases = append(s.bases, e)
+	}
+	return s, nil
+}
+
+func newEndpoint(base *url.URL) (endpoint, error) {
+	switch {
+	case base == nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
+		return endpoint{}, errors.New("base URL must be http or https and have a host")
+	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
+		return endpoint{}, errors.New("base URL must have no query, fragment or user")
+	}
+	return endpoint{canonicalHost(base.Host), strings.TrimSuffix(base.Path, "/")}, nil
+}
+
+// SignOptions is how a response URL is signed. The zero value will do.
+type SignOptions struct {
+	// Region is the region in the scope of the signature. Empty means that of the stack's ARN, or us-east-1 if it has
+	// none.
+	Region string
+	// Method is the only HTTP method the URL is good for. Empty means PUT.
+	Method string
+	// Expires is how long the URL lives, in whole seconds from 1 s to [MaxURLLife]. Zero means [DefaultURLLife].
+	Expires time.Duration
+}
+
+// Sign returns the URL to which the request of key is answered: base, a slash, and the key, percent-encoded as S3 does
+// it. It fails if base is no http URL or an ID in key is empty, holds a "|" or cannot be part of a path.
+func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptions) (string, error) {
+	e, err := newEndpoint(base)
+	if err != nil {
+		return "", fmt.Errorf("sign response URL: %w", err)
+	}
+	if err := key.check(); err != nil {
+		return "", fmt.Errorf("sign response URL: %w", err)
+	}
+	if o.Method == "" {
+		o.Method = http.MethodPut
+	}
+	if o.Expires == 0 {
+		o.Expires = DefaultURLLife
+	}
+	if o.Region == "" {
+		o.Region = "us-east-1"
+		if arn, err := ParseStackARN(key.StackID); err == nil {
+			o.Region = arn.Region
+		}
+	}
+	if !isName(o.Region, "-") {
+		return "", fmt.Errorf("sign response URL: bad region %q", o.Region)
+	}
+	if o.Expires < time.Second || o.Expires > MaxURLLife {
+		return "", fmt.Errorf("sign response URL: it cannot live for %v, only for 1s to %v", o.Expires, MaxURLLife)
+	}
+	p := presigned{
+		method: o.Method, host: e.host, path: e.path + "/" + key.String(), at: now.UTC(), region: o.Region,
+		query: url.Values{
+			"X-Amz-Algorithm":     {algorithm},
+			"X-Amz-Credential":    {s.keyID + "/" + now.UTC().Format(dateFormat) + "/" + o.Region + scopeSuffix},
+			"X-Amz-Date":          {now.UTC().Format(timeFormat)},
+			"X-Amz-Expires":       {strconv.Itoa(int(o.Expires / time.Second))},
+			"X-Amz-SignedHeaders": {"host"},
+		},
+	}
+	return base.Scheme + "://" + base.Host + escapePath(p.path) + "?" + escapeQuery(p.query) +
+		"&X-Amz-Signature=" + p.signature(s.secret), nil
+}
+
+// Verify checks the signature and age of a request to a response URL and returns what the URL names. The signature is
+// computed over the decoded path and query encoded anew, so a client may send "|" for "%7C", and for the host that the
+// request names as well as for every base. Headers and body do not count: any content type is good. The method must be
+// the one that was signed. The error is an [AccessError].
+func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
+	p, signature, life, err := s.readQuery(r.URL.RawQuery)
+	if err != nil {
+		return ResponseKey{}, err
+	}
+	p.method = r.Method
+	tail, ok := s.tail(r.URL.Path)
+	if !ok {
+		return ResponseKey{}, errSignature
+	}
+	valid := false
+	try := func(host, path string) {
+		p.host, p.path = host, path
+		valid = subtle.ConstantTimeCompare([]byte(p.signature(s.secret)), []byte(signature)) == 1 || valid
+	}
+	try(canonicalHost(r.Host), r.URL.Path)
+	for _, base := range s.bases {
+		try(base.host, base.path+"/"+tail)
+	}
+	if !valid {
+		return ResponseKey{}, errSignature
+	}
+	if p.at.After(now.Add(maxSkew)) {
+		return ResponseKey{}, &AccessError{Code: "AccessDenied", Message: "Request is not valid yet"}
+	}
+	if expires := p.at.Add(life); now.After(expires) {
+		return ResponseKey{}, &AccessError{
+			Code: "AccessDenied", Message: "Request has expired", Expires: expires, ServerTime: now.UTC(),
+		}
+	}
+	key, err := ParseResponseKey(tail)
+	if err != nil { // signed with our key, but for something else
+		return ResponseKey{}, errSignature
+	}
+	return key, nil
+}
+
+// tail returns the part of a request's path that is the key: what follows the path of a base, or the last segment of
+// one, which is what a proxy leaves that strips its own prefix.
+func (s *Signer) tail(requestPath string) (string, bool) {
+	for _, base := range s.bases {
+		if tail, ok := strings.CutPrefix(requestPath, base.path+"/"); ok {
+			return tail, true
+		}
+	}
+	for _, base := range s.bases {
+		if tail, ok := strings.CutPrefix(requestPath, "/"+path.Base(base.path)+"/"); ok && base.path != "" {
+			return tail, true
+		}
+	}
+	return "", false
+}
+
+// readQuery takes the query of a signed URL apart and checks its form.
+func (s *Signer) readQuery(raw string) (p presigned, signature string, life time.Duration, err error) {
+	malformed := func(message string) (presigned, string, time.Duration, error) {
+		return presigned{}, "", 0, &AccessError{Code: "AuthorizationQueryParametersError", Message: message}
+	}
+	if len(raw) > maxQuery {
+		return malformed("The query is too long")
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return malformed("The query cannot be decoded")
+	}
+	if !query.Has("X-Amz-Signature") && !query.Has("X-Amz-Algorithm") {
+		return presigned{}, "", 0, &AccessError{Code: "AccessDenied", Message: "Access Denied"}
+	}
+	for _, name := range []string{
+		"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Signature",
+	} {
+		if len(query[name]) != 1 {
+			return malformed("Query-string authentication requires the X-Amz-Algorithm, X-Amz-Credential, " +
+				"X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and X-Amz-Expires parameters, each once")
+		}
+	}
+	if query.Get("X-Amz-Algorithm") != algorithm {
+		return malformed("X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"")
+	}
+	at, err := time.Parse(timeFormat, query.Get("X-Amz-Date"))
+	if err != nil {
+		return malformed("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"")
+	}
+	seconds, err := strconv.ParseUint(query.Get("X-Amz-Expires"), 10, 32)
+	life = time.Duration(seconds) * time.Second
+	if err != nil || life < time.Second || life > MaxURLLife {
+		return malformed("X-Amz-Expires must be a number from 1 to 604800")
+	}
+	if query.Get("X-Amz-SignedHeaders") != "host" {
+		return malformed("X-Amz-SignedHeaders must be \"host\"")
+	}
+	id, scope, _ := strings.Cut(query.Get("X-Amz-Credential"), "/")
+	region, ok := strings.CutSuffix(strings.TrimPrefix(scope, at.Format(dateFormat)+"/"), scopeSuffix)
+	if !ok || !strings.HasPrefix(scope, at.Format(dateFormat)+"/") || region == "" || !isName(region, "-") {
+		return malformed("Error parsing the X-Amz-Credential parameter; want \"<YOUR-AKID>/YYYYMMDD/REGION/s3/aws4_request\"")
+	}
+	if id != s.keyID {
+		return presigned{}, "", 0, &AccessError{
+			Code: "InvalidAccessKeyId", Message: "The AWS Access Key Id you provided does not exist in our records.",
+		}
+	}
+	signature = query.Get("X-Amz-Signature")
+	query.Del("X-Amz-Signature")
+	return presigned{at: at, region: region, query: query}, signature, life, nil
+}
+
+// String names the signer by its key ID; the secret is not shown.
+func (s *Signer) String() string { return "response signer " + s.keyID }
+
+// GoString is [Signer.String].
+func (s *Signer) GoString() string { return s.String() }
+
+// presigned is what the signature of a presigned request covers.
+type presigned struct {
+	method string
+	host   string
+	path   string // decoded
+	query  url.Values
+	at     time.Time
+	region string
+}
+
+// signature returns the hexadecimal Signature Version 4 of the request for the service s3.
+func (p presigned) signature(secret string) string {
+	canonical := p.method + "\n" + escapePath(p.path) + "\n" + escapeQuery(p.query) + "\nhost:" + p.host +
+		"\n\nhost\nUNSIGNED-PAYLOAD"
+	hash := sha256.Sum256([]byte(canonical))
+	scope := p.at.Format(dateFormat) + "/" + p.region + scopeSuffix
+	toSign := algorithm + "\n" + p.at.Format(timeFormat) + "\n" + scope + "\n" + hex.EncodeToString(hash[:])
+	key := []byte("AWS4" + secret)
+	for _, part := range []string{p.at.Format(dateFormat), p.region, "s3", "aws4_request", toSign} {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(part))
+		key = mac.Sum(nil)
+	}
+	return hex.EncodeToString(key)
+}
+
+// canonicalHost returns a host in lower case and without the port of its scheme, which some clients leave out.
+func canonicalHost(host string) string {
+	host = strings.ToLower(host)
+	for _, port := range []string{":80", ":443"} {
+		if bare, ok := strings.CutSuffix(host, port); ok {
+			return bare
+		}
+	}
+	return host
+}
+
+func escapePath(p string) string { return escape(p, '/') }
+
+// escapeQuery returns the parameters as a canonical query: sorted by encoded name, then by encoded value.
+func escapeQuery(query url.Values) string {
+	var pairs []string
+	for name, values := range query {
+		for _, v := range values {
+			pairs = append(pairs, escape(name, 0)+"="+escape(v, 0))
+		}
+	}
+	slices.SortFunc(pairs, func(a, b string) int {
+		// "=" sorts after some characters of a name, so names are compared without it.
+		an, av, _ := strings.Cut(a, "=")
+		bn, bv, _ := strings.Cut(b, "=")
+		return slices.Compare([]string{an, av}, []string{bn, bv})
+	})
+	return strings.Join(pairs, "&")
+}
+
+// escape percent-encodes every byte that is not unreserved in RFC 3986 or the byte keep.
+func escape(text string, keep byte) string {
+	const upperHex = "0123456789ABCDEF"
+	b := make([]byte, 0, len(text)+16)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0,
+			keep != 0 && c == keep:
+			b = append(b, c)
+		default:
+			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,19 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Stringify returns a JSON value with every number and boolean in it turned into a string of its text, at every depth:
+// 10000000 becomes "10000000", true becomes "true". Keys keep their order. That is how CloudFormation hands properties
+// to a provider. Text that is not JSON, or nests deeper than 64 levels, is an error.
+func Stringify(raw json.RawMessage) (json.RawMessage, error) {
+	v, err := value.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("properties: %w", err)
+	}
+	return v.Stringified().JSON(), nil
+}

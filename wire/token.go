@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// MaxServiceToken is the length of the longest service token in bytes, inclusive. Source: ours; ARNs are far shorter.
+const MaxServiceToken = 2048
+
+// Service is the kind of thing behind a service token.
+type Service string
+
+// The services. [Other] is every token that is not one of those before it; whether it can be reached is for the
+// service that delivers to say.
+const (
+	Lambda Service = "lambda"
+	SNS    Service = "sns"
+	HTTP   Service = "http" // a URL, http or https
+	Other  Service = "other"
+)
+
+// Token is a service token taken apart.
+type Token struct {
+	// Text is the token as it was written.
+	Text ServiceToken
+	// Service says which of the other fields are set.
+	Service Service
+	// Partition, Region and Account are those of the ARN of a function or topic. Region and Account may be empty, and an
+	// Account is letters and digits: documents print accounts like "84969EXAMPLE".
+	Partition, Region, Account string
+	// Name is the name of the function or topic; empty for the others.
+	Name string
+	// Qualifier is the version or alias of a function, empty if the token has none.
+	Qualifier string
+	// URL is where to send requests for [HTTP], nil for the others. It may hold a password: print its Redacted form.
+	URL *url.URL
+}
+
+// ParseToken takes a service token apart. It fails for an empty or over-long one, for spaces and control characters,
+// for the ARN of something in Lambda or SNS that is not a function or topic, and for a URL that cannot be dialled. Any
+// other text is a token of the service [Other]. Every partition whose name begins with "aws" is known.
+func ParseToken(token ServiceToken) (Token, error) {
+	text := string(token)
+	switch {
+	case text == "":
+		return Token{}, errors.New("service token is empty")
+	case len(text) > MaxServiceToken:
+		return Token{}, fmt.Errorf("service token is %d bytes long, %d are allowed", len(text), MaxServiceToken)
+	}
+	for _, c := range text {
+		if c <= ' ' || c == 0x7F || c == '\uFFFD' {
+			return Token{}, fmt.Errorf("service token holds the character %q: %q", c, short(text))
+		}
+	}
+	scheme, _, _ := strings.Cut(text, "://")
+	if strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https") {
+		return parseURLToken(token)
+	}
+	fields := strings.Split(text, ":")
+	if len(fields) < 3 || fields[0] != "arn" || !strings.HasPrefix(fields[1], "aws") {
+		return Token{Text: token, Service: Other}, nil
+	}
+	switch Service(fields[2]) {
+	case Lambda, SNS:
+		return parseARNToken(token, fields)
+	case HTTP, Other:
+	}
+	return Token{Text: token, Service: Other}, nil
+}
+
+// parseURLToken keeps the URL out of its errors but for the scheme and host: it may hold a password or a key.
+func parseURLToken(token ServiceToken) (Token, error) {
+	u, err := url.Parse(string(token))
+	if err != nil {
+		return Token{}, errors.New("service token is an http URL that cannot be read: look for stray % and : in it")
+	}
+	if u.Hostname() == "" {
+		return Token{}, errors.New("service token is an http URL without a host")
+	}
+	return Token{Text: token, Service: HTTP, URL: u}, nil
+}
+
+func parseARNToken(token ServiceToken, fields []string) (Token, error) {
+	t := Token{Text: token, Service: Service(fields[2])}
+	if len(fields) > 5 {
+		t.Partition, t.Region, t.Account = fields[1], fields[3], fields[4]
+	}
+	switch {
+	case t.Service == Lambda && (len(fields) == 7 || len(fields) == 8) && fields[5] == "function":
+		t.Name = fields[6]
+		if len(fields) == 8 {
+			t.Qualifier = fields[7]
+			if t.Qualifier == "" {
+				return Token{}, fmt.Errorf("service token ends in a colon, remove it or name a version: %q", short(string(token)))
+			}
+		}
+	case t.Service == Lambda:
+		return Token{}, fmt.Errorf("service token is no function ARN, "+
+			"want arn:aws:lambda:REGION:ACCOUNT:function:NAME, got %q", short(string(token)))
+	case len(fields) == 6:
+		t.Name = fields[5]
+	default:
+		return Token{}, fmt.Errorf("service token is no topic ARN, "+
+			"want arn:aws:sns:REGION:ACCOUNT:NAME, got %q", short(string(token)))
+	}
+	for _, f := range []struct{ what, text, allowed string }{
+		{"partition", t.Partition, "-"}, {"region", t.Region, "-"}, {"account", t.Account, ""},
+		{"name", t.Name, "-_."}, {"qualifier", t.Qualifier, "-_$"},
+	} {
+		if !isName(f.text, f.allowed) {
+			return Token{}, fmt.Errorf("%s %q in service token %q may hold letters, digits and %q only",
+				f.what, short(f.text), short(string(token)), f.allowed)
+		}
+	}
+	if t.Name == "" {
+		return Token{}, fmt.Errorf("service token names no function or topic: %q", short(string(token)))
+	}
+	return t, nil
+}
+
+// isName reports whether text holds only ASCII letters, digits and the allowed characters.
+func isName(text, allowed string) bool {
+	for _, c := range text {
+		if !isAlnum(c) && !strings.ContainsRune(allowed, c) {
+			return false
+		}
+	}
+	return true
+}
