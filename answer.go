@@ -1,0 +1,157 @@
+package pintle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// budget divides the time until a deadline: the handler's context ends at handler, at watchdog it is given up, until
+// send the answer may be sent, and the rest is for the runtime.
+type budget struct{ handler, watchdog, send, deadline time.Time }
+
+func newBudget(now, deadline time.Time) budget {
+	left := deadline.Sub(now)
+	reserve := min(max(left/5, 200*time.Millisecond), 5*time.Second, left/2)
+	watchdog := deadline.Add(-reserve)
+	return budget{watchdog.Add(-reserve / 2), watchdog, deadline.Add(-reserve / 5), deadline}
+}
+
+// outcome is what came of asking a handler.
+type outcome struct {
+	response Response
+	err      error
+	// running is closed when the handler returns after all; nil unless it was given up.
+	running <-chan struct{}
+}
+
+// ask calls the handler and waits for it until the watchdog. The goroutine it starts ends with the handler; one that is
+// given up is the caller's to wait for.
+func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
+	start := time.Now()
+	ctx, cancel := context.WithDeadline(ctx, b.handler)
+	defer cancel()
+	result := make(chan outcome, 1)
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		o := outcome{err: errors.New("the handler ended its goroutine without an answer")} // by runtime.Goexit
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{err: fmt.Errorf("panic: %v", p)}
+				r.Log.Error("panic in the handler", "panic", wire.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			}
+			result <- o
+		}()
+		response, err := h.Handle(ctx, r)
+		o = outcome{response: response, err: err}
+	}()
+	watchdog := time.NewTimer(time.Until(b.watchdog))
+	defer watchdog.Stop()
+	select {
+	case o := <-result:
+		if o.err != nil && ctx.Err() != nil {
+			o.err = fmt.Errorf("ran out of time: %w", o.err)
+		}
+		return o
+	case <-watchdog.C:
+		return outcome{running: returned, err: fmt.Errorf("ran out of time: the handler did not return within %v; "+
+			"give the function a longer timeout, or make the handler heed its context", time.Since(start).Round(time.Millisecond))}
+	}
+}
+
+// settle makes the wire response of an outcome, but for its Data: the status, the physical ID and the reason.
+func settle(r wire.Request, o outcome) wire.Response {
+	w := wire.ResponseTo(r, wire.Success)
+	w.Reason = o.response.Reason
+	id := o.response.PhysicalID
+	if o.err != nil {
+		w.Status = wire.Failed
+		if w.Reason == "" {
+			w.Reason = o.err.Error()
+		}
+		if w.Reason == "" {
+			w.Reason = fmt.Sprintf("the handler failed with an error that has no text, a %T", o.err)
+		}
+	}
+	if problem := checkID(id); problem != "" {
+		w = fail(w, problem)
+		id = ""
+		if r.RequestType == Create { // something was made: let the handler see the Delete
+			id = PhysicalID(r.RequestID)
+		}
+	}
+	switch r.RequestType {
+	case Create:
+		switch {
+		case id != "":
+			w.PhysicalResourceID = id
+		case o.err != nil && o.running == nil:
+			w.PhysicalResourceID = CreateFailed
+		default:
+			w.PhysicalResourceID = PhysicalID(r.RequestID)
+		}
+	case Update:
+		if id != "" {
+			w.PhysicalResourceID = id
+		}
+	case Delete:
+		if id != "" && id != r.PhysicalResourceID {
+			w = fail(w, fmt.Sprintf("a Delete cannot change the physical ID, the handler answered %q to the Delete of %q",
+				id, r.PhysicalResourceID))
+		}
+	}
+	w.Reason = wire.CleanText(wire.Redact(w.Reason))
+	return w
+}
+
+// fail returns w as FAILED because of a problem with the handler's answer. The reason of a failure that w is already
+// comes after it.
+func fail(w wire.Response, problem string) wire.Response {
+	if w.Status == wire.Failed {
+		problem += "; and the request failed: " + w.Reason
+	}
+	w.Status, w.Reason, w.NoEcho, w.Data = wire.Failed, problem, false, nil
+	return w
+}
+
+// checkID returns what is wrong with a physical ID from a handler, "" for nothing.
+func checkID(id PhysicalID) string {
+	if len(id) > wire.MaxPhysicalID {
+		return fmt.Sprintf("the physical ID from the handler is %d bytes long, %d are allowed: %.40q…",
+			len(id), wire.MaxPhysicalID, string(id))
+	}
+	if !utf8.ValidString(string(id)) {
+		return fmt.Sprintf("the physical ID from the handler is not UTF-8: %.40q", string(id))
+	}
+	for _, c := range id {
+		if c < ' ' {
+			return fmt.Sprintf("the physical ID from the handler holds the control character %q: %.40q", c, string(id))
+		}
+	}
+	return ""
+}
+
+// unanswerable returns the response to a request that could not be read, and false if it lacks what an answer needs.
+func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
+	if r.ResponseURL == "" || r.StackID == "" || r.RequestID == "" || r.LogicalResourceID == "" {
+		return wire.Response{}, false
+	}
+	w := wire.ResponseTo(r, wire.Failed)
+	if w.PhysicalResourceID == "" {
+		w.PhysicalResourceID = CreateFailed
+	}
+	w.Reason = wire.CleanText(wire.Redact(problem.Error()))
+	return w, true
+}
+
+// requestLog returns a logger that names the request on every line.
+func requestLog(log *slog.Logger, r wire.Request) *slog.Logger {
+	return log.With("request", string(r.RequestID), "type", string(r.RequestType), "resource", string(r.LogicalResourceID))
+}

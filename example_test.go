@@ -1,0 +1,42 @@
+package pintle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pintle-dev/pintle"
+)
+
+// A provider of directories: the physical ID is the path, so a changed path makes another directory and the service
+// then deletes the old one, if it is empty.
+func ExampleMain() {
+	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Response, error) {
+		var props struct{ Path string }
+		if err := r.Decode(&props); err != nil {
+			return pintle.Response{}, err
+		}
+		switch r.Type {
+		case pintle.Create, pintle.Update:
+			if props.Path == "" {
+				return pintle.Response{}, errors.New("the property Path is missing")
+			}
+			if err := os.MkdirAll(props.Path, 0o755); err != nil {
+				return pintle.Response{}, err
+			}
+			return pintle.Response{
+				PhysicalID: pintle.PhysicalID(props.Path),
+				Data:       map[string]any{"Path": props.Path},
+			}, nil
+		case pintle.Delete:
+			err := os.Remove(string(r.PhysicalID))
+			if errors.Is(err, fs.ErrNotExist) { // what is gone is deleted
+				err = nil
+			}
+			return pintle.Response{}, err
+		}
+		return pintle.Response{}, fmt.Errorf("unknown request %q", r.Type)
+	}))
+}

@@ -1,0 +1,121 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// sender puts responses to response URLs. No error or log line of it holds such a URL.
+type sender struct {
+	client  *http.Client
+	tries   int           // at least 1
+	backoff time.Duration // the longest pause before the second try; it doubles from try to try
+}
+
+const maxBackoff = 5 * time.Second
+
+func newSender(client *http.Client) sender {
+	if client == nil {
+		client = &http.Client{
+			Timeout: 10 * time.Second, // for one try
+			Transport: &http.Transport{
+				Proxy:               http.ProxyFromEnvironment,
+				DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+				TLSHandshakeTimeout: 5 * time.Second,
+				IdleConnTimeout:     30 * time.Second,
+				ForceAttemptHTTP2:   true,
+			},
+		}
+	}
+	// A redirected PUT can turn into a GET, whose success would be taken for that of the answer.
+	own := *client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return sender{client: &own, tries: 8, backoff: 200 * time.Millisecond}
+}
+
+// send puts the body. Connection errors, 429 and 5xx are tried again, after a random pause, until the tries or the
+// context are used up; any other status but 2xx is an error at once.
+func (s sender) send(ctx context.Context, responseURL string, body []byte, log *slog.Logger) error {
+	target, err := url.Parse(responseURL)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+		return errors.New("send response: the response URL is no http or https URL")
+	}
+	for try := 1; ; try++ {
+		again, err := s.put(ctx, responseURL, body)
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("send response to %s, try %d: %w", target.Host, try, err)
+		if !again || try >= s.tries || ctx.Err() != nil {
+			return err
+		}
+		pause := rand.N(min(s.backoff<<(try-1), maxBackoff))
+		log.Warn("response did not arrive, trying again", "error", err, "pause", pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// put tries once. The path of the URL goes out as it came: it is signed, and S3 does not forgive another encoding.
+func (s sender) put(ctx context.Context, responseURL string, body []byte) (again bool, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, responseURL, bytes.NewReader(body))
+	if err != nil {
+		return false, errors.New("the response URL cannot be read")
+	}
+	// Old response URLs are signed for an empty content type, so it must be there and empty.
+	request.Header["Content-Type"] = []string{""}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return true, redact(err)
+	}
+	defer response.Body.Close()
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, 2<<10)) // for the error text only
+	if response.StatusCode >= 200 && response.StatusCode <= 299 {
+		return false, nil
+	}
+	again = response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500
+	return again, errors.New(strings.TrimSpace(response.Status + " " + s3Error(answer)))
+}
+
+// redact returns an error of net/http without the URL in it.
+func redact(err error) error {
+	var with *url.Error
+	if errors.As(err, &with) {
+		err = with.Err
+	}
+	if text := err.Error(); wire.Redact(text) != text {
+		return errors.New(wire.Redact(text))
+	}
+	return err
+}
+
+// s3Error returns the code and message of an error document of S3, "" for any other text.
+func s3Error(body []byte) string {
+	var doc struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+	}
+	if xml.Unmarshal(body, &doc) != nil {
+		return ""
+	}
+	return wire.CleanText(wire.Redact(doc.Code + ": " + doc.Message))
+}
