@@ -1,0 +1,47 @@
+# Plain commands with names. Run `make help` for the list.
+
+SEEDS    ?= 5000
+FUZZTIME ?= 20000x
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough states ci
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the binary, as bin/pintle
+	go build -o bin/pintle ./cmd/pintle
+
+test: ## every test; needs nothing but Go
+	go test ./...
+
+race: ## every test with the race detector, in random order
+	go test -race -shuffle=on ./...
+
+vet: ## go vet
+	go vet ./...
+
+lint: ## golangci-lint as tools/go.mod pins it; the first run builds it, which takes minutes
+	go tool -modfile=tools/go.mod golangci-lint run
+
+fmt: ## gofmt the tree
+	gofmt -w .
+
+fuzz: ## every fuzz target, FUZZTIME each (20000x, or a duration such as 1m)
+	tools/fuzz $(FUZZTIME)
+
+sim: ## the engine's simulation over SEEDS seeds
+	go test ./internal/engine -count=1 -timeout 60m -run 'TestSimulation' -sim.seeds=$(SEEDS)
+
+clients: ## every test, with the AWS CLI and boto3 required instead of skipped
+	PINTLE_REQUIRE=aws,boto3 go test -count=1 ./...
+
+walkthrough: ## deploy the example, then delete it
+	go run ./cmd/pintle deploy examples/walkthrough
+	go run ./cmd/pintle delete examples/walkthrough
+
+states: ## write docs/states.md anew from the engine's table
+	go generate ./internal/engine
+
+ci: ## what runs before a change lands
+	.ci/run
