@@ -1,0 +1,90 @@
+package require_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// outcome records how a test ended. Like the real one, Skip and Fatalf end the goroutine.
+type outcome struct {
+	testing.TB
+	skipped, failed string
+}
+
+func (o *outcome) Helper() {}
+
+func (o *outcome) Skip(args ...any) {
+	o.skipped = args[0].(string)
+	runtime.Goexit()
+}
+
+func (o *outcome) Fatalf(format string, args ...any) {
+	o.failed = format
+	for _, arg := range args {
+		o.failed += " " + arg.(string)
+	}
+	runtime.Goexit()
+}
+
+// run calls f as a test of its own and reports how it ended.
+func run(f func(testing.TB)) *outcome {
+	o := &outcome{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(o)
+	}()
+	<-done
+	return o
+}
+
+func TestTool(t *testing.T) {
+	dir := t.TempDir()
+	present := filepath.Join(dir, "present")
+	if err := os.WriteFile(present, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "other, wanted")
+
+	var path string
+	if o := run(func(t testing.TB) { path = require.Tool(t, "present") }); path != present || o.skipped+o.failed != "" {
+		t.Errorf("present: path %q, outcome %+v", path, o)
+	}
+	if o := run(func(t testing.TB) { require.Tool(t, "absent") }); o.skipped != "absent is not on PATH" || o.failed != "" {
+		t.Errorf("absent: %+v, want a skip with the reason", o)
+	}
+	if o := run(func(t testing.TB) { require.Tool(t, "wanted") }); o.skipped != "" || !strings.Contains(o.failed, "wanted is not on PATH") {
+		t.Errorf("wanted: %+v, want a failure", o)
+	}
+}
+
+func TestPython(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "lib")
+	if o := run(func(t testing.TB) { require.Python(t, "json") }); o.skipped != "python3 is not on PATH" {
+		t.Errorf("no python3: %+v, want a skip", o)
+	}
+
+	// This stands for an interpreter without the library: it says why and exits 1, but for the module json.
+	script := "#!/bin/sh\n[ \"$3\" = json ] && exit 0\necho Traceback >&2\necho \"No module named $3\" >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	if o := run(func(t testing.TB) { path = require.Python(t, "json") }); path != filepath.Join(dir, "python3") {
+		t.Errorf("json: path %q, outcome %+v", path, o)
+	}
+	if o := run(func(t testing.TB) { require.Python(t, "other") }); !strings.HasSuffix(o.skipped, "No module named other") {
+		t.Errorf("other: %+v, want a skip with the interpreter's last line", o)
+	}
+	if o := run(func(t testing.TB) { require.Python(t, "lib") }); !strings.Contains(o.failed, "No module named lib") {
+		t.Errorf("lib: %+v, want a failure", o)
+	}
+}

@@ -1,0 +1,25 @@
+package sigv4
+
+import "net/http"
+
+// Error is the refusal of a request. Its texts hold no signature and no key.
+type Error struct {
+	Code    string // as AWS names it, e.g. SignatureDoesNotMatch
+	Message string // for the client to show
+	Status  int    // HTTP status
+}
+
+// Error returns the code and the message.
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+func refuse(code string, status int, message string) *Error {
+	return &Error{Code: code, Message: message, Status: status}
+}
+
+func mismatch(message string) *Error {
+	return refuse("SignatureDoesNotMatch", http.StatusForbidden, message)
+}
+
+func incomplete(message string) *Error {
+	return refuse("IncompleteSignature", http.StatusBadRequest, message)
+}

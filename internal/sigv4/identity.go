@@ -1,0 +1,62 @@
+package sigv4
+
+import (
+	"context"
+	"strings"
+)
+
+// Identity is who signed a request, and for which region and service.
+type Identity struct {
+	AccessKeyID string
+	Account     string // twelve characters
+	Role        string // as the key names it: a name, an ARN, or empty
+	ARN         string // of the role's session, or of the account's root where the key has no role
+	Region      string // of the credential scope, e.g. eu-west-1
+	Service     string // of the credential scope, e.g. cloudformation
+}
+
+// identityKey is the context key of an Identity.
+type identityKey struct{}
+
+// WithIdentity returns a context that carries id to the handlers.
+func WithIdentity(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// FromContext returns the identity that [WithIdentity] put into ctx; false if there is none.
+func FromContext(ctx context.Context) (Identity, bool) {
+	id, ok := ctx.Value(identityKey{}).(Identity)
+	return id, ok
+}
+
+func identify(key Key, auth authorization) Identity {
+	id := Identity{
+		AccessKeyID: auth.keyID,
+		Account:     key.Account,
+		Role:        key.Role,
+		Region:      auth.region,
+		Service:     auth.service,
+	}
+	switch {
+	case key.Role == "":
+		id.ARN = "arn:" + partition(auth.region) + ":iam::" + key.Account + ":root"
+	case strings.HasPrefix(key.Role, "arn:"):
+		id.ARN = key.Role
+	default:
+		id.ARN = "arn:" + partition(auth.region) + ":sts::" + key.Account + ":assumed-role/" + key.Role + "/pintle"
+	}
+	return id
+}
+
+// partition returns the partition that a region's name tells.
+func partition(region string) string {
+	switch {
+	case strings.HasPrefix(region, "cn-"):
+		return "aws-cn"
+	case strings.HasPrefix(region, "us-gov-"):
+		return "aws-us-gov"
+	case strings.HasPrefix(region, "eusc-"):
+		return "aws-eusc"
+	}
+	return "aws"
+}
