@@ -1,7 +1,7 @@
 package value
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 )
 
@@ -15,6 +15,24 @@ type Sealer interface {
 // sealMark is the only key of the object that stands for a sealed scalar. A key of the data that begins with it gets
 // another one in front, so that no data can pass for a seal.
 const sealMark = "\x00sealed"
+
+// sealLetters is what a sealed text begins with, by secrecy; the scalar as JSON follows.
+const sealLetters = "-pa"
+
+// unseal reads what was sealed.
+func unseal(clear string) (Value, error) {
+	for secrecy, letter := range []byte(sealLetters) {
+		if secrecy == int(Open) || clear == "" || clear[0] != letter {
+			continue
+		}
+		scalar, err := Parse([]byte(clear[1:]))
+		if err != nil || !scalar.IsScalar() {
+			break
+		}
+		return scalar.Tainted(Secrecy(secrecy)), nil
+	}
+	return Value{}, errors.New("open a sealed value: what was sealed is no scalar")
+}
 
 // Encode returns v as JSON for a database, its secrets sealed. [Decode] reverses it.
 func Encode(v Value, sealer Sealer) ([]byte, error) {
@@ -56,8 +74,8 @@ func (v Value) hasMark() bool {
 
 func (v Value) sealed(sealer Sealer) (Value, error) {
 	switch {
-	case v.secret:
-		box, err := sealer.Seal(string(v.append(nil, plain)))
+	case v.Secret():
+		box, err := sealer.Seal(string(v.append([]byte{sealLetters[v.secrecy]}, plain)))
 		if err != nil {
 			return Value{}, err
 		}
@@ -92,12 +110,7 @@ func (v Value) opened(sealer Sealer) (Value, error) {
 			if err != nil {
 				return Value{}, err
 			}
-			scalar, err := Parse([]byte(clear))
-			if err != nil || !scalar.IsScalar() {
-				return Value{}, fmt.Errorf("open a sealed value: what was sealed is no scalar")
-			}
-			scalar.secret = true
-			return scalar, nil
+			return unseal(clear)
 		}
 		return v.each(func(key string, member Value) (string, Value, error) {
 			if strings.HasSuffix(key, "\x00"+sealMark) {

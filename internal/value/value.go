@@ -48,16 +48,38 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Mask is what stands for a secret attribute or property. Source: CloudFormation, NoEcho of a response.
-const Mask = "*****"
+// Secrecy says whether a scalar is secret, and where the secret in it came from. What is made of several scalars has the
+// highest of theirs.
+type Secrecy uint8
 
-// ParameterMask is what stands for the value of a NoEcho parameter. Source: CloudFormation, Parameters, NoEcho.
-const ParameterMask = "****"
+// The secrecies. The zero Secrecy is Open.
+const (
+	// Open may be shown to anyone.
+	Open Secrecy = iota
+	// OfParameter holds the value of a NoEcho parameter.
+	OfParameter
+	// OfAttribute holds data of a NoEcho response.
+	OfAttribute
+)
+
+// Masks stand for secrets wherever people read. Source: CloudFormation, NoEcho of a parameter and of a response.
+const (
+	ParameterMask = "****"
+	Mask          = "*****"
+)
+
+// mask returns what stands for a secret.
+func (s Secrecy) mask() string {
+	if s == OfParameter {
+		return ParameterMask
+	}
+	return Mask
+}
 
 // Value is one JSON value. The zero Value is null.
 type Value struct {
 	kind    Kind
-	secret  bool
+	secrecy Secrecy // of a scalar
 	text    string // of a scalar: "true", the number as written, or the string itself
 	items   []Value
 	members []Member
@@ -72,8 +94,8 @@ type Member struct {
 // Str returns a string value.
 func Str(s string) Value { return Value{kind: String, text: s} }
 
-// SecretStr returns a string value that no reader but a provider may see.
-func SecretStr(s string) Value { return Value{kind: String, text: s, secret: true} }
+// SecretStr returns a string that no reader but a provider may see, as if from a NoEcho response.
+func SecretStr(s string) Value { return Value{kind: String, text: s, secrecy: OfAttribute} }
 
 // Boolean returns true or false.
 func Boolean(b bool) Value { return Value{kind: Bool, text: strconv.FormatBool(b)} }
@@ -154,18 +176,33 @@ func (v Value) With(key string, member Value) Value {
 }
 
 // Secret reports whether v is a secret scalar. Lists and objects are never secret themselves: see [Value.HasSecret].
-func (v Value) Secret() bool { return v.secret }
+func (v Value) Secret() bool { return v.secrecy != Open }
+
+// Secrecy returns how secret v is: of a list or object, what is most secret in it.
+func (v Value) Secrecy() Secrecy {
+	most := v.secrecy
+	for _, item := range v.items {
+		most = max(most, item.Secrecy())
+	}
+	for _, m := range v.members {
+		most = max(most, m.Value.Secrecy())
+	}
+	return most
+}
 
 // HasSecret reports whether v is or holds a secret scalar.
 func (v Value) HasSecret() bool {
-	return v.secret || slices.ContainsFunc(v.items, Value.HasSecret) ||
+	return v.Secret() || slices.ContainsFunc(v.items, Value.HasSecret) ||
 		slices.ContainsFunc(v.members, func(m Member) bool { return m.Value.HasSecret() })
 }
 
-// Tainted returns v with every scalar in it secret.
-func (v Value) Tainted() Value {
+// Tainted returns v with every scalar in it at least as secret as by. By Open it is v itself.
+func (v Value) Tainted(by Secrecy) Value {
+	if by == Open {
+		return v
+	}
 	return v.scalars(func(s Value) Value {
-		s.secret = true
+		s.secrecy = max(s.secrecy, by)
 		return s
 	})
 }
@@ -179,14 +216,12 @@ func (v Value) Stringified() Value {
 	})
 }
 
-// Masked returns v with [Mask] in place of every secret scalar.
-func (v Value) Masked() Value { return v.MaskedWith(Mask) }
-
-// MaskedWith returns v with mask in place of every secret scalar.
-func (v Value) MaskedWith(mask string) Value {
+// Masked returns v with a mask in place of every secret scalar: [ParameterMask] for what came from a parameter alone,
+// [Mask] for all others.
+func (v Value) Masked() Value {
 	return v.scalars(func(s Value) Value {
-		if s.secret {
-			return Str(mask)
+		if s.Secret() {
+			return Str(s.secrecy.mask())
 		}
 		return s
 	})
@@ -197,7 +232,7 @@ func (v Value) MaskedWith(mask string) Value {
 func (v Value) Secrets() []string {
 	var texts []string
 	v.scalars(func(s Value) Value {
-		if s.secret && s.text != "" {
+		if s.Secret() && s.text != "" {
 			texts = append(texts, s.text)
 		}
 		return s

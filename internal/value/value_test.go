@@ -76,9 +76,9 @@ func TestSecrets(t *testing.T) {
 	v := value.Object(
 		value.Member{Key: "open", Value: value.Str("seen")},
 		value.Member{Key: "list", Value: value.Items(value.SecretStr("hidden"), value.Num("42"), value.SecretStr("hidden text"))},
-		value.Member{Key: "deep", Value: parse(t, `{"n":17,"b":true}`).Tainted()},
+		value.Member{Key: "deep", Value: parse(t, `{"n":17,"b":true}`).Tainted(value.OfParameter)},
 	)
-	if got, want := v.String(), `{"open":"seen","list":["*****",42,"*****"],"deep":{"n":"*****","b":"*****"}}`; got != want {
+	if got, want := v.String(), `{"open":"seen","list":["*****",42,"*****"],"deep":{"n":"****","b":"****"}}`; got != want {
 		t.Errorf("String() = %s, want %s", got, want)
 	}
 	if got, want := string(v.JSON()), `{"open":"seen","list":["hidden",42,"hidden text"],"deep":{"n":17,"b":true}}`; got != want {
@@ -96,7 +96,7 @@ func TestSecrets(t *testing.T) {
 func TestEncodeSealsSecrets(t *testing.T) {
 	v := value.Object(
 		value.Member{Key: "open", Value: value.Str("seen")},
-		value.Member{Key: "secret", Value: value.Items(value.SecretStr("hidden"), value.Num("42").Tainted())},
+		value.Member{Key: "secret", Value: value.Items(value.SecretStr("hidden"), value.Num("42").Tainted(value.OfParameter))},
 		value.Member{Key: "\x00sealed", Value: value.Str("no seal")},
 		value.Member{Key: "lone", Value: parse(t, `{"\u0000sealed":"aGlkZGVu"}`)},
 	)
@@ -113,6 +113,9 @@ func TestEncodeSealsSecrets(t *testing.T) {
 	}
 	if !got.Equal(v) {
 		t.Errorf("decoded %s, want %s", got.JSON(), v.JSON())
+	}
+	if got.String() != v.String() {
+		t.Errorf("shown as %s, want %s", got, v)
 	}
 	if diff := cmp.Diff(v.Secrets(), got.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
@@ -145,7 +148,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !again.Equal(v) {
 			t.Fatalf("%q became %s: %v", data, v.JSON(), err)
 		}
-		stored, err := value.Encode(v.Tainted(), box{})
+		stored, err := value.Encode(v.Tainted(value.OfAttribute), box{})
 		if err != nil {
 			t.Fatal(err)
 		}

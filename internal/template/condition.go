@@ -1,0 +1,109 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Condition is the declaration of one condition. Its fields are to be read only.
+type Condition struct {
+	Name string
+	// Expression is what it is made of.
+	Expression Node
+	// Line and Column are where the name stands.
+	Line, Column int
+}
+
+func (p *parser) conditions(section Node, where path) {
+	if !p.object(section, where, "Conditions") {
+		return
+	}
+	s := &shapes{problems: &p.problems, in: inConditions}
+	for _, m := range section.members {
+		at := where.to(m.Key)
+		p.name(m, at, "Condition")
+		s.truth(m.Value, at, logicMessage)
+		p.template.Conditions = append(p.template.Conditions, &Condition{m.Key, m.Value, m.line, m.column})
+	}
+}
+
+func unresolvedCondition(name, block string) string {
+	return "Template format error: Unresolved condition dependency " + name + " in the " + block + " block of the template"
+}
+
+// resolveConditions checks the names in the Conditions section and puts it in order.
+func (p *parser) resolveConditions() {
+	needs := make(map[string][]string)
+	var bad names
+	var first Node
+	for _, c := range p.template.Conditions {
+		where := path{"Conditions", c.Name}
+		c.Expression = p.link(c.Expression, where)
+		w := &walk{truth: true, found: func(u use) {
+			switch {
+			case u.kind == useCondition:
+				if !p.conditionNames[u.name] {
+					p.at(u.at, where, "%s", unresolvedCondition(u.name, "Conditions"))
+				}
+				needs[c.Name] = append(needs[c.Name], u.name)
+			case isPseudo(u.name) || p.parameterNames[u.name]:
+			default:
+				if len(bad.list) == 0 {
+					first = u.at
+				}
+				bad.add(u.name)
+			}
+		}}
+		w.node(c.Expression, false)
+	}
+	if len(bad.list) > 0 {
+		p.at(first, path{"Conditions"}, "Template format error: Unresolved dependencies [%s]. Cannot reference resources in the Conditions block of the template", strings.Join(bad.list, ", "))
+	}
+	p.orderConditions(needs)
+}
+
+// orderConditions sorts the conditions so that each comes after those it needs.
+func (p *parser) orderConditions(needs map[string][]string) {
+	all := make([]string, len(p.template.Conditions))
+	byName := make(map[string]*Condition, len(all))
+	for i, c := range p.template.Conditions {
+		all[i] = c.Name
+		byName[c.Name] = c
+	}
+	order, cycle := sortByNeeds(all, needs)
+	if len(cycle) > 0 {
+		c := byName[cycle[0]]
+		p.add(&Error{
+			Message: fmt.Sprintf("Template format error: Circular dependency between conditions: [%s]", strings.Join(cycle, ", ")),
+			Path:    path{"Conditions", c.Name}.String(), Line: c.Line, Column: c.Column,
+		})
+		return
+	}
+	for i, name := range order {
+		p.template.Conditions[i] = byName[name]
+	}
+}
+
+// decide fills in the conditions of a scope that holds the parameters.
+func (t *Template) decide(s *Scope) error {
+	e := &evaluation{scope: s}
+	for _, c := range t.Conditions {
+		holds, err := e.truth(c.Expression)
+		if err != nil {
+			return Errors{placed(err, path{"Conditions", c.Name})}
+		}
+		s.Conditions[c.Name] = holds
+	}
+	return nil
+}
+
+// placed returns an evaluation's error with the place where it was evaluated.
+func placed(err error, where path) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Path = where.String()
+		return e
+	}
+	return &Error{Message: err.Error(), Path: where.String()}
+}

@@ -1,0 +1,160 @@
+package template
+
+import (
+	"errors"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// DeclaredOutput is the declaration of one output. Its fields are to be read only.
+type DeclaredOutput struct {
+	Key         string
+	Description string
+	// Condition is the name of the condition under which the output exists, "" if it always does.
+	Condition string
+	// Value is what it is computed from.
+	Value Node
+	// ExportName is what the name of its export is computed from, absent if it is not exported.
+	ExportName Node
+	// Line and Column are where the key stands.
+	Line, Column int
+
+	parameters []string
+}
+
+// Output is one output as it was computed.
+type Output struct {
+	Key string
+	// Value is a string. It is secret if a secret flowed into it.
+	Value       value.Value
+	Description string
+	// ExportName is "" if the output is not exported.
+	ExportName string
+}
+
+const (
+	outputMessage     = "Template format error: The Value field of every Outputs member must evaluate to a String."
+	outputMapMessage  = "Template format error: The Value field of every Outputs member must evaluate to a String and not a Map."
+	outputListMessage = "Template format error: The Value field of every Outputs member must evaluate to a String and not a List."
+)
+
+func (p *parser) outputs(section Node, where path) {
+	if !p.object(section, where, "Outputs") {
+		return
+	}
+	p.count(section, where, "outputs", p.template.limits.Outputs)
+	for _, m := range section.members {
+		at := where.to(m.Key)
+		p.name(m, at, "Output")
+		if m.Value.kind != value.Map {
+			p.at(m.Value, at, "Template format error: Any Outputs member must be an object.")
+			continue
+		}
+		p.template.Outputs = append(p.template.Outputs, p.output(m, at))
+	}
+}
+
+func (p *parser) output(declared Member, where path) *DeclaredOutput {
+	o := &DeclaredOutput{Key: declared.Key, Line: declared.line, Column: declared.column}
+	for _, m := range declared.Value.members {
+		at := where.to(m.Key)
+		switch m.Key {
+		case "Value":
+			o.Value = p.outputValue(m.Value, at, inOutputs)
+		case "Description":
+			o.Description = p.scalarText(m.Value, at, m.Key)
+		case "Condition":
+			o.Condition = p.text(m.Value, at, m.Key)
+		case "Export":
+			name := m.Value.Get("Name")
+			if name.IsZero() || len(m.Value.members) != 1 {
+				p.at(m.Value, at, "Template format error: [%s] Every Export member must contain a Name and nothing else.", at)
+				continue
+			}
+			o.ExportName = p.outputValue(name, at.to("Name"), inExportName)
+		default:
+			p.key(m, at, "Invalid template output property '%s'", m.Key)
+		}
+	}
+	if declared.Value.Get("Value").IsZero() {
+		e := p.key(declared, where, "Template format error: Every Outputs member must contain a Value object")
+		e.Detail = "output " + declared.Key
+	}
+	return o
+}
+
+// outputValue checks what must become a string.
+func (p *parser) outputValue(n Node, where path, in place) Node {
+	_, _, call := n.call()
+	_, stray := n.strayFunction()
+	switch {
+	case n.kind == value.List:
+		p.at(n, where, outputListMessage)
+	case n.kind == value.Map && !call && !stray:
+		p.at(n, where, outputMapMessage)
+	default:
+		s := &shapes{problems: &p.problems, in: in}
+		s.node(n, where)
+	}
+	return n
+}
+
+func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
+	var active []*DeclaredOutput
+	for _, o := range t.Outputs {
+		if o.Condition == "" || s.Conditions[o.Condition] {
+			active = append(active, o)
+		}
+	}
+	return active
+}
+
+// EvaluateOutputs computes the outputs that exist in a scope, in the order of the template. Numbers and booleans become
+// their text. The error is an [Error], or what r returned for the first output that failed.
+func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
+	var outputs []Output
+	for _, o := range t.activeOutputs(s) {
+		v, err := outputString(o.Value, s, r)
+		if err != nil {
+			return nil, o.placed(err, "Value")
+		}
+		output := Output{Key: o.Key, Value: v, Description: o.Description}
+		if !o.ExportName.IsZero() {
+			name, err := outputString(o.ExportName, s, nil)
+			if err != nil {
+				return nil, o.placed(err, "Export")
+			}
+			output.ExportName = name.Text()
+		}
+		outputs = append(outputs, output)
+	}
+	return outputs, nil
+}
+
+// placed adds the place to an error of ours and leaves the caller's own as they are.
+func (o *DeclaredOutput) placed(err error, member string) error {
+	var e *Error
+	if errors.As(err, &e) && e.Path == "" {
+		e.Path = path{"Outputs", o.Key, member}.String()
+	}
+	return err
+}
+
+// outputString evaluates what must become a string.
+func outputString(n Node, s *Scope, r Resources) (value.Value, error) {
+	v, err := Evaluate(n, s, r)
+	if err != nil {
+		return value.Value{}, err
+	}
+	message := outputMessage
+	switch v.Kind() {
+	case value.Bool, value.Number, value.String:
+		return v.Stringified(), nil
+	case value.List:
+		message = outputListMessage
+	case value.Map:
+		message = outputMapMessage
+	case value.Null:
+	}
+	return value.Value{}, &Error{Message: message, Line: n.line, Column: n.column}
+}

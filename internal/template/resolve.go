@@ -1,0 +1,160 @@
+package template
+
+import (
+	"slices"
+)
+
+// resolve checks every name in a template whose sections are all read: what stands for a parameter, a resource or a
+// condition must be there, and nothing may need itself whatever the conditions are.
+func (p *parser) resolve() {
+	p.conditionNames = make(map[string]bool)
+	for _, c := range p.template.Conditions {
+		p.conditionNames[c.Name] = true
+	}
+	p.parameterNames = make(map[string]bool)
+	for _, d := range p.template.Parameters {
+		p.parameterNames[d.Name] = true
+	}
+	p.resourceNames = make(map[string]bool)
+	for _, r := range p.template.Resources {
+		p.resourceNames[r.LogicalID] = true
+		if p.parameterNames[r.LogicalID] {
+			p.add(&Error{
+				Message: "Template format error: " + r.LogicalID + " is both a parameter and a resource.",
+				Path:    path{"Resources", r.LogicalID}.String(), Line: r.Line, Column: r.Column,
+			})
+		}
+	}
+	p.resolveConditions()
+	p.resolveResources()
+	p.resolveOutputs()
+	if len(p.found) == 0 {
+		p.refuseCycles()
+	}
+}
+
+func (p *parser) resolveResources() {
+	b := &block{parser: p, name: "Resources"}
+	for _, r := range p.template.Resources {
+		where := path{"Resources", r.LogicalID}
+		if r.Condition != "" && !p.conditionNames[r.Condition] {
+			p.add(&Error{
+				Message: unresolvedCondition(r.Condition, "Resources"),
+				Path:    where.to("Condition").String(), Line: r.Line, Column: r.Column,
+			})
+		}
+		r.Properties = b.tree(r.Properties, where.to("Properties"), &r.parameters)
+		r.Metadata = b.tree(r.Metadata, where.to("Metadata"), &r.parameters)
+		for _, name := range r.DependsOn {
+			if !p.resourceNames[name] {
+				b.miss(name, Node{line: r.Line, column: r.Column})
+			}
+		}
+	}
+	b.report()
+}
+
+func (p *parser) resolveOutputs() {
+	b := &block{parser: p, name: "Outputs"}
+	for _, o := range p.template.Outputs {
+		where := path{"Outputs", o.Key}
+		if o.Condition != "" && !p.conditionNames[o.Condition] {
+			p.add(&Error{
+				Message: unresolvedCondition(o.Condition, "Outputs"),
+				Path:    where.to("Condition").String(), Line: o.Line, Column: o.Column,
+			})
+		}
+		o.Value = b.tree(o.Value, where.to("Value"), &o.parameters)
+		o.ExportName = b.exportName(o.ExportName, where.to("Export", "Name"), &o.parameters)
+	}
+	b.report()
+}
+
+// block checks the names of one section whose trees may refer to resources.
+type block struct {
+	*parser
+	name    string
+	missing names
+	first   Node
+}
+
+// tree links a tree and checks its names. It adds those that are parameters to the list.
+func (b *block) tree(n Node, where path, parameters *[]string) Node {
+	if n.IsZero() {
+		return n
+	}
+	n = b.link(n, where)
+	uses(n, nil, func(u use) {
+		switch {
+		case u.kind == useCondition:
+			if !b.conditionNames[u.name] {
+				b.at(u.at, where, "Template error: unresolved condition dependency %s in Fn::If", u.name)
+			}
+		case u.kind == useGetAtt:
+			if !b.resourceNames[u.name] {
+				b.at(u.at, where, "%s", undefined(u.name))
+			}
+			if u.parameter != "" && !b.parameterNames[u.parameter] && !isPseudo(u.parameter) {
+				b.at(u.at, where, "Template error: the attribute of Fn::GetAtt can be literal or refer to a parameter, not to %s.", u.parameter)
+			}
+		case u.kind == useRef && (isPseudo(u.name) || b.parameterNames[u.name]):
+			if b.parameterNames[u.name] && !slices.Contains(*parameters, u.name) {
+				*parameters = append(*parameters, u.name)
+			}
+		case !b.resourceNames[u.name]:
+			b.miss(u.name, u.at)
+		}
+	})
+	slices.Sort(*parameters)
+	return n
+}
+
+// exportName checks that the name of an export depends on no resource.
+func (b *block) exportName(n Node, where path, parameters *[]string) Node {
+	n = b.tree(n, where, parameters)
+	uses(n, nil, func(u use) {
+		if u.kind != useCondition && b.resourceNames[u.name] {
+			b.at(u.at, where, "Template format error: the name of an Export cannot depend on the resource %s.", u.name)
+		}
+	})
+	return n
+}
+
+func (b *block) miss(name string, at Node) {
+	if len(b.missing.list) == 0 {
+		b.first = at
+	}
+	b.missing.add(name)
+}
+
+func (b *block) report() {
+	if len(b.missing.list) > 0 {
+		b.at(b.first, path{b.name}, "%s", unresolved(b.name, b.missing.list...))
+	}
+}
+
+// refuseCycles finds resources that need each other under all conditions. Cycles that depend on a condition are left
+// to [Template.Graph].
+func (p *parser) refuseCycles() {
+	needs := make(map[string][]string)
+	var ids []string
+	for _, r := range p.template.Resources {
+		if r.Condition != "" {
+			continue
+		}
+		ids = append(ids, r.LogicalID)
+		list := slices.Clone(r.DependsOn)
+		for _, n := range []Node{r.Properties, r.Metadata} {
+			uses(n, nil, func(u use) {
+				if !u.maybe && u.kind != useCondition && p.resourceNames[u.name] {
+					list = append(list, u.name)
+				}
+			})
+		}
+		slices.Sort(list)
+		needs[r.LogicalID] = slices.Compact(list)
+	}
+	if _, cycle := sortByNeeds(ids, needs); len(cycle) > 0 {
+		p.add(circular(p.template.Resource(cycle[0]), cycle))
+	}
+}

@@ -1,0 +1,124 @@
+package template
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Resource is the declaration of one resource. Its fields are to be read only. It is self-contained: marshalled and
+// read back, it evaluates without its template.
+type Resource struct {
+	LogicalID string
+	// Type is the type's name as it is written. Whether there is such a type is for the caller to say.
+	Type string
+	// DependsOn lists logical IDs in the order they are written, nil if there are none.
+	DependsOn []string
+	// Condition is the name of the condition under which the resource exists, "" if it always does.
+	Condition string
+	// DeletionPolicy is Delete, Retain, RetainExceptOnCreate, Snapshot, or "" if none is declared.
+	DeletionPolicy string
+	// UpdateReplacePolicy is Delete, Retain, Snapshot, or "" if none is declared.
+	UpdateReplacePolicy string
+	// Properties and Metadata are objects, absent if they are not declared.
+	Properties, Metadata Node
+	// Line and Column are where the logical ID stands.
+	Line, Column int
+
+	// parameters are the names in Properties and Metadata that are parameters, not resources, sorted.
+	parameters []string
+}
+
+func (p *parser) resources(section Node, where path) {
+	if !p.object(section, where, "Resources") {
+		return
+	}
+	if len(section.members) == 0 {
+		p.at(section, where, "Template format error: At least one Resources member must be defined.")
+	}
+	p.count(section, where, "resources", p.template.limits.Resources)
+	for _, m := range section.members {
+		at := where.to(m.Key)
+		p.name(m, at, "Resource")
+		if m.Value.kind != value.Map {
+			e := p.at(m.Value, at, "Template format error: Any Resources member must be an object.")
+			e.Detail = "resource " + m.Key
+			continue
+		}
+		p.template.Resources = append(p.template.Resources, p.resource(m, at))
+	}
+}
+
+func (p *parser) resource(declared Member, where path) *Resource {
+	r := &Resource{LogicalID: declared.Key, Line: declared.line, Column: declared.column}
+	for _, m := range declared.Value.members {
+		at := where.to(m.Key)
+		switch m.Key {
+		case "Type":
+			r.Type = p.text(m.Value, at, m.Key)
+		case "Properties":
+			r.Properties = p.functions(m.Value, at, m.Key, inProperties)
+		case "Metadata":
+			r.Metadata = p.functions(m.Value, at, m.Key, inMetadata)
+		case "DependsOn":
+			r.DependsOn = p.dependsOn(m.Value, at)
+		case "Condition":
+			r.Condition = p.text(m.Value, at, m.Key)
+		case "DeletionPolicy":
+			r.DeletionPolicy = p.policy(m, at, r.LogicalID, "Delete", "Retain", "RetainExceptOnCreate", "Snapshot")
+		case "UpdateReplacePolicy":
+			r.UpdateReplacePolicy = p.policy(m, at, r.LogicalID, "Delete", "Retain", "Snapshot")
+		case "Version", "Description":
+			p.scalarText(m.Value, at, m.Key) // old templates have them; they mean nothing
+		case "CreationPolicy", "UpdatePolicy":
+			p.key(m, at, "Template format error: [%s] the attribute %s is not supported by this version of Pintle.", at, m.Key)
+		default:
+			p.key(m, at, "Invalid template resource property '%s'", m.Key)
+		}
+	}
+	if declared.Value.Get("Type").IsZero() {
+		p.key(declared, where, "Template format error: [%s] Every Resources object must contain a Type member.", where)
+	}
+	return r
+}
+
+// functions returns an object in which functions may be called, checked for the shape of the calls.
+func (p *parser) functions(n Node, where path, name string, in place) Node {
+	if n.kind != value.Map {
+		p.at(n, where, "Template format error: [%s] Every %s member must be an object.", where, name)
+		return Node{}
+	}
+	s := &shapes{problems: &p.problems, in: in}
+	s.node(n, where)
+	return n
+}
+
+func (p *parser) dependsOn(n Node, where path) []string {
+	const message = "Template format error: DependsOn must be a string or list of strings."
+	switch n.kind {
+	case value.String:
+		return []string{n.text}
+	case value.List:
+		var all names
+		for i, item := range n.items {
+			if item.kind != value.String {
+				p.at(item, where.to(strconv.Itoa(i)), message)
+				return nil
+			}
+			all.add(item.text)
+		}
+		return all.list
+	case value.Null, value.Bool, value.Number, value.Map:
+	}
+	p.at(n, where, message)
+	return nil
+}
+
+func (p *parser) policy(m Member, where path, resource string, allowed ...string) string {
+	policy := p.text(m.Value, where, m.Key)
+	if m.Value.kind == value.String && !slices.Contains(allowed, policy) {
+		p.at(m.Value, where, "Template format error: Unrecognized %s %s for resource %s", m.Key, policy, resource)
+	}
+	return policy
+}

@@ -1,0 +1,76 @@
+package template
+
+import (
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Pseudo is what CloudFormation itself supplies to a template as AWS::AccountId, AWS::Region and so on.
+type Pseudo struct {
+	AccountID        string
+	Region           string
+	Partition        string
+	StackID          string
+	StackName        string
+	URLSuffix        string
+	NotificationARNs []string
+}
+
+// noValue is the pseudo parameter that removes what it is the value of.
+const noValue = "AWS::NoValue"
+
+// isPseudo reports whether name is one of the pseudo parameters.
+func isPseudo(name string) bool {
+	_, ok := Pseudo{}.value(name)
+	return ok
+}
+
+// value returns the value of a pseudo parameter; null for AWS::NoValue, false for a name that is none.
+func (p Pseudo) value(name string) (value.Value, bool) {
+	if !strings.HasPrefix(name, "AWS::") {
+		return value.Value{}, false
+	}
+	switch name {
+	case "AWS::AccountId":
+		return value.Str(p.AccountID), true
+	case "AWS::Region":
+		return value.Str(p.Region), true
+	case "AWS::Partition":
+		return value.Str(p.Partition), true
+	case "AWS::StackId":
+		return value.Str(p.StackID), true
+	case "AWS::StackName":
+		return value.Str(p.StackName), true
+	case "AWS::URLSuffix":
+		return value.Str(p.URLSuffix), true
+	case "AWS::NotificationARNs":
+		return value.Strs(p.NotificationARNs...), true
+	case noValue:
+		return value.Value{}, true
+	}
+	return value.Value{}, false
+}
+
+// Scope is everything but the resources that a template is evaluated with. It is made by [Template.Bind], or by
+// [NewScope] from what was stored, and is not changed after that.
+//
+// To store one, encode every parameter with [value.Encode]: encoding/json would write masks for secrets.
+type Scope struct {
+	Parameters map[string]value.Value
+	Conditions map[string]bool
+	Pseudo     Pseudo
+}
+
+// NewScope returns the scope of parameters and conditions decided earlier. The maps must not be changed afterwards.
+func NewScope(parameters map[string]value.Value, conditions map[string]bool, pseudo Pseudo) *Scope {
+	return &Scope{Parameters: parameters, Conditions: conditions, Pseudo: pseudo}
+}
+
+// variable returns the value of a parameter or pseudo parameter; false if name is neither.
+func (s *Scope) variable(name string) (value.Value, bool) {
+	if v, ok := s.Parameters[name]; ok {
+		return v, true
+	}
+	return s.Pseudo.value(name)
+}

@@ -1,0 +1,197 @@
+package template
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// FormatVersion is the only value of AWSTemplateFormatVersion there is.
+const FormatVersion = "2010-09-09"
+
+// Template is a template that passed every check that needs no parameters. Its fields are to be read only.
+type Template struct {
+	// Description is the template's own, "" if it has none.
+	Description string
+	// Metadata is the section as it is declared; absent if there is none.
+	Metadata Node
+	// Parameters, Resources and Outputs are in the order of the text.
+	Parameters []*Parameter
+	Resources  []*Resource
+	Outputs    []*DeclaredOutput
+	// Conditions are ordered so that each comes after those it is made of.
+	Conditions []*Condition
+
+	hash     string
+	limits   Limits
+	mappings map[string]Node
+}
+
+// Parse reads a template in JSON or YAML and checks it within CloudFormation's own [Limits]. What begins with a brace
+// is JSON. The error is an [Errors] with every problem that was found.
+func Parse(body string) (*Template, error) { return ParseWithin(body, Limits{}) }
+
+// ParseWithin is [Parse] with other limits.
+func ParseWithin(body string, limits Limits) (*Template, error) {
+	limits = limits.withDefaults()
+	p := &parser{template: &Template{limits: limits, hash: Hash(body), mappings: make(map[string]Node)}}
+	if len(body) > limits.Bytes {
+		p.at(Node{}, nil, "Template format error: the template is %d bytes long, the maximum allowed is %d.", len(body), limits.Bytes)
+		return nil, p.found
+	}
+	read := parseYAML
+	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
+		read = parseJSON
+	}
+	root, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	if root.kind != value.Map {
+		p.at(root, nil, "Template format error: unsupported structure.")
+		return nil, p.found
+	}
+	p.sections(root)
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	p.resolve()
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return p.template, nil
+}
+
+// Hash returns the hexadecimal SHA-256 of a template's text, which names the text in a store.
+func Hash(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+// Hash returns the [Hash] of the text the template was read from.
+func (t *Template) Hash() string { return t.hash }
+
+// Parameter returns a parameter by its name, nil if there is none.
+func (t *Template) Parameter(name string) *Parameter {
+	return find(t.Parameters, func(p *Parameter) bool { return p.Name == name })
+}
+
+// Resource returns a resource by its logical ID, nil if there is none.
+func (t *Template) Resource(logicalID string) *Resource {
+	return find(t.Resources, func(r *Resource) bool { return r.LogicalID == logicalID })
+}
+
+func find[T any](all []*T, match func(*T) bool) *T {
+	if i := slices.IndexFunc(all, match); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// parser fills a template and collects what is wrong with it.
+type parser struct {
+	problems
+	template *Template
+
+	// The names in the template, once all sections are read.
+	parameterNames, conditionNames, resourceNames map[string]bool
+
+	lookups        int // nodes of mappings that lookups carry
+	tooManyLookups bool
+}
+
+// sections reads the top level. Every section is looked at, so that all problems are told at once.
+func (p *parser) sections(root Node) {
+	var unknown []string
+	var first Member
+	for _, m := range root.members {
+		where := path{m.Key}
+		switch m.Key {
+		case "AWSTemplateFormatVersion":
+			if m.Value.kind != value.String || m.Value.text != FormatVersion {
+				p.at(m.Value, where, "Template format error: unsupported value for AWSTemplateFormatVersion.")
+			}
+		case "Description":
+			p.template.Description = p.text(m.Value, where, m.Key)
+			if limit := p.template.limits.DescriptionBytes; len(p.template.Description) > limit {
+				p.at(m.Value, where, "Template format error: 'Description' length is greater than %d.", limit)
+			}
+		case "Metadata":
+			if p.object(m.Value, where, "Metadata") {
+				p.template.Metadata = m.Value
+			}
+		case "Parameters":
+			p.parameters(m.Value, where)
+		case "Mappings":
+			p.mappings(m.Value, where)
+		case "Conditions":
+			p.conditions(m.Value, where)
+		case "Resources":
+			p.resources(m.Value, where)
+		case "Outputs":
+			p.outputs(m.Value, where)
+		case "Rules", "Transform", "Hooks", "Fn::Transform":
+			p.key(m, where, "Template format error: the section %s is not supported by this version of Pintle.", m.Key)
+		default:
+			if len(unknown) == 0 {
+				first = m
+			}
+			unknown = append(unknown, m.Key)
+		}
+	}
+	if len(unknown) > 0 {
+		p.key(first, nil, "Invalid template property or properties [%s]", strings.Join(unknown, ", "))
+	}
+	if root.Get("Resources").IsZero() {
+		p.at(root, nil, "Template format error: At least one Resources member must be defined.")
+	}
+}
+
+// object reports whether a section is an object, and adds a problem if it is not.
+func (p *parser) object(n Node, where path, name string) bool {
+	if n.kind == value.Map {
+		return true
+	}
+	p.at(n, where, "Template format error: [%s] '%s' must be an object.", where, name)
+	return false
+}
+
+// text returns the text of a literal string and adds a problem if n is none.
+func (p *parser) text(n Node, where path, name string) string {
+	if n.kind != value.String {
+		p.at(n, where, "Template format error: [%s] Every %s member must be a string.", where, name)
+	}
+	return n.text
+}
+
+// scalarText is text for what may be written without quotes too, e.g. a number.
+func (p *parser) scalarText(n Node, where path, name string) string {
+	if n.isScalar() {
+		return n.text
+	}
+	return p.text(n, where, name)
+}
+
+var alphanumeric = regexp.MustCompile(`^[0-9A-Za-z]+$`)
+
+// name checks the name of a parameter, a resource and the like.
+func (p *parser) name(m Member, where path, what string) {
+	switch limit := p.template.limits.NameLength; {
+	case !alphanumeric.MatchString(m.Key):
+		p.key(m, where, "Template format error: %s name %s is non alphanumeric.", what, m.Key)
+	case utf8.RuneCountInString(m.Key) > limit:
+		p.key(m, where, "Template format error: %s name %s is longer than %d characters.", what, m.Key, limit)
+	}
+}
+
+// count checks how many members a section has.
+func (p *parser) count(n Node, where path, what string, limit int) {
+	if number := len(n.members); number > limit {
+		p.at(n, where, "Template format error: Number of %s, %d, is greater than maximum allowed, %d", what, number, limit)
+	}
+}
