@@ -1,0 +1,72 @@
+package local
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
+// and what Lambda sets, each overriding those before.
+func environment(config *Config, provider Provider, dir, addr string) []string {
+	env := map[string]string{
+		"AWS_REGION":         config.Region,
+		"AWS_DEFAULT_REGION": config.Region,
+		// A process that is killed should have printed what it said, and the folder should stay as it was.
+		"PYTHONUNBUFFERED":        "1",
+		"PYTHONDONTWRITEBYTECODE": "1",
+	}
+	for _, kv := range config.Environ {
+		// The engine's region is the one that counts, not the shell's.
+		if name, text, ok := strings.Cut(kv, "="); ok && name != "" && name != "AWS_REGION" && name != "AWS_DEFAULT_REGION" {
+			env[name] = text
+		}
+	}
+	maps.Copy(env, config.Env)
+	maps.Copy(env, provider.Env)
+	addDummyCredentials(env)
+
+	function := FunctionName(provider.Name)
+	var stream [16]byte
+	_, _ = rand.Read(stream[:]) // never fails
+	maps.Copy(env, map[string]string{
+		"_HANDLER":                        provider.Handler,
+		"LAMBDA_TASK_ROOT":                dir,
+		"PWD":                             dir,
+		"AWS_LAMBDA_RUNTIME_API":          addr,
+		"AWS_LAMBDA_FUNCTION_NAME":        function,
+		"AWS_LAMBDA_FUNCTION_VERSION":     "$LATEST",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
+		"AWS_LAMBDA_INITIALIZATION_TYPE":  "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + function,
+		// Unique, because many handlers take it as the physical ID.
+		"AWS_LAMBDA_LOG_STREAM_NAME": time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + hex.EncodeToString(stream[:]),
+		"AWS_EXECUTION_ENV":          "AWS_Lambda_provided.al2023",
+	})
+	list := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}
+
+// addDummyCredentials adds what AWS SDKs ask for before they call any endpoint. Only where an endpoint of ours is set:
+// elsewhere they would hide the credentials of a shared file.
+func addDummyCredentials(env map[string]string) {
+	if env["AWS_ENDPOINT_URL"] == "" {
+		return
+	}
+	for _, source := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+	} {
+		if env[source] != "" {
+			return
+		}
+	}
+	env["AWS_ACCESS_KEY_ID"] = "pintle"
+	env["AWS_SECRET_ACCESS_KEY"] = "pintle"
+}

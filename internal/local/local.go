@@ -1,0 +1,264 @@
+// Package local runs providers as processes of this machine, on the Lambda Runtime API.
+//
+// A [Provider] names a [Target]: an executable, a folder with a bootstrap, or a Go package that is built first. A
+// [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
+// loopback listener of its own, since AWS_LAMBDA_RUNTIME_API has no room for a path, and handles one event at a time,
+// as a Lambda environment does.
+//
+// [Runtime.Invoke] accepts an event and returns; how it ended is reported once by [Config.Done] as an [Outcome]. That
+// is the point of the package: a process that dies, hangs or never starts is known at once, with the end of its log,
+// instead of by an hour of silence. That a handler returned says nothing about whether it answered the response URL.
+//
+// Log lines are cleaned and scrubbed before anything keeps or passes them. Every process leads its own process group,
+// and the whole group is ended with it; on Linux the kernel also ends the process when this one dies.
+//
+// Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes".
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Defaults of [Config] and [Provider].
+const (
+	DefaultTimeout     = 15 * time.Minute // of one event; the most Lambda grants
+	DefaultConcurrency = 10               // processes of one provider
+	DefaultQueue       = 256              // events waiting for a process of one provider
+	DefaultIdle        = 5 * time.Minute  // until an unused process is ended
+	DefaultInitTimeout = time.Minute      // from the start of a process to its first call for an event
+	DefaultGrace       = 2 * time.Second  // between SIGTERM and SIGKILL
+	DefaultRegion      = "us-east-1"
+	DefaultAccount     = "000000000000"
+)
+
+// Errors of [Runtime.Invoke] and [Runtime.Prepare].
+var (
+	// ErrUnknown means that no provider has this name.
+	ErrUnknown = errors.New("no local provider has this name")
+	// ErrBusy means that every process of the provider is busy and its queue is full: try again after an event of it
+	// has ended.
+	ErrBusy = errors.New("the provider's processes are busy and its queue is full")
+	// ErrClosed means that the runtime has been closed.
+	ErrClosed = errors.New("the local runtime is closed")
+)
+
+// Event is one invocation of a provider.
+type Event struct {
+	// ID is the invocation's request ID: 1 to 128 of letters, digits, '-', '_' and '.'. It comes back in
+	// [Config.Done].
+	ID string
+	// Payload is the JSON the handler gets.
+	Payload []byte
+	// Deadline ends the event before the provider's timeout does. Zero means that only the timeout counts.
+	Deadline time.Time
+	// Secrets are texts that must not be seen in the log. They stay hidden for as long as the process lives.
+	Secrets []string
+	// FunctionARN is the ARN the handler is told it was invoked by. Empty means one made of the configured region,
+	// account and the provider's name.
+	FunctionARN string
+	// WantResult keeps what the handler returns in [Outcome.Result]; without it the bytes are read and dropped.
+	WantResult bool
+}
+
+// Config configures a [Runtime]. The callbacks are called from many goroutines; they must return soon and may call
+// Invoke, but not Close.
+type Config struct {
+	// Providers are the providers known from the start; [Runtime.Set] adds more.
+	Providers []Provider
+	// Done is called exactly once for every event that Invoke accepted. Required.
+	Done func(id string, outcome Outcome)
+	// Log gets each scrubbed line of a process; id is empty for lines outside an event. Nil drops them.
+	Log func(provider, id, line string)
+	// Progress tells a person what is about to take time, before it starts. Nil drops it.
+	Progress func(provider, text string)
+	// Logger gets starts and ends of processes at level debug. Nil means slog.Default().
+	Logger *slog.Logger
+	// Environ is the environment that processes start from, as KEY=VALUE. Nil means os.Environ() without PINTLE_*.
+	Environ []string
+	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. Where that ends up set and no
+	// credentials are, dummy ones are added.
+	Env map[string]string
+	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
+	Region, Account string
+	// CacheDir is where Go packages are built into. Required if a target is a [GoPackage]; made when missing.
+	CacheDir string
+	// Queue is how many events of one provider may wait for a process. Zero means [DefaultQueue].
+	Queue int
+	// Idle is how long an unused process is kept. Zero means [DefaultIdle].
+	Idle time.Duration
+	// InitTimeout is how long a new process may take to ask for its first event. Zero means [DefaultInitTimeout].
+	InitTimeout time.Duration
+	// Grace is how long a process that is asked to end may take. Zero means [DefaultGrace].
+	Grace time.Duration
+}
+
+// Runtime runs the processes of providers. Its methods may be called concurrently.
+type Runtime struct {
+	config Config
+	ctx    context.Context // ends when the runtime is closed
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // the workers
+
+	mu     sync.Mutex // guards what follows and the pools
+	closed bool
+	pools  map[string]*pool
+}
+
+// New returns a runtime that accepts events at once. No process is started before one is needed.
+func New(config Config) (*Runtime, error) {
+	if config.Done == nil {
+		return nil, errors.New("local runtime: Done is required")
+	}
+	if config.Queue < 0 || config.Idle < 0 || config.InitTimeout < 0 || config.Grace < 0 {
+		return nil, errors.New("local runtime: Queue, Idle, InitTimeout and Grace must not be negative")
+	}
+	setDefault(&config.Queue, DefaultQueue)
+	setDefault(&config.Idle, DefaultIdle)
+	setDefault(&config.InitTimeout, DefaultInitTimeout)
+	setDefault(&config.Grace, DefaultGrace)
+	setDefault(&config.Region, DefaultRegion)
+	setDefault(&config.Account, DefaultAccount)
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if config.Log == nil {
+		config.Log = func(string, string, string) {}
+	}
+	if config.Progress == nil {
+		config.Progress = func(string, string) {}
+	}
+	if config.Environ == nil {
+		config.Environ = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "PINTLE_") })
+	}
+	if config.CacheDir != "" {
+		dir, err := filepath.Abs(config.CacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("local runtime: cache directory: %w", err)
+		}
+		config.CacheDir = dir
+	}
+	r := &Runtime{config: config, pools: map[string]*pool{}}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	for _, p := range config.Providers {
+		if err := r.Set(p); err != nil {
+			r.cancel()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Run waits until ctx ends and then closes the runtime. No goroutine or process of the runtime is left when it
+// returns. The error is always nil.
+func (r *Runtime) Run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-r.ctx.Done():
+	}
+	return r.Close()
+}
+
+// Close ends all processes: SIGTERM to each group, SIGKILL after the grace. Events that did not end in that time are
+// reported as [Stopped]. It returns when every process has ended and every report was made; the error is always nil.
+// It may be called more than once.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.cancel()
+	r.wg.Wait() // the workers also report what is still queued
+	return nil
+}
+
+// Set adds a provider, or replaces the one of the same name: events accepted before still run on the old one.
+func (r *Runtime) Set(provider Provider) error {
+	if err := provider.check(r.config.CacheDir); err != nil {
+		return fmt.Errorf("provider %q: %w", provider.Name, err)
+	}
+	setDefault(&provider.Timeout, DefaultTimeout)
+	setDefault(&provider.Concurrency, DefaultConcurrency)
+	setDefault(&provider.Handler, "bootstrap")
+	provider.Env = maps.Clone(provider.Env)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	if old := r.pools[provider.Name]; old != nil {
+		old.retire()
+	}
+	r.pools[provider.Name] = newPool(r, provider)
+	return nil
+}
+
+// Has reports whether a provider of this name is known.
+func (r *Runtime) Has(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pools[name] != nil
+}
+
+// Match returns the name of the provider that answers for the service token, or false when there is none.
+func (r *Runtime) Match(token wire.ServiceToken) (name string, ok bool) { return Match(token, r.Has) }
+
+// Prepare builds the provider's program if it has to be built, so that a mistake in it is found before anything
+// depends on it. The first event does the same. It returns [ErrUnknown], [ErrClosed] or a [*BuildError].
+func (r *Runtime) Prepare(ctx context.Context, name string) error {
+	r.mu.Lock()
+	p, closed := r.pools[name], r.closed
+	r.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	if p == nil {
+		return fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	_, err := p.program.path(ctx)
+	return err
+}
+
+// Invoke accepts an event for the named provider and returns without waiting. It returns [ErrUnknown], [ErrBusy] or
+// [ErrClosed], or an error about the ID, and then the event is not accepted and Done is not called for it.
+func (r *Runtime) Invoke(name string, event Event) error {
+	if !validID(event.ID) {
+		return fmt.Errorf("event ID %q: want 1 to 128 of letters, digits, '-', '_' and '.'", event.ID)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	p := r.pools[name]
+	if p == nil {
+		return fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	return p.accept(event)
+}
+
+func validID(id string) bool {
+	return id != "" && len(id) <= 128 && strings.Trim(id,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
+}

@@ -1,0 +1,82 @@
+package local
+
+import "fmt"
+
+// OutcomeKind is how an event ended. The set is closed.
+type OutcomeKind uint8
+
+// The ends of an event. The zero OutcomeKind is none of them.
+const (
+	// Returned: the handler returned a value. Whether it answered the response URL is not known.
+	Returned OutcomeKind = iota + 1
+	// Errored: the handler reported an error, see Type and Message, or broke the Runtime API's rules.
+	Errored
+	// Exited: the process ended by itself while it handled the event, see ExitCode. A Go panic is exit code 2.
+	Exited
+	// Crashed: a signal ended the process while it handled the event, see Signal.
+	Crashed
+	// TimedOut: the event took longer than allowed. If it had been delivered, its process was killed.
+	TimedOut
+	// InitFailed: no process got the event, because its program could not be built or started, or the process ended,
+	// reported an error or fell silent before it asked for its first event.
+	InitFailed
+	// Stopped: the runtime was closed.
+	Stopped
+)
+
+// String returns a word for the kind, e.g. "timed out".
+func (k OutcomeKind) String() string {
+	switch k {
+	case Returned:
+		return "returned"
+	case Errored:
+		return "errored"
+	case Exited:
+		return "exited"
+	case Crashed:
+		return "crashed"
+	case TimedOut:
+		return "timed out"
+	case InitFailed:
+		return "init failed"
+	case Stopped:
+		return "stopped"
+	}
+	return fmt.Sprintf("outcome %d", uint8(k))
+}
+
+// Outcome is how an event ended. Every text in it is scrubbed.
+type Outcome struct {
+	Kind OutcomeKind
+	// Delivered says that the event was handed to a process, which may have acted on it.
+	Delivered bool
+	// Type is the error type that the handler reported, at most 256 bytes; for [Errored] and [InitFailed].
+	Type string
+	// Message says what happened, at most 4 KiB: what the handler reported if it did, a sentence of ours otherwise.
+	// Empty for [Returned].
+	Message string
+	// ExitCode is the process's exit code, for [Exited] and an [InitFailed] whose process exited; else 0.
+	ExitCode int
+	// Signal names the signal that ended the process, for [Crashed] and such an [InitFailed]; else empty.
+	Signal string
+	// Result is what the handler returned, at most 6 MiB, for [Returned] when [Event.WantResult] was set.
+	Result []byte
+	// Log is the end of what the process printed since it got the event (since its start, if this was its first): at
+	// most 20 lines and 4 KiB. For a program that could not be built it is the end of the build's output.
+	Log []string
+}
+
+// String returns the outcome in a few words, without its log: "exited: the process exited with code 3 …".
+func (o Outcome) String() string {
+	switch {
+	case o.Message == "" && o.Type == "":
+		return o.Kind.String()
+	case o.Type == "":
+		return fmt.Sprintf("%s: %s", o.Kind, o.Message)
+	case o.Message == "":
+		return fmt.Sprintf("%s: %s", o.Kind, o.Type)
+	}
+	return fmt.Sprintf("%s: %s: %s", o.Kind, o.Type, o.Message)
+}
+
+const stoppedMessage = "the engine stopped before the event ended"

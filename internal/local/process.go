@@ -1,0 +1,197 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// lastWords is how long a process that has ended may still be heard: requests in flight, and output held open by
+// something outside its group.
+const lastWords = time.Second
+
+// invocation is an event on its way through a process.
+type invocation struct {
+	event    Event
+	timeout  time.Duration
+	deadline time.Time    // set when it is handed over, before sent
+	sent     chan error   // the outcome of each attempt to hand it over
+	result   chan Outcome // what the process said; at most one
+}
+
+func newInvocation(event Event, timeout time.Duration) *invocation {
+	return &invocation{event: event, timeout: timeout, sent: make(chan error, 1), result: make(chan Outcome, 1)}
+}
+
+// begin sets the deadline: the time a process takes to start is not the handler's.
+func (i *invocation) begin(now time.Time) {
+	i.deadline = now.Add(i.timeout)
+	if d := i.event.Deadline; !d.IsZero() && d.Before(i.deadline) {
+		i.deadline = d
+	}
+}
+
+// said returns what the process said about the event, if it has.
+func (i *invocation) said() (Outcome, bool) {
+	select {
+	case o := <-i.result:
+		return o, true
+	default:
+		return Outcome{}, false
+	}
+}
+
+// process is one running process and the Runtime API that serves it. A worker owns it.
+type process struct {
+	functionARN string
+	log         *logs
+	scrubber    *scrubber
+	logger      *slog.Logger
+	cmd         *exec.Cmd
+	addr        string
+
+	deliver    chan *invocation // received by the process's call for the next event
+	initFailed chan Outcome     // the process reported an error before its first call
+	ending     chan struct{}    // closed when the process has ended
+	ended      chan struct{}    // closed when its server and log have ended too
+
+	mu      sync.Mutex
+	asked   bool // for its first event
+	current *invocation
+}
+
+// start starts a process for the event. Its supervisor ends when the process does.
+func (r *Runtime) start(provider Provider, program, dir, id string, s *scrubber) (*process, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
+	}
+	log, err := newLogs(s, id, func(id, line string) { r.config.Log(provider.Name, id, line) })
+	if err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
+	}
+	function := FunctionName(provider.Name)
+	p := &process{
+		functionARN: fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", r.config.Region, r.config.Account, function),
+		log:         log,
+		scrubber:    s,
+		logger:      r.config.Logger.With("provider", provider.Name),
+		addr:        listener.Addr().String(),
+		deliver:     make(chan *invocation),
+		initFailed:  make(chan Outcome, 1),
+		ending:      make(chan struct{}),
+		ended:       make(chan struct{}),
+	}
+	p.cmd = &exec.Cmd{
+		Path: program, Args: []string{program}, Dir: dir,
+		Env:    environment(&r.config, provider, dir, p.addr),
+		Stdout: log.writer, Stderr: log.writer,
+		SysProcAttr: processAttr(),
+	}
+	started := make(chan error)
+	go p.supervise(listener, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	return p, nil
+}
+
+// supervise runs the process from start to end. The kernel ends a child when the thread that made it ends, so this
+// goroutine keeps its thread for as long as the process lives.
+func (p *process) supervise(listener net.Listener, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := p.cmd.Start(); err != nil {
+		listener.Close()
+		p.log.finish(0)
+		started <- err
+		return
+	}
+	server := &http.Server{
+		Handler:           p.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener) // ends with ErrServerClosed, below
+	}()
+	pid := p.cmd.Process.Pid
+	p.logger.Debug("provider process started", "pid", pid)
+	started <- nil
+
+	err := p.cmd.Wait()
+	_ = killGroup(p.cmd.Process) // what it left behind; usually nothing
+	close(p.ending)
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		server.Close()
+	}
+	<-served
+	p.log.finish(lastWords)
+	p.logger.Debug("provider process ended", "pid", pid, "error", err)
+	close(p.ended)
+}
+
+// stop asks the process to end, makes it end after the grace, and waits until it has.
+func (p *process) stop(grace time.Duration) {
+	_ = terminateGroup(p.cmd.Process) // fails only if it has ended
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		p.kill()
+	}
+}
+
+// kill ends the process at once and waits until it has.
+func (p *process) kill() {
+	_ = killGroup(p.cmd.Process)
+	<-p.ended
+}
+
+// gone reports whether the process has ended.
+func (p *process) gone() bool {
+	select {
+	case <-p.ending:
+		<-p.ended
+		return true
+	default:
+		return false
+	}
+}
+
+// end describes how the process, which has ended, did so; when completes the sentence.
+func (p *process) end(when string) Outcome {
+	state := p.cmd.ProcessState
+	if signal, ok := endSignal(state); ok {
+		return Outcome{
+			Kind: Crashed, Signal: signal.String(),
+			Message: fmt.Sprintf("a signal (%s) ended the provider's process %s", signal, when),
+		}
+	}
+	return Outcome{
+		Kind: Exited, ExitCode: state.ExitCode(),
+		Message: fmt.Sprintf("the provider's process exited with code %d %s", state.ExitCode(), when),
+	}
+}
+
+func endSignal(state *os.ProcessState) (syscall.Signal, bool) {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return 0, false
+	}
+	return status.Signal(), true
+}

@@ -1,0 +1,155 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// buildTimeout bounds one go build; a first build that compiles every dependency takes about a minute.
+const buildTimeout = 15 * time.Minute
+
+// BuildError is the error of a Go package that could not be built.
+type BuildError struct {
+	Provider string
+	Dir      string   // of the package
+	Log      []string // the end of the compiler's output, bounded and scrubbed as [Outcome.Log]
+	Err      error    // why the build ended, e.g. an exit status
+}
+
+// Error returns the provider, the folder and the cause, without the log.
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("build provider %s: go build in %s: %v", e.Provider, e.Dir, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// program is the file that a provider's processes run, built at most once if it is a Go package.
+type program struct {
+	provider Provider
+	config   *Config
+	turn     chan struct{} // holds one token; who has it may build and touch built
+	built    string
+}
+
+func newProgram(provider Provider, config *Config) *program {
+	p := &program{provider: provider, config: config, turn: make(chan struct{}, 1)}
+	p.turn <- struct{}{}
+	return p
+}
+
+// dir is the working directory of the processes, their LAMBDA_TASK_ROOT.
+func (p *program) dir() string {
+	if p.provider.Target.Kind() == Executable {
+		return filepath.Dir(p.provider.Target.Path())
+	}
+	return p.provider.Target.Path()
+}
+
+// path returns the file to run. Only one caller builds; a build that failed is tried again by the next.
+func (p *program) path(ctx context.Context) (string, error) {
+	switch p.provider.Target.Kind() {
+	case Executable:
+		return p.provider.Target.Path(), nil
+	case Folder:
+		return filepath.Join(p.provider.Target.Path(), "bootstrap"), nil
+	case GoPackage:
+	case URL:
+		return "", errors.New("a URL has no program")
+	}
+	select {
+	case <-p.turn:
+		defer func() { p.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if p.built != "" {
+		return p.built, nil
+	}
+	file, err := p.build(ctx)
+	if err == nil {
+		p.built = file
+	}
+	return file, err
+}
+
+// build runs go build, which itself knows whether anything changed: with an up-to-date output it takes a moment.
+func (p *program) build(ctx context.Context) (string, error) {
+	source := p.provider.Target.Path()
+	fail := func(err error, output string) (string, error) {
+		return "", &BuildError{p.provider.Name, source, outputTail(output), err}
+	}
+	gotool, err := exec.LookPath("go")
+	if err != nil {
+		return fail(fmt.Errorf("%w: install Go, or name a built executable as the target", err), "")
+	}
+	key := sha256.Sum256([]byte(source))
+	file := filepath.Join(p.config.CacheDir, fmt.Sprintf("%x", key[:8]), "bootstrap")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fail(err, "")
+	}
+	note := ""
+	if _, err := os.Stat(file); err != nil {
+		note = "; the first build takes about a minute"
+	}
+	p.config.Progress(p.provider.Name, fmt.Sprintf("building provider %s (go build in %s)%s",
+		p.provider.Name, p.provider.Target, note))
+
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	output := &boundedBuffer{limit: 64 << 10}
+	cmd := exec.CommandContext(ctx, gotool, "build", "-buildvcs=false", "-o", file, ".")
+	cmd.Dir = source
+	cmd.Env = append(p.config.Environ[:len(p.config.Environ):len(p.config.Environ)], "PWD="+source)
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = buildAttr()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return fail(err, output.String())
+	}
+	return file, nil
+}
+
+// outputTail returns the end of a build's output.
+func outputTail(output string) []string {
+	var t tail
+	var s scrubber
+	for line := range strings.Lines(output) {
+		if line = s.scrub(line); line != "" {
+			t.add(line)
+		}
+	}
+	return t.lines()
+}
+
+// boundedBuffer keeps the last limit bytes written to it.
+type boundedBuffer struct {
+	limit int
+	buf   bytes.Buffer
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	n := len(p)
+	if n > b.limit {
+		p = p[n-b.limit:]
+	}
+	if over := b.buf.Len() + len(p) - b.limit; over > 0 {
+		b.buf.Next(over)
+	}
+	b.buf.Write(p)
+	return n, nil
+}
+
+func (b *boundedBuffer) String() string { return b.buf.String() }

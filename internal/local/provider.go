@@ -1,0 +1,86 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// Provider says how a provider's processes are run. It must not be changed after it was given to a [Runtime].
+type Provider struct {
+	// Name is the name in service tokens, or a whole token. Not empty.
+	Name string
+	// Target is what runs. [URL] targets are no processes and are refused.
+	Target Target
+	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
+	// LAMBDA_TASK_ROOT).
+	Env map[string]string
+	// Timeout is how long one event may take, counted from its delivery to the process. Zero means [DefaultTimeout].
+	Timeout time.Duration
+	// Concurrency is how many processes may run, so how many events are handled at once. Zero means
+	// [DefaultConcurrency].
+	Concurrency int
+	// Handler is the process's _HANDLER. Empty means "bootstrap".
+	Handler string
+}
+
+// ParseProvider returns the provider that a project file in dir declares. It fails when what the declaration names
+// does not exist or cannot be run; the error begins with the place in the file, if that is known.
+func ParseProvider(dir string, declared project.Provider) (Provider, error) {
+	place := ""
+	if declared.Place != "" {
+		place = declared.Place + ": "
+	}
+	target, err := ParseTarget(dir, declared.Target)
+	if err == nil {
+		err = CheckEnv(declared.Env)
+	}
+	if err != nil {
+		return Provider{}, fmt.Errorf("%sprovider %s: %w", place, declared.Name, err)
+	}
+	return Provider{
+		Name: declared.Name, Target: target, Env: declared.Env, Timeout: declared.Timeout,
+		Concurrency: declared.Concurrency, Handler: declared.Handler,
+	}, nil
+}
+
+func (p Provider) check(cacheDir string) error {
+	if p.Name == "" {
+		return errors.New("the name is empty")
+	}
+	if p.Timeout < 0 || p.Concurrency < 0 {
+		return errors.New("timeout and concurrency must not be negative")
+	}
+	switch p.Target.Kind() {
+	case Executable, Folder:
+	case GoPackage:
+		if cacheDir == "" {
+			return errors.New("a Go package needs a cache directory to be built into")
+		}
+	case URL:
+		return errors.New("a URL is not run as a process")
+	default:
+		return errors.New("no target")
+	}
+	return CheckEnv(p.Env)
+}
+
+// CheckEnv returns an error when env holds a name that is no name, or one that the Runtime API sets itself.
+func CheckEnv(env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			return fmt.Errorf("env: %q is not a name of a variable", name)
+		case strings.ContainsRune(env[name], 0):
+			return fmt.Errorf("env: %s holds a zero byte", name)
+		case name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_"):
+			return fmt.Errorf("env: %s is set by the runtime: remove it", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package local_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The test binary is also every provider of the tests: with this variable set it runs the behaviour it names.
+const behaviourVar = "TEST_PROVIDER"
+
+func TestMain(m *testing.M) {
+	if behaviour := os.Getenv(behaviourVar); behaviour != "" {
+		runProvider(behaviour)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// task is the payload of an event: what the provider is to do with it.
+type task struct {
+	Print  []string `json:",omitempty"` // on standard error, first
+	Dial   string   `json:",omitempty"` // an address to connect to, and to stay connected to
+	Do     string   // a case of runProvider
+	Answer string   `json:",omitempty"`
+	Code   int      `json:",omitempty"`
+}
+
+func (t task) payload() []byte {
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func runProvider(behaviour string) {
+	api := runtimeClient("http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/")
+	switch behaviour {
+	case "handle":
+	case "init-exit":
+		fmt.Println("no database")
+		os.Exit(3)
+	case "init-kill":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "init-error":
+		api.post("init/error", `{"errorType":"Import","errorMessage":"cannot import X-Amz-Signature=0123456789abcdef"}`)
+		os.Exit(1)
+	case "init-hang":
+		hang()
+	case "child": // of a provider
+		dial(os.Getenv("TEST_DIAL"))
+		hang()
+	case "host":
+		runHost()
+	}
+	for {
+		id, payload, header := api.next()
+		var t task
+		if err := json.Unmarshal(payload, &t); err != nil {
+			panic(err)
+		}
+		for _, line := range t.Print {
+			fmt.Fprintln(os.Stderr, line)
+		}
+		if t.Dial != "" {
+			dial(t.Dial)
+		}
+		switch t.Do {
+		case "answer":
+			api.post("invocation/"+id+"/response", t.Answer)
+		case "describe":
+			data, _ := json.Marshal(map[string]any{"Env": os.Environ(), "Header": header, "Pid": os.Getpid()})
+			api.post("invocation/"+id+"/response", string(data))
+		case "error":
+			api.post("invocation/"+id+"/error", t.Answer)
+		case "exit":
+			os.Exit(t.Code)
+		case "panic":
+			panic("the provider's own mistake")
+		case "kill":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "hang":
+			hang()
+		case "stubborn":
+			signal.Ignore(syscall.SIGTERM)
+			dial(t.Answer)
+			hang()
+		case "last-answer": // on SIGTERM
+			terms := make(chan os.Signal, 1)
+			signal.Notify(terms, syscall.SIGTERM)
+			dial(t.Answer)
+			<-terms
+			api.post("invocation/"+id+"/response", `"in time"`)
+			os.Exit(0)
+		case "skip": // no response at all
+		case "large":
+			api.post("invocation/"+id+"/response", strings.Repeat("x", 6<<20+1))
+		case "wrong-id":
+			status := api.post("invocation/other/response", `"stolen"`)
+			api.post("invocation/"+id+"/response", fmt.Sprint(status))
+		case "late-init-error":
+			status := api.post("init/error", `{}`)
+			api.post("invocation/"+id+"/response", fmt.Sprint(status))
+		case "browser":
+			api.post("invocation/"+id+"/response", fmt.Sprint(api.asBrowser()))
+		case "answer-and-exit":
+			api.post("invocation/"+id+"/response", `"bye"`)
+			os.Exit(0)
+		case "release": // waits until the test lets it go
+			conn := dial(t.Answer)
+			_, _ = io.ReadAll(conn)
+			api.post("invocation/"+id+"/response", "null")
+		case "child":
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), behaviourVar+"=child", "TEST_DIAL="+t.Answer)
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Start(); err != nil {
+				panic(err)
+			}
+			dial(t.Answer)
+			hang()
+		default:
+			panic("unknown task " + t.Do)
+		}
+	}
+}
+
+func hang() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // else the runtime calls it a deadlock
+	select {}
+}
+
+// dial connects and says who it is; the connection breaks when the process ends.
+func dial(addr string) net.Conn {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(conn, os.Getpid())
+	kept = append(kept, conn)
+	return conn
+}
+
+var kept []net.Conn // so that no connection is collected and closed
+
+type runtimeClient string
+
+func (c runtimeClient) next() (id string, payload []byte, header http.Header) {
+	response, err := http.Get(string(c) + "invocation/next")
+	if err != nil {
+		os.Exit(99)
+	}
+	defer response.Body.Close()
+	payload, err = io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		os.Exit(98)
+	}
+	return response.Header.Get("Lambda-Runtime-Aws-Request-Id"), payload, response.Header
+}
+
+func (c runtimeClient) post(path, body string) int {
+	response, err := http.Post(string(c)+path, "application/json", bytes.NewReader([]byte(body)))
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+// asBrowser returns the statuses of calls that a page in a browser could make.
+func (c runtimeClient) asBrowser() []int {
+	var statuses []int
+	for _, change := range []func(*http.Request){
+		func(r *http.Request) { r.Header.Set("Origin", "http://example.com") },
+		func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		func(r *http.Request) { r.Host = "example.com" },
+	} {
+		r, err := http.NewRequest(http.MethodGet, string(c)+"invocation/next", nil)
+		if err != nil {
+			panic(err)
+		}
+		change(r)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			panic(err)
+		}
+		response.Body.Close()
+		statuses = append(statuses, response.StatusCode)
+	}
+	return statuses
+}

@@ -1,0 +1,264 @@
+package local
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Bounds of what a process may send.
+const (
+	maxResult      = 6 << 20 // Source: AWS Lambda quotas, synchronous invocation payload
+	maxErrorReport = 256 << 10
+	maxErrorType   = 256
+	maxMessage     = 4 << 10
+)
+
+// sendTimeout is how long handing over an event may take once the process has asked for it.
+const sendTimeout = 10 * time.Second
+
+// handler serves the Runtime API to the process.
+func (p *process) handler() http.Handler {
+	mux := http.NewServeMux()
+	const root = "/2018-06-01/runtime"
+	mux.HandleFunc("GET "+root+"/invocation/next", p.next)
+	mux.HandleFunc("POST "+root+"/invocation/{id}/response", p.response)
+	mux.HandleFunc("POST "+root+"/invocation/{id}/error", p.invocationError)
+	mux.HandleFunc("POST "+root+"/init/error", p.initError)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A page in a browser on this machine could otherwise take events away from the process.
+		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+			reply(w, http.StatusForbidden, "Forbidden", "only the provider's process is served here")
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// next waits for an event and hands it over.
+func (p *process) next(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.asked = true
+	unanswered := p.current
+	p.current = nil
+	p.mu.Unlock()
+	if unanswered != nil {
+		// Lambda refuses this call; here the process is taken at its word that it has finished with the event.
+		unanswered.result <- Outcome{
+			Kind: Errored, Type: "Runtime.NoResponse",
+			Message: "the provider's process asked for its next event before it posted a response to this one",
+		}
+	}
+	select {
+	case inv := <-p.deliver:
+		err := p.send(w, inv)
+		if err != nil {
+			p.take(inv.event.ID)
+		}
+		inv.sent <- err
+	case <-r.Context().Done():
+	case <-p.ending:
+		reply(w, http.StatusInternalServerError, "Runtime.Ending", "the process has ended")
+	}
+}
+
+func (p *process) send(w http.ResponseWriter, inv *invocation) error {
+	inv.begin(time.Now())
+	p.mu.Lock()
+	p.current = inv
+	p.mu.Unlock()
+	arn := inv.event.FunctionARN
+	if arn == "" {
+		arn = p.functionARN
+	}
+	// A process that does not read what it asked for must not hold its worker.
+	control := http.NewResponseController(w)
+	if err := control.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
+	h.Set("Lambda-Runtime-Aws-Request-Id", inv.event.ID)
+	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
+	h.Set("Lambda-Runtime-Invoked-Function-Arn", arn)
+	h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
+	if _, err := w.Write(inv.event.Payload); err != nil {
+		return err
+	}
+	if err := control.Flush(); err != nil {
+		return err
+	}
+	return control.SetWriteDeadline(time.Time{})
+}
+
+// take ends the current event if it has this ID and returns it; whoever took it says how it ended.
+func (p *process) take(id string) *invocation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil || p.current.event.ID != id {
+		return nil
+	}
+	inv := p.current
+	p.current = nil
+	return inv
+}
+
+// runs reports whether the event is the current one, and whether its result is wanted.
+func (p *process) runs(id string) (current, wanted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil || p.current.event.ID != id {
+		return false, false
+	}
+	return true, p.current.event.WantResult
+}
+
+func (p *process) response(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	current, wanted := p.runs(id)
+	if !current {
+		replyUnknownID(w)
+		return
+	}
+	var result bytes.Buffer
+	var sink io.Writer = io.Discard
+	if wanted {
+		sink = &result
+	}
+	outcome := Outcome{Kind: Returned}
+	var tooLarge *http.MaxBytesError
+	_, err := io.Copy(sink, http.MaxBytesReader(w, r.Body, maxResult))
+	switch {
+	case errors.As(err, &tooLarge):
+		outcome = Outcome{
+			Kind: Errored, Type: "Function.ResponseSizeTooLarge",
+			Message: fmt.Sprintf("the handler returned more than %d bytes", maxResult),
+		}
+	case err != nil:
+		reply(w, http.StatusBadRequest, "InvalidRequest", "the body ended early")
+		return
+	case wanted:
+		outcome.Result = result.Bytes()
+	}
+	inv := p.take(id)
+	if inv == nil {
+		replyUnknownID(w)
+		return
+	}
+	inv.result <- outcome
+	if outcome.Kind == Errored {
+		reply(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", outcome.Message)
+		return
+	}
+	replyOK(w)
+}
+
+func (p *process) invocationError(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if current, _ := p.runs(id); !current {
+		replyUnknownID(w)
+		return
+	}
+	outcome := p.errorReport(r)
+	inv := p.take(id)
+	if inv == nil {
+		replyUnknownID(w)
+		return
+	}
+	inv.result <- outcome
+	replyOK(w)
+}
+
+func (p *process) initError(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	asked := p.asked
+	p.mu.Unlock()
+	if asked {
+		reply(w, http.StatusForbidden, "InvalidStateTransition", "the process has asked for an event already")
+		return
+	}
+	outcome := p.errorReport(r)
+	outcome.Kind = InitFailed
+	select {
+	case p.initFailed <- outcome:
+	default: // it said so before
+	}
+	replyOK(w)
+}
+
+// errorReport reads the error that a process reports, bounded and scrubbed. A body that is no such report still says
+// something, so it becomes the message.
+func (p *process) errorReport(r *http.Request) Outcome {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxErrorReport)) // what came of a broken body is what there is
+	errorType, message := parseErrorReport(body)
+	if errorType == "" {
+		errorType = r.Header.Get("Lambda-Runtime-Function-Error-Type")
+	}
+	return Outcome{
+		Kind:    Errored,
+		Type:    p.bounded(errorType, maxErrorType),
+		Message: p.bounded(message, maxMessage),
+	}
+}
+
+func parseErrorReport(body []byte) (errorType, message string) {
+	var report struct {
+		ErrorType    *string `json:"errorType"`
+		ErrorMessage *string `json:"errorMessage"`
+	}
+	if json.Unmarshal(body, &report) != nil || report.ErrorType == nil && report.ErrorMessage == nil {
+		return "", string(body)
+	}
+	if report.ErrorType != nil {
+		errorType = *report.ErrorType
+	}
+	if report.ErrorMessage != nil {
+		message = *report.ErrorMessage
+	}
+	return errorType, message
+}
+
+// bounded scrubs text and cuts it to at most limit bytes.
+func (p *process) bounded(text string, limit int) string {
+	text = p.scrubber.scrub(text)
+	if len(text) > limit {
+		text = cutRune(text[:limit-len("…")]) + "…"
+	}
+	return text
+}
+
+func replyOK(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = io.WriteString(w, `{"status":"OK"}`)
+}
+
+func replyUnknownID(w http.ResponseWriter) {
+	reply(w, http.StatusBadRequest, "InvalidRequestID", "no event with this ID is running in this process")
+}
+
+func reply(w http.ResponseWriter, status int, errorType, message string) {
+	body, err := json.Marshal(map[string]string{"errorType": errorType, "errorMessage": message})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// traceID returns a fresh X-Ray trace header of an unsampled trace.
+func traceID(now time.Time) string {
+	var random [20]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return fmt.Sprintf("Root=1-%08x-%s;Parent=%s;Sampled=0",
+		uint32(now.Unix()), hex.EncodeToString(random[:12]), hex.EncodeToString(random[12:]))
+}

@@ -1,0 +1,162 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// TargetKind is what a [Target] is. The set is closed.
+type TargetKind uint8
+
+// The kinds of target. The zero TargetKind is none of them.
+const (
+	Executable TargetKind = iota + 1 // a file that is run as it is: a program, or a script with a #! line
+	Folder                           // a folder with an executable named bootstrap, as in a Lambda package
+	GoPackage                        // a folder with a Go main package, built before it is run
+	URL                              // an http or https address, which no process of ours serves
+)
+
+// String returns a phrase for the kind, e.g. "Go package".
+func (k TargetKind) String() string {
+	switch k {
+	case Executable:
+		return "executable"
+	case Folder:
+		return "folder with bootstrap"
+	case GoPackage:
+		return "Go package"
+	case URL:
+		return "URL"
+	}
+	return fmt.Sprintf("target kind %d", uint8(k))
+}
+
+// Target is what runs behind a provider's name. [ParseTarget] makes it; the zero Target is none.
+type Target struct {
+	kind TargetKind
+	text string
+	path string
+}
+
+// Kind returns what the target is; zero for the zero Target.
+func (t Target) Kind() TargetKind { return t.kind }
+
+// Path returns the absolute path of the file or folder, or the URL, which may hold a password.
+func (t Target) Path() string { return t.path }
+
+// String returns the text the target was parsed from; for a URL as [Target.Path].
+func (t Target) String() string { return t.text }
+
+const wantTarget = "want a Go package's folder, a folder with an executable bootstrap, an executable file, or an http(s) URL"
+
+// ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
+// folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
+// bootstrap itself to run that.
+func ParseTarget(dir, text string) (Target, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return Target{}, fmt.Errorf("the target is empty: %s", wantTarget)
+	}
+	if scheme, _, ok := strings.Cut(text, "://"); ok {
+		return parseURL(scheme, text)
+	}
+	path := text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Target{}, fmt.Errorf("target %s: %s does not exist: %s: %w", text, path, wantTarget, fs.ErrNotExist)
+	case err != nil:
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	t := Target{text: text, path: path}
+	if info.IsDir() {
+		t.kind, err = folderKind(path)
+	} else {
+		t.kind, err = Executable, checkExecutable(path, info)
+	}
+	if err != nil {
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	return t, nil
+}
+
+func parseURL(scheme, text string) (Target, error) {
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return Target{}, fmt.Errorf("target with scheme %q: %s", scheme, wantTarget)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		// The parse error would repeat the URL, which may hold a password.
+		return Target{}, errors.New("target is not a valid URL")
+	}
+	if u.Hostname() == "" {
+		return Target{}, fmt.Errorf("target %s: the URL has no host", u.Redacted())
+	}
+	return Target{kind: URL, text: text, path: text}, nil
+}
+
+func folderKind(path string) (TargetKind, error) {
+	pkg, err := build.ImportDir(path, 0)
+	var none *build.NoGoError
+	switch {
+	case errors.As(err, &none), err == nil && len(pkg.GoFiles)+len(pkg.CgoFiles) == 0: // or tests only
+		err = fmt.Errorf("the folder holds neither a Go package nor a file named bootstrap: %s", wantTarget)
+	case err != nil:
+	case pkg.Name == "main":
+		return GoPackage, nil
+	default:
+		err = fmt.Errorf("the Go package there is %s, and only package main can be run", pkg.Name)
+	}
+	file := filepath.Join(path, "bootstrap")
+	info, statErr := os.Stat(file)
+	if statErr != nil {
+		return 0, err
+	}
+	return Folder, checkExecutable(file, info)
+}
+
+// checkExecutable says why the file cannot be run, as far as that can be seen without running it.
+func checkExecutable(path string, info fs.FileInfo) error {
+	name := filepath.Base(path)
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".go":
+		return fmt.Errorf("%s is Go source: name the folder of its package", name)
+	case ".py", ".js", ".mjs", ".cjs", ".ts":
+		if !hasShebang(path) {
+			return fmt.Errorf("%s is a handler without a program that runs it: make it an executable script that "+
+				"speaks the Lambda Runtime API (first line #!, then chmod +x)", name)
+		}
+	}
+	if runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+		return fmt.Errorf("%s is not executable: run chmod +x %s", name, path)
+	}
+	return nil
+}
+
+func hasShebang(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [2]byte
+	n, _ := f.Read(head[:])
+	return string(head[:n]) == "#!"
+}

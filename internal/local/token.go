@@ -1,0 +1,33 @@
+package local
+
+import (
+	"strings"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Match returns the name under which a provider that has answers for the service token: the token itself, or the name
+// of the SNS topic or Lambda function in it. Partition, region, account and a qualifier do not matter. It returns false
+// when there is none.
+func Match(token wire.ServiceToken, has func(name string) bool) (name string, ok bool) {
+	if token != "" && has(string(token)) {
+		return string(token), true
+	}
+	if parsed, err := wire.ParseToken(token); err == nil && parsed.Name != "" && has(parsed.Name) {
+		return parsed.Name, true
+	}
+	return "", false
+}
+
+// FunctionName returns the Lambda function name of a provider: its name, or the one in it if it is a whole token.
+func FunctionName(provider string) string {
+	if parsed, err := wire.ParseToken(wire.ServiceToken(provider)); err == nil && parsed.Name != "" {
+		return parsed.Name
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(":/ ", r) {
+			return '-'
+		}
+		return r
+	}, provider)
+}

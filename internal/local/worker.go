@@ -1,0 +1,215 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// After a process that died before its first event the next one waits, doubling from the first to the second.
+const (
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 5 * time.Second
+)
+
+const lateMessage = "the event's deadline passed before a process was ready for it"
+
+// worker handles the events of a provider one after the other, each in its process, which it replaces when it dies.
+type worker struct {
+	pool     *pool
+	runtime  *Runtime
+	events   chan Event // holds one; filled or closed by the pool while the worker idles
+	scrubber *scrubber
+	process  *process // nil until one is needed, and after it died
+	failures int      // starts in a row that came to nothing
+	retryAt  time.Time
+}
+
+func newWorker(p *pool) *worker {
+	return &worker{
+		pool: p, runtime: p.runtime, events: make(chan Event, 1),
+		scrubber: &scrubber{},
+	}
+}
+
+// run handles the event and those that follow, until the pool has none or the runtime closes.
+func (w *worker) run(event Event) {
+	for ok := true; ok; event, ok = w.pool.next(w) {
+		outcome := w.handle(event)
+		w.runtime.config.Done(event.ID, outcome)
+	}
+	if w.process != nil {
+		w.process.stop(w.runtime.config.Grace)
+	}
+}
+
+// handle takes the event to its end.
+func (w *worker) handle(event Event) Outcome {
+	for {
+		if w.runtime.ctx.Err() != nil {
+			return Outcome{Kind: Stopped, Message: stoppedMessage}
+		}
+		if !event.Deadline.IsZero() && !time.Now().Before(event.Deadline) {
+			return Outcome{Kind: TimedOut, Message: lateMessage}
+		}
+		if w.process != nil && w.process.gone() {
+			w.process = nil
+		}
+		warm := w.process != nil
+		w.scrubber.hide(event.Secrets)
+		if warm {
+			w.process.log.begin(event.ID)
+		} else if failed, ok := w.start(event.ID); !ok {
+			return failed
+		}
+		inv := newInvocation(event, w.pool.provider.Timeout)
+		failed, ok := w.hand(inv)
+		switch {
+		case ok:
+			w.failures = 0
+			return w.await(inv)
+		case failed.Kind != InitFailed:
+		case warm:
+			// A process that served before and has died or hung since says nothing about this event.
+			w.process = nil
+			continue
+		default:
+			w.failed()
+		}
+		failed.Log = w.process.log.end()
+		w.process = nil
+		return failed
+	}
+}
+
+// start starts a process, after the pause that earlier failures earned.
+func (w *worker) start(id string) (Outcome, bool) {
+	ctx := w.runtime.ctx
+	if !wait(ctx, time.Until(w.retryAt)) {
+		return Outcome{Kind: Stopped, Message: stoppedMessage}, false
+	}
+	file, err := w.pool.program.path(ctx)
+	if err == nil {
+		w.process, err = w.runtime.start(w.pool.provider, file, w.pool.program.dir(), id, w.scrubber)
+	}
+	if err == nil {
+		return Outcome{}, true
+	}
+	if ctx.Err() != nil {
+		return Outcome{Kind: Stopped, Message: stoppedMessage}, false
+	}
+	w.failed()
+	outcome := Outcome{Kind: InitFailed, Message: err.Error()}
+	var build *BuildError
+	if errors.As(err, &build) {
+		outcome.Log = build.Log
+	}
+	return outcome, false
+}
+
+// failed counts a start that came to nothing.
+func (w *worker) failed() {
+	pause := maxBackoff
+	if w.failures < 10 {
+		pause = min(minBackoff<<w.failures, maxBackoff)
+	}
+	w.failures++
+	w.retryAt = time.Now().Add(pause)
+}
+
+// hand gives the event to the process. If it cannot, the process has ended when it returns.
+func (w *worker) hand(inv *invocation) (Outcome, bool) {
+	p, config := w.process, &w.runtime.config
+	timer := time.NewTimer(config.InitTimeout)
+	defer timer.Stop()
+	var late <-chan time.Time // never, without a deadline
+	if d := inv.event.Deadline; !d.IsZero() {
+		deadline := time.NewTimer(time.Until(d))
+		defer deadline.Stop()
+		late = deadline.C
+	}
+	for {
+		select {
+		case p.deliver <- inv:
+			if <-inv.sent == nil {
+				return Outcome{}, true
+			}
+			// The connection broke. Either the process asks again or it has died.
+		case <-p.ended:
+			// The report of an error is the better story, and precedes the end.
+			select {
+			case outcome := <-p.initFailed:
+				return outcome, false
+			default:
+			}
+			outcome := p.end("before it asked for an event")
+			outcome.Kind = InitFailed
+			return outcome, false
+		case outcome := <-p.initFailed:
+			p.stop(config.Grace)
+			return outcome, false
+		case <-timer.C:
+			p.kill()
+			return Outcome{
+				Kind:    InitFailed,
+				Message: fmt.Sprintf("the provider's process did not ask for an event within %s", config.InitTimeout),
+			}, false
+		case <-late:
+			p.kill()
+			return Outcome{Kind: TimedOut, Message: lateMessage}, false
+		case <-w.runtime.ctx.Done():
+			p.stop(config.Grace)
+			return Outcome{Kind: Stopped, Message: stoppedMessage}, false
+		}
+	}
+}
+
+// await waits for the end of an event that the process has got.
+func (w *worker) await(inv *invocation) Outcome {
+	p := w.process
+	timer := time.NewTimer(time.Until(inv.deadline))
+	defer timer.Stop()
+	var outcome Outcome
+	select {
+	case outcome = <-inv.result:
+	case <-p.ended:
+		outcome = p.end("while it handled the event")
+	case <-timer.C:
+		p.kill()
+		outcome = Outcome{Kind: TimedOut, Message: w.timeoutMessage(inv)}
+	case <-w.runtime.ctx.Done():
+		p.stop(w.runtime.config.Grace)
+		outcome = Outcome{Kind: Stopped, Message: stoppedMessage}
+	}
+	// What the process said counts, also when its end was seen first.
+	if said, ok := inv.said(); ok {
+		outcome = said
+	}
+	outcome.Delivered = true
+	outcome.Log = p.log.end()
+	return outcome
+}
+
+func (w *worker) timeoutMessage(inv *invocation) string {
+	if inv.event.Deadline.Equal(inv.deadline) {
+		return "the handler was still running at the event's deadline, and its process was killed"
+	}
+	return fmt.Sprintf("the handler was still running after its timeout of %s, and its process was killed",
+		w.pool.provider.Timeout)
+}
+
+// wait waits for d and reports whether ctx lasted so long.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,134 @@
+// Package project reads the project file, pintle.yaml: which stack a folder holds, and what runs behind the names of
+// its providers.
+//
+//	stack: walkthrough
+//	template: template.json
+//	parameters: {Sites: [a, b]}
+//	tags: {team: web}
+//	providers:
+//	  CRTest: ./provider
+//	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
+//
+// Everything is optional. What is not known is refused with its place and the nearest name that is, and all problems
+// are reported at once. Whether the files it names exist is not looked at here, so that a stack can be listed or
+// watched while a provider is not built.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// FileName is the name of a project file.
+const FileName = "pintle.yaml"
+
+// MaxSize is the size of the largest project file in bytes. Source: ours.
+const MaxSize = 1 << 20
+
+// Project is what a project file says.
+type Project struct {
+	// File is the path of the file, and Dir that of its folder, to which relative paths in it are relative.
+	File, Dir string
+	// Stack is the stack's name; empty if the file names none.
+	Stack string
+	// Template is the path of the template, joined to Dir, or its URL; empty if the file names none.
+	Template string
+	// Parameters and Tags are in the order of the file, their names unique.
+	Parameters, Tags []Pair
+	// Providers are in the order of the file, their names unique.
+	Providers []Provider
+}
+
+// Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
+type Pair struct {
+	Name, Text string
+}
+
+// Provider declares what runs behind a name.
+type Provider struct {
+	// Name is the name in service tokens, or a whole token.
+	Name string
+	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Never empty.
+	Target string
+	// Env is added to the provider's environment.
+	Env map[string]string
+	// Timeout is how long one request may run, 1s to 24h. Zero means the default.
+	Timeout time.Duration
+	// Concurrency is how many requests may run at once, 1 to 1000. Zero means the default.
+	Concurrency int
+	// Handler is passed to the provider's runtime. Empty means the default.
+	Handler string
+	// Place is where the file declares it: file:line:column.
+	Place string
+}
+
+// Problem is one thing that is wrong with a project file.
+type Problem struct {
+	File         string
+	Line, Column int // from 1
+	Text         string
+}
+
+// Problems is the error of a project file that is YAML but says something that cannot be. It is never empty.
+type Problems []Problem
+
+// Error returns a line for each problem: file:line:column: text.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = fmt.Sprintf("%s:%d:%d: %s", problem.File, problem.Line, problem.Column, problem.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Load reads the project file in dir. Without one the error is [io/fs.ErrNotExist]; for one with mistakes it is
+// [Problems].
+func Load(dir string) (*Project, error) {
+	file := filepath.Join(dir, FileName)
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("project file: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("project file: %w", err)
+	}
+	return Parse(file, data)
+}
+
+// Parse reads the text of a project file; file is its path, for places and relative paths.
+func Parse(file string, data []byte) (*Project, error) {
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("project file %s is larger than %d bytes", file, MaxSize)
+	}
+	root, err := parseYAML(data)
+	if err != nil {
+		return nil, fmt.Errorf("project file %s: %w", file, err)
+	}
+	r := &reader{project: &Project{File: file, Dir: filepath.Dir(file)}}
+	if root != nil {
+		r.top(root)
+	}
+	if len(r.problems) > 0 {
+		return nil, r.problems
+	}
+	return r.project, nil
+}
+
+// Has reports whether the project declares a provider of this name.
+func (p *Project) Has(name string) bool {
+	for _, provider := range p.Providers {
+		if provider.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+var errMoreDocuments = errors.New("more than one YAML document: keep one, without a further --- line")

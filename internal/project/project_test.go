@@ -1,0 +1,208 @@
+package project_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, project.FileName)
+	text := `# a comment
+stack: walkthrough
+template: template.json
+parameters:
+  Count: 0123          # the text is kept
+  Big: 1e+07
+  On: true
+  Zones: [a, b, 3]
+  Empty: ""
+tags: {team: web}
+providers:
+  CRTest: ./provider
+  Slow:
+    run: ./slow
+    timeout: 30m
+    concurrency: 2
+    env: {MODE: careful, LEVEL: 3}
+    handler: index.handler
+  arn:aws:sns:eu-west-1:84969EXAMPLE:Other: http://127.0.0.1:8080/hook
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := project.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &project.Project{
+		File: file, Dir: dir, Stack: "walkthrough", Template: filepath.Join(dir, "template.json"),
+		Parameters: []project.Pair{{"Count", "0123"}, {"Big", "1e+07"}, {"On", "true"}, {"Zones", "a,b,3"}, {"Empty", ""}},
+		Tags:       []project.Pair{{"team", "web"}},
+		Providers: []project.Provider{
+			{Name: "CRTest", Target: "./provider", Place: file + ":12:3"},
+			{
+				Name: "Slow", Target: "./slow", Timeout: 30 * time.Minute, Concurrency: 2, Handler: "index.handler",
+				Env: map[string]string{"MODE": "careful", "LEVEL": "3"}, Place: file + ":13:3",
+			},
+			{Name: "arn:aws:sns:eu-west-1:84969EXAMPLE:Other", Target: "http://127.0.0.1:8080/hook", Place: file + ":19:3"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !got.Has("Slow") || got.Has("slow") {
+		t.Error("Has: want Slow and not slow")
+	}
+}
+
+func TestLoadMissing(t *testing.T) {
+	if _, err := project.Load(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist", err)
+	}
+}
+
+func TestParseTemplatePath(t *testing.T) {
+	root := filepath.Join(string(filepath.Separator), "root")
+	for text, want := range map[string]string{
+		"a/t.yaml":                   filepath.Join("dir", "a", "t.yaml"),
+		root:                         root,
+		"https://example.com/t.json": "https://example.com/t.json",
+	} {
+		p, err := project.Parse(filepath.Join("dir", "pintle.yaml"), []byte("template: "+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Template != want {
+			t.Errorf("template %s: got %s, want %s", text, p.Template, want)
+		}
+	}
+}
+
+func TestParseEmpty(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "providers:\nparameters:\n"} {
+		got, err := project.Parse("pintle.yaml", []byte(text))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(&project.Project{File: "pintle.yaml", Dir: "."}, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+func TestParseProblems(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"unknown key", "stac: a", []string{`1:1: the project file has no key "stac": did you mean stack?`}},
+		{"another case", "Providers: {}", []string{`1:1: the project file has no key "Providers": did you mean providers?`}},
+		{"nothing near", "stack: a\nwhatever: b", []string{
+			`2:1: the project file has no key "whatever": known are stack, template, parameters, tags, providers`,
+		}},
+		{"in a provider", "providers:\n  A: {run: x, timout: 3s}", []string{
+			`2:15: provider A has no key "timout": did you mean timeout?`,
+		}},
+		{"all at once", "stack: [a]\nstack: b\nproviders:\n  A: {timeout: 5, concurrency: 0}\n  B:\n", []string{
+			"1:8: stack: want a text, got a list",
+			"2:1: the project file: stack is there twice",
+			"4:16: timeout: 5 has no unit: write 5s for seconds",
+			`4:32: concurrency: want a whole number from 1 to 1000, got "0"`,
+			"4:6: provider A: run is missing: it says what runs, for example run: ./provider",
+			"5:5: provider B is empty",
+		}},
+		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
+			`1:34: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "25h"`,
+			`1:61: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "soon"`,
+		}},
+		{"values", "parameters:\n  A:\n  B: {c: d}\n  C: !Ref d\n  D: ['a,b']\n", []string{
+			`2:5: parameters A has no value: write "" for an empty one`,
+			"3:6: parameters B: want a text, got a map",
+			"4:6: parameters C: the tag !Ref is not known here",
+			`5:7: parameters D: the item "a,b" holds a comma, which would split it: write one text instead of the list`,
+		}},
+		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
+		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
+			`3:15: provider A has no key "<<": known are run, env, timeout, concurrency, handler`,
+		}},
+		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
+		{"names", "tags: {[a]: b, '': c}", []string{
+			"1:8: tags: a name is missing or is not a text",
+			"1:16: tags: a name is missing or is not a text",
+		}},
+		{"env", "providers: {A: {run: x, env: {B: [c]}}}", []string{"1:34: env B: want a text, got a list"}},
+		{"wrong kinds once", "providers: {A: {run: {}, concurrency: [], timeout: {}, handler: ''}}", []string{
+			"1:22: run: want a text, got a map",
+			"1:39: concurrency: want a text, got a list",
+			"1:52: timeout: want a text, got a map",
+			"1:65: handler is empty",
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := project.Parse("pintle.yaml", []byte(test.text))
+			var problems project.Problems
+			if !errors.As(err, &problems) {
+				t.Fatalf("got %v, want Problems", err)
+			}
+			var got []string
+			for line := range strings.Lines(problems.Error()) {
+				got = append(got, strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "pintle.yaml:"))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseNotYAML(t *testing.T) {
+	for name, text := range map[string]string{
+		"broken":         "stack: [a",
+		"second broken":  "stack: a\n---\nb: [",
+		"two documents":  "stack: a\n---\nstack: b\n",
+		"too large":      "stack: " + strings.Repeat("a", project.MaxSize),
+		"control":        "stack: \x01",
+		"deep":           strings.Repeat("[", 100_000),
+		"unknown anchor": "stack: *a",
+	} {
+		_, err := project.Parse("pintle.yaml", []byte(text))
+		var problems project.Problems
+		if err == nil || errors.As(err, &problems) || !strings.Contains(err.Error(), "pintle.yaml") {
+			t.Errorf("%s: got %v, want an error that names the file", name, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("stack: a\ntemplate: t.json\nparameters: {A: [1, b]}\ntags: {c: d}\nproviders: {E: ./e}")
+	f.Add("providers: {A: {run: x, timeout: 5s, concurrency: 3, env: {B: c}, handler: d}}")
+	f.Add("a: &b c\nd: *b\n---\n<<: {}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := project.Parse("pintle.yaml", []byte(text))
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without text")
+			}
+			return
+		}
+		for _, provider := range p.Providers {
+			if provider.Name == "" || provider.Target == "" || !p.Has(provider.Name) {
+				t.Errorf("incomplete provider %+v", provider)
+			}
+			if provider.Timeout < 0 || provider.Concurrency < 0 || provider.Concurrency > 1000 {
+				t.Errorf("provider out of range %+v", provider)
+			}
+		}
+	})
+}
