@@ -28,10 +28,12 @@ func (e *SyntaxError) Error() string {
 }
 
 // Parse reads one JSON value and nothing after it. It returns a [SyntaxError], or [ErrDepth].
-func Parse(data []byte) (Value, error) {
+func Parse(data []byte) (Value, error) { return parseWithin(data, MaxDepth) }
+
+func parseWithin(data []byte, depth int) (Value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	v, err := parse(dec, 0)
+	v, err := parse(dec, depth)
 	if err != nil {
 		return Value{}, syntaxError(err, dec.InputOffset())
 	}
@@ -54,6 +56,7 @@ func syntaxError(err error, offset int64) error {
 	return &SyntaxError{offset, err.Error()}
 }
 
+// parse reads a value in which lists and objects may nest depth levels deep.
 func parse(dec *json.Decoder, depth int) (Value, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -67,13 +70,13 @@ func parse(dec *json.Decoder, depth int) (Value, error) {
 	case string:
 		return Str(t), nil
 	case json.Delim:
-		if depth == MaxDepth {
+		if depth == 0 {
 			return Value{}, ErrDepth
 		}
 		if t == '[' {
-			return parseList(dec, depth+1)
+			return parseList(dec, depth-1)
 		}
-		return parseObject(dec, depth+1)
+		return parseObject(dec, depth-1)
 	}
 	return Value{}, nil // null
 }

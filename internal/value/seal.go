@@ -48,7 +48,7 @@ func Encode(v Value, sealer Sealer) ([]byte, error) {
 
 // Decode reads what [Encode] wrote.
 func Decode(data []byte, sealer Sealer) (Value, error) {
-	v, err := Parse(data)
+	v, err := parseWithin(data, MaxDepth+1) // a seal is one level deeper than what it holds
 	if err != nil {
 		return Value{}, err
 	}

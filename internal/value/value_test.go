@@ -122,6 +122,18 @@ func TestEncodeSealsSecrets(t *testing.T) {
 	}
 }
 
+// A provider may send data as deep as is allowed and call it secret.
+func TestEncodeDeepestSecret(t *testing.T) {
+	deep := parse(t, strings.Repeat("[", value.MaxDepth)+`"hidden"`+strings.Repeat("]", value.MaxDepth)).Tainted(value.OfAttribute)
+	stored, err := value.Encode(deep, box{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := value.Decode(stored, box{}); err != nil || !got.Equal(deep) {
+		t.Errorf("decoded %s, %v", got.JSON(), err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for _, text := range []string{``, `{`, `{"a"}`, `[1,]`, `1 2`, `nul`, "\x00", `{"a":1}}`} {
 		var syntax *value.SyntaxError

@@ -1,0 +1,41 @@
+package delivery
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestGuard(t *testing.T) {
+	refused := []string{
+		"127.0.0.1", "127.8.8.8", "::1", "0.0.0.0", "::", "10.1.2.3", "172.16.0.1", "192.168.1.1", "fd00:ec2::254",
+		"169.254.169.254", "fe80::1", "fe80::1%eth0", "224.0.0.1", "239.1.1.1", "ff02::1", "255.255.255.255", "240.0.0.1",
+		"100.64.0.1", "100.100.100.200", "198.18.0.1", "192.0.0.192", "0.1.2.3", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
+		"::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "fec0::1", "2001:db8::1",
+	}
+	for _, text := range refused {
+		if guard("tcp", netip.AddrPortFrom(netip.MustParseAddr(text), 80).String(), nil) == nil {
+			t.Errorf("%s is let through", text)
+		}
+	}
+	for _, text := range []string{"8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2600:1f18::1", "2a00:1450::1", "::ffff:8.8.8.8"} {
+		if err := guard("tcp", netip.AddrPortFrom(netip.MustParseAddr(text), 443).String(), nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if guard("tcp", "example.com:80", nil) == nil {
+		t.Error("a name is let through")
+	}
+}
+
+func TestOnLoopback(t *testing.T) {
+	tests := map[string]bool{
+		"http://127.0.0.1:4600/response": true, "http://localhost/": true, "http://LOCALHOST.:1": true, "http://[::1]:80/": true,
+		"http://x.localhost": true, "http://0.0.0.0:1": true, "https://pintle.example.com": false, "http://10.0.0.1": false,
+		"http://localhost.example.com": false, "": false, "http://[": false,
+	}
+	for text, want := range tests {
+		if got := onLoopback(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

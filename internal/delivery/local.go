@@ -1,0 +1,173 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Provider is a local provider as delivery sees it.
+type Provider struct {
+	// Name is what the runtime knows it by.
+	Name string
+	// URL is the http(s) address that serves it; empty if a process does.
+	URL string
+}
+
+// Local is the providers of this machine. [NewLocal] makes one of a local.Runtime.
+type Local interface {
+	// Match returns the provider that serves a token.
+	Match(token wire.ServiceToken) (Provider, bool)
+	// Invoke hands an event to a process, without waiting for its end, which goes to [Delivery.Done]. local.ErrBusy
+	// and local.ErrClosed say that it was not taken and may be later; any other error is final.
+	Invoke(name string, event local.Event) error
+}
+
+// NewLocal joins the runtime of this machine's processes with the rule that tells which provider serves a token. Give
+// [Delivery.Done] to the runtime as its Config.Done.
+func NewLocal(runtime *local.Runtime, match func(token wire.ServiceToken) (Provider, bool)) Local {
+	return processes{runtime, match}
+}
+
+type processes struct {
+	*local.Runtime
+	match func(wire.ServiceToken) (Provider, bool)
+}
+
+func (p processes) Match(token wire.ServiceToken) (Provider, bool) { return p.match(token) }
+
+type nobody struct{}
+
+func (nobody) Match(wire.ServiceToken) (Provider, bool) { return Provider{}, false }
+func (nobody) Invoke(string, local.Event) error         { return local.ErrUnknown }
+
+// busyPoll bounds the wait for a busy provider, should its turn be taken by another request again and again.
+const busyPoll = 5 * time.Second
+
+// sendLocal hands the request to a process. A busy provider is waited for as long as it takes: its processes cannot
+// hang longer than their own timeout. When too many wait already, the request goes back to the table.
+func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name string) Outcome {
+	id := s.request.ID
+	outcome, busy := d.invoke(s, hide, name)
+	for said := false; busy; {
+		turn := d.runs.await(name)
+		if turn == nil {
+			s.rests = true
+			return nil
+		}
+		// Once more: what would have given this turn may have ended before the wait began.
+		if outcome, busy = d.invoke(s, hide, name); !busy {
+			d.runs.leave(name, turn, false)
+			break
+		}
+		if !said {
+			said = true
+			d.config.Progress(id, fmt.Sprintf("all processes of %s are busy, waiting", name))
+		}
+		s.release()
+		goOn := wait(soft, turn, busyPoll)
+		d.runs.leave(name, turn, true)
+		if !goOn {
+			return nil
+		}
+		s.resume()
+		outcome, busy = d.invoke(s, hide, name)
+	}
+	return outcome
+}
+
+// invoke tries to hand the request over. The outcome is nil if the runtime is closed.
+func (d *Delivery) invoke(s *send, hide *scrubber, name string) (outcome Outcome, busy bool) {
+	id := s.request.ID
+	event, err := d.event(s.request, hide)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}, false
+	}
+	if !d.runs.begin(id, name, func(o local.Outcome) *Died { return d.died(id, name, hide, o) }) {
+		return Accepted{Local: true}, false // still running since before the row was taken over
+	}
+	err = d.config.Local.Invoke(name, event)
+	if err == nil {
+		return Accepted{Local: true}, false
+	}
+	d.runs.drop(id)
+	switch {
+	case errors.Is(err, local.ErrBusy):
+		return nil, true
+	case errors.Is(err, local.ErrClosed):
+		return nil, false
+	}
+	return Refused{Text: hide.text(fmt.Sprintf("provider %s: %v", name, err))}, false
+}
+
+// event wraps the request as the service in its token would.
+func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
+	payload, _, err := d.document(r)
+	if err != nil {
+		return local.Event{}, err
+	}
+	event := local.Event{ID: string(r.ID), Payload: payload, Secrets: hide.secrets}
+	token, err := wire.ParseToken(r.Body.Token)
+	if err != nil {
+		return event, nil //nolint:nilerr // a token that is mapped as a whole may be any text
+	}
+	switch token.Service {
+	case wire.SNS:
+		event.Payload = local.SNSEvent(string(r.Body.Token), payload, d.config.Now(), string(r.ID))
+	case wire.Lambda:
+		event.FunctionARN = string(r.Body.Token)
+	case wire.HTTP, wire.Other:
+	}
+	return event, nil
+}
+
+// wait ends after at most d, or when c is closed; false means that ctx ended first.
+func wait(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-c:
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
+}
+
+// died returns what is to be reported of the end of an invocation; nil if nothing is.
+func (d *Delivery) died(id wire.RequestID, name string, hide *scrubber, o local.Outcome) *Died {
+	what := hide.text(o.Message)
+	switch o.Kind {
+	case local.Returned:
+		// The answer may have been sent already, or be sent by something the handler has started.
+		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", id)
+		return nil
+	case local.Stopped:
+		return nil // this node stops; whoever takes its rows over sends the request again
+	case local.Errored:
+		what = "the handler reported an error: " + join(hide.text(o.Type), what)
+	case local.InitFailed:
+		what = "it could not be started: " + join(hide.text(o.Type), what)
+	case local.Exited, local.Crashed, local.TimedOut:
+	}
+	text := fmt.Sprintf("provider %s: %s", name, what)
+	d.config.Log.Warn("a provider died", "provider", name, "request", id, "how", o.Kind.String(), "text", text)
+	if d.config.FidelityAWS {
+		return nil
+	}
+	log := make([]string, len(o.Log))
+	for i, line := range o.Log {
+		log[i] = hide.text(line)
+	}
+	return &Died{Text: text, Log: log, Delivered: o.Delivered}
+}
+
+func join(kind, message string) string {
+	return strings.Trim(kind+": "+message, ": ")
+}

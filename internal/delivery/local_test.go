@@ -1,0 +1,220 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const localTopic = "arn:aws:sns:eu-west-1:84969EXAMPLE:Thing"
+const localFunction = "arn:aws:lambda:eu-west-1:84969EXAMPLE:function:Thing:live"
+
+// startLocal is start with a provider named Thing, which is this test binary in the given mode.
+func startLocal(t *testing.T, mode, collector string, change func(*delivery.Config, *local.Config)) *world {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := local.ParseTarget("", binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w *world
+	ready := make(chan struct{})
+	config := local.Config{
+		Providers: []local.Provider{{
+			Name: "Thing", Target: target, Concurrency: 1,
+			Env: map[string]string{"PROVIDER_MODE": mode, "COLLECTOR": collector},
+		}},
+		Done: func(id string, outcome local.Outcome) {
+			<-ready
+			w.Done(id, outcome)
+		},
+	}
+	var runtime *local.Runtime
+	w = start(t, func(c *delivery.Config, _ *world) {
+		if change != nil {
+			change(c, &config)
+		}
+		if runtime, err = local.New(config); err != nil {
+			t.Fatal(err)
+		}
+		c.Local = delivery.NewLocal(runtime, func(token wire.ServiceToken) (delivery.Provider, bool) {
+			if token == "Thing" {
+				return delivery.Provider{Name: "Thing"}, true
+			}
+			name, ok := local.Match(token, runtime.Has)
+			return delivery.Provider{Name: name}, ok
+		})
+	})
+	close(ready)
+	t.Cleanup(func() { runtime.Close() })
+	return w
+}
+
+func TestLocalDeaths(t *testing.T) {
+	tests := map[string]struct {
+		mode string
+		died delivery.Died
+	}{
+		"exits": {"exits", delivery.Died{Text: "exited with code 3", Delivered: true, Log: []string{"the password is *****"}}},
+		"errs":  {"errs", delivery.Died{Text: "provider Thing: the handler reported an error: Oops: bad password *****", Delivered: true}},
+		"init":  {"init", delivery.Died{Text: "provider Thing: it could not be started: ", Log: []string{"no database at *****"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := startLocal(t, test.mode, "", nil)
+			w.Dispatch([]store.Request{request("a", 1, localTopic)})
+			if diff := cmp.Diff(reported{"a", delivery.Accepted{Local: true}}, w.next(t)); diff != "" {
+				t.Error(diff)
+			}
+			got, ok := w.next(t).Outcome.(delivery.Died)
+			if !ok || !strings.Contains(got.Text, test.died.Text) || got.Delivered != test.died.Delivered {
+				t.Fatalf("%+v, want %+v", got, test.died)
+			}
+			for i, line := range test.died.Log {
+				if i >= len(got.Log) || got.Log[i] != line {
+					t.Errorf("log %q, want it to begin with %q", got.Log, test.died.Log)
+				}
+			}
+		})
+	}
+}
+
+func TestLocalEnvelopes(t *testing.T) {
+	events := make(chan [2]string, 2)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		events <- [2]string{r.URL.Query().Get("arn"), string(body)}
+	}))
+	defer collector.Close()
+	w := startLocal(t, "collects", collector.URL, nil)
+
+	w.Dispatch([]store.Request{request("a", 1, localFunction)})
+	event := <-events
+	if event[0] != localFunction {
+		t.Errorf("invoked as %s", event[0])
+	}
+	checkDocument(t, event[1])
+
+	w.Dispatch([]store.Request{request("a2", 1, localTopic)})
+	var notification struct {
+		Records []struct {
+			EventSource string
+			Sns         struct{ TopicArn, Subject, Message string }
+		}
+	}
+	if err := json.Unmarshal([]byte((<-events)[1]), &notification); err != nil || len(notification.Records) != 1 {
+		t.Fatalf("%v, %d records", err, len(notification.Records))
+	}
+	sns := notification.Records[0].Sns
+	if sns.TopicArn != localTopic || sns.Subject != "AWS CloudFormation custom resource request" {
+		t.Errorf("%s %s", sns.TopicArn, sns.Subject)
+	}
+	checkDocument(t, strings.Replace(sns.Message, `"a2"`, `"a"`, 1))
+}
+
+// TestQuietEnds checks that a handler's return is no death, and that nothing is when AWS would keep quiet.
+func TestQuietEnds(t *testing.T) {
+	for mode, fidelity := range map[string]bool{"returns": false, "exits": true} {
+		t.Run(mode, func(t *testing.T) {
+			ended := make(chan struct{}, 1)
+			w := startLocal(t, mode, "", func(c *delivery.Config, l *local.Config) {
+				c.FidelityAWS = fidelity
+				done := l.Done
+				l.Done = func(id string, o local.Outcome) {
+					done(id, o)
+					ended <- struct{}{}
+				}
+			})
+			w.Dispatch([]store.Request{request("a", 1, localTopic)})
+			w.next(t)
+			<-ended
+			w.stop()
+			<-w.ended
+			if len(w.outcomes) > 0 {
+				t.Errorf("reported %+v", <-w.outcomes)
+			}
+		})
+	}
+}
+
+// TestBusyProviderIsWaitedFor gives one process more than its queue holds, and more than may wait for it.
+func TestBusyProviderIsWaitedFor(t *testing.T) {
+	const n = 20
+	w := startLocal(t, "returns", "", func(c *delivery.Config, l *local.Config) { c.Queue, l.Queue = 8, 1 })
+	var rows []store.Request
+	for i := range n {
+		rows = append(rows, request(fmt.Sprint(i), store.StackKey(i+1), localTopic))
+	}
+	w.table.add(rows...)
+	w.Dispatch(rows)
+	seen := map[wire.RequestID]bool{}
+	for range n {
+		got := w.next(t)
+		if got.Outcome != (delivery.Accepted{Local: true}) || seen[got.ID] {
+			t.Errorf("%+v", got)
+		}
+		seen[got.ID] = true
+	}
+	if text := <-w.progress; text != "all processes of Thing are busy, waiting" {
+		t.Errorf("progress %q", text)
+	}
+}
+
+// TestRunningInvocationIsNotRepeated takes a request over while this node's own process still executes it.
+func TestRunningInvocationIsNotRepeated(t *testing.T) {
+	came, leave := make(chan struct{}, 2), make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		came <- struct{}{}
+		<-leave
+		fmt.Fprint(w, "exit")
+	}))
+	defer collector.Close()
+	var node atomic.Int64
+	node.Store(1)
+	w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, _ *local.Config) {
+		c.Node = func() store.Incarnation { return store.Incarnation(node.Load()) }
+	})
+	r := request("a", 1, localTopic)
+	w.Dispatch([]store.Request{r})
+	w.next(t)
+	<-came
+	node.Store(2)
+	r.Owner = 2
+	w.Dispatch([]store.Request{r})
+	if diff := cmp.Diff(reported{"a", delivery.Accepted{Local: true}}, w.next(t)); diff != "" {
+		t.Error(diff)
+	}
+	close(leave)
+	if got, ok := w.next(t).Outcome.(delivery.Died); !ok || !got.Delivered {
+		t.Errorf("%+v", got)
+	}
+	if len(came) > 0 {
+		t.Error("it was invoked twice")
+	}
+}
+
+// TestProviderTheRuntimeDoesNotKnow has a matching rule that is ahead of the runtime.
+func TestProviderTheRuntimeDoesNotKnow(t *testing.T) {
+	w := startLocal(t, "returns", "", func(c *delivery.Config, l *local.Config) { l.Providers = nil })
+	w.Dispatch([]store.Request{request("a", 1, "Thing")})
+	got, ok := w.next(t).Outcome.(delivery.Refused)
+	if !ok || got.Delivered || !strings.Contains(got.Text, "Thing") {
+		t.Errorf("%+v", got)
+	}
+}

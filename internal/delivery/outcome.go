@@ -1,0 +1,41 @@
+package delivery
+
+// Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died].
+type Outcome interface{ outcome() }
+
+// Accepted says that the provider has the request; its answer will come by the response URL.
+type Accepted struct {
+	// Local says that a process of this node executes the request, so that it dies with the node.
+	Local bool
+}
+
+// Answered says that an HTTP provider answered in the body of its HTTP response.
+type Answered struct {
+	// Body is the response document, unread: at most [MaxAnswer] bytes. More than wire.MaxResponse bytes mean that the
+	// answer is too long and that its end is missing here.
+	Body []byte
+}
+
+// Refused says that the request will never be answered.
+type Refused struct {
+	// Text says why, in the words of the service, the provider or the connection where they have any. It is scrubbed.
+	Text string
+	// Delivered says that the request may have reached the provider all the same.
+	Delivered bool
+}
+
+// Died says that the process that was given the request ended, failed or ran out of time. It may have answered the
+// response URL before.
+type Died struct {
+	// Text says what happened to it. It is scrubbed.
+	Text string
+	// Log is the end of what it printed, scrubbed.
+	Log []string
+	// Delivered is false if no process ever got the request.
+	Delivered bool
+}
+
+func (Accepted) outcome() {}
+func (Answered) outcome() {}
+func (Refused) outcome()  {}
+func (Died) outcome()     {}

@@ -1,0 +1,107 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxBackoff bounds the pause between two tries.
+const maxBackoff = 10 * time.Second
+
+// slotFor is how long a send counts as one. A provider that takes longer is waited for beside the others.
+const slotFor = 5 * time.Second
+
+// verdict is what one try came to.
+type verdict struct {
+	// outcome ends the sending; nil means that it may be tried again because of what text says.
+	outcome Outcome
+	// text is scrubbed.
+	text string
+	// delivered says that the provider may have the request.
+	delivered bool
+	// wait is how long the other side asked to be left alone.
+	wait time.Duration
+}
+
+func refused(text string) verdict { return verdict{outcome: Refused{Text: text}} }
+
+// persist tries until there is an outcome, trying again has lasted for RetryFor, or the request's timeout is over. It
+// returns nil if soft ended between two tries or hard within one.
+func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context.Context) verdict) Outcome {
+	start := time.Now()
+	deadline := start.Add(cmp.Or(s.request.Body.Timeout, wire.DefaultServiceTimeout))
+	end := start.Add(d.config.RetryFor)
+	if deadline.Before(end) {
+		end = deadline
+	}
+	delivered := false
+	for n := 0; ; n++ {
+		v := d.attempt(hard, deadline, s, try)
+		delivered = delivered || v.delivered
+		switch outcome := v.outcome.(type) {
+		case Refused:
+			outcome.Delivered = delivered
+			return outcome
+		case Accepted, Answered, Died:
+			return outcome
+		case nil:
+		}
+		if soft.Err() != nil {
+			return nil
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
+		}
+		d.config.Progress(s.request.ID, fmt.Sprintf("%s, retrying, %d s left", v.text, int(left.Round(time.Second)/time.Second)))
+		if !pause(soft, min(max(jitter(d.config.Backoff, n), v.wait), left)) {
+			return nil
+		}
+		if time.Until(deadline) <= 0 {
+			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
+		}
+		s.resume()
+	}
+}
+
+func (d *Delivery) attempt(hard context.Context, deadline time.Time, s *send, try func(context.Context) verdict) verdict {
+	ctx, cancel := context.WithDeadline(hard, deadline)
+	defer cancel()
+	slow := time.AfterFunc(slotFor, s.release)
+	defer slow.Stop()
+	defer s.release()
+	return try(ctx)
+}
+
+func giveUp(text string, tries int, took time.Duration) string {
+	if tries == 1 {
+		return text
+	}
+	return fmt.Sprintf("%s (%d tries in %s)", text, tries, took.Round(time.Second))
+}
+
+// jitter returns the pause after try n, counted from 0: a random part of a bound that doubles.
+func jitter(first time.Duration, n int) time.Duration {
+	bound := maxBackoff
+	if n < 16 {
+		bound = min(bound, first<<n)
+	}
+	return rand.N(bound + 1)
+}
+
+// pause waits; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}

@@ -1,0 +1,183 @@
+package delivery
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+func idle(t *testing.T, progress func(wire.RequestID, string)) *Delivery {
+	d, err := New(Config{
+		Table:         noTable{},
+		Node:          func() store.Incarnation { return 1 },
+		Report:        func(context.Context, wire.RequestID, Outcome) error { return nil },
+		ResponseURL:   func(store.Request) (string, error) { return "", nil },
+		WebhookSecret: make([]byte, minSecret),
+		Progress:      progress,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+type noTable struct{}
+
+func (noTable) Claim(context.Context, store.Incarnation, int, func(wire.RequestID) bool) ([]store.Request, error) {
+	return nil, nil
+}
+
+func sending(timeout time.Duration) *send {
+	q := newQueue(1, 1)
+	r := rows(1, "a")
+	r[0].Body.Timeout = timeout
+	q.offer(1, r)
+	return q.next()
+}
+
+func TestPersist(t *testing.T) {
+	ill := verdict{text: "ill"}
+	tests := map[string]struct {
+		timeout time.Duration
+		try     func(n int) verdict
+		within  time.Duration // it took no longer
+		beyond  time.Duration // nor less
+		want    Outcome
+	}{
+		"at once":   {time.Hour, func(int) verdict { return verdict{outcome: Accepted{}} }, 0, 0, Accepted{}},
+		"not again": {time.Hour, func(int) verdict { return refused("no") }, 0, 0, Refused{Text: "no"}},
+		"a while": {time.Hour, func(n int) verdict {
+			if n < 3 {
+				return ill
+			}
+			return verdict{outcome: Accepted{}}
+		}, 2 * time.Second, 0, Accepted{}},
+		"what was asked for": {time.Hour, func(n int) verdict {
+			if n < 1 {
+				return verdict{wait: 20 * time.Second}
+			}
+			return verdict{outcome: Accepted{}}
+		}, 20 * time.Second, 20 * time.Second, Accepted{}},
+		"for ever":             {time.Hour, func(int) verdict { return ill }, time.Minute, time.Minute, Refused{Text: "ill"}},
+		"for ever, but short":  {2 * time.Second, func(int) verdict { return ill }, 2 * time.Second, 2 * time.Second, Refused{Text: "ill"}},
+		"delivered once":       {time.Minute, func(n int) verdict { return verdict{text: "ill", delivered: n == 0} }, time.Minute, time.Minute, Refused{Text: "ill", Delivered: true}},
+		"delivered, then told": {time.Minute, deliveredThenRefused, time.Second, 0, Refused{Text: "no", Delivered: true}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := idle(t, nil)
+				n := 0
+				began := time.Now()
+				got := d.persist(t.Context(), t.Context(), sending(test.timeout), func(context.Context) verdict {
+					n++
+					return test.try(n - 1)
+				})
+				took := time.Since(began)
+				if took > test.within || took < test.beyond {
+					t.Errorf("took %s, want %s to %s", took, test.beyond, test.within)
+				}
+				if r, ok := got.(Refused); ok && n > 1 && r.Text != "no" {
+					want := giveUp("ill", n, took)
+					if r.Text != want {
+						t.Errorf("text %q, want %q", r.Text, want)
+					}
+					r.Text = "ill"
+					got = r
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func deliveredThenRefused(n int) verdict {
+	if n == 0 {
+		return verdict{delivered: true}
+	}
+	return refused("no")
+}
+
+func TestPersistTellsOfItsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var texts []string
+		d := idle(t, func(_ wire.RequestID, text string) { texts = append(texts, text) })
+		d.persist(t.Context(), t.Context(), sending(time.Hour), func(context.Context) verdict {
+			if len(texts) == 2 {
+				return verdict{outcome: Accepted{}}
+			}
+			return verdict{text: "connection refused", wait: 18 * time.Second}
+		})
+		want := []string{"connection refused, retrying, 60 s left", "connection refused, retrying, 42 s left"}
+		if diff := cmp.Diff(want, texts); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPersistStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := idle(t, nil)
+		soft, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		defer stop()
+		began := time.Now()
+		got := d.persist(soft, t.Context(), sending(time.Hour), func(context.Context) verdict { return verdict{} })
+		if took := time.Since(began); got != nil || took != 5*time.Second {
+			t.Errorf("%+v after %s", got, took)
+		}
+	})
+}
+
+func TestPausesHoldNoSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := idle(t, nil)
+		s := sending(time.Hour)
+		busy := func() int {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			return s.queue.busy
+		}
+		done := make(chan Outcome)
+		go func() {
+			n := 0
+			done <- d.persist(t.Context(), t.Context(), s, func(context.Context) verdict {
+				if n++; n == 1 {
+					return verdict{wait: 10 * time.Second}
+				}
+				time.Sleep(slotFor + 10*time.Second) // a slow provider
+				return verdict{outcome: Accepted{}}
+			})
+		}()
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{{5 * time.Second, 0}, {6 * time.Second, 1}, {slotFor, 0}} {
+			time.Sleep(step.after)
+			synctest.Wait()
+			if got := busy(); got != step.want {
+				t.Errorf("%s later: %d sends, want %d", step.after, got, step.want)
+			}
+		}
+		<-done
+	})
+}
+
+func TestJitter(t *testing.T) {
+	for n := range 100 {
+		bound := maxBackoff
+		if n < 5 {
+			bound = 200 * time.Millisecond << n
+		}
+		if got := jitter(200*time.Millisecond, n); got < 0 || got > bound {
+			t.Errorf("pause %d is %s, want at most %s", n, got, bound)
+		}
+	}
+}

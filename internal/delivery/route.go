@@ -1,0 +1,113 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// send gets the request to its provider. It returns nil if the request stays ready in the table.
+func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
+	r := s.request
+	if r.Owner != d.config.Node() {
+		return nil // taken over: another node sends it, or this one in its next life
+	}
+	hide := newScrubber(r)
+	if r.Body.Dialect != "cloudformation" {
+		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
+	}
+	if provider, ok := d.config.Local.Match(r.Body.Token); ok {
+		if provider.URL != "" {
+			return d.sendWeb(soft, hard, s, hide, provider.URL, true)
+		}
+		return d.sendLocal(soft, s, hide, provider.Name)
+	}
+	token, err := wire.ParseToken(r.Body.Token)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	switch token.Service {
+	case wire.HTTP:
+		return d.sendWeb(soft, hard, s, hide, string(r.Body.Token), d.config.AllowPrivate)
+	case wire.Lambda:
+		return d.sendCloud(soft, hard, s, hide, token, invoke)
+	case wire.SNS:
+		return d.sendCloud(soft, hard, s, hide, token, publish)
+	case wire.Other:
+	}
+	text := string(r.Body.Token)
+	if strings.HasPrefix(text, "acs:") || strings.HasPrefix(text, "web:") || strings.HasPrefix(text, "web[") {
+		return Refused{Text: hide.text(fmt.Sprintf(
+			"service token %s: this version does not deliver to Alibaba Cloud's kinds of provider", text))}
+	}
+	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is no Lambda function, SNS topic or "+
+		"http(s) URL: add it to pintle.yaml under providers, or give --provider %s=./path", text, text))}
+}
+
+// document returns what the provider gets, with a response URL signed now.
+func (d *Delivery) document(r store.Request) (body []byte, responseURL string, err error) {
+	if responseURL, err = d.config.ResponseURL(r); err != nil {
+		return nil, "", err
+	}
+	request := wire.Request{
+		RequestType:        r.Type,
+		ServiceToken:       r.Body.Token,
+		ResponseURL:        responseURL,
+		StackID:            r.Body.StackID,
+		RequestID:          r.ID,
+		LogicalResourceID:  r.Logical,
+		ResourceType:       r.Body.ResourceType,
+		ResourceProperties: r.Body.Properties.JSON(),
+	}
+	switch r.Type {
+	case wire.Create:
+	case wire.Update:
+		request.PhysicalResourceID = r.Body.PhysicalID
+		request.OldResourceProperties = r.Body.OldProperties.JSON()
+	case wire.Delete:
+		request.PhysicalResourceID = r.Body.PhysicalID
+	default:
+		return nil, "", fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
+	}
+	body, err = request.Encode()
+	switch {
+	case err != nil:
+		return nil, "", errors.New("the request cannot be written as JSON: its properties hold an invalid number")
+	case len(body) > wire.MaxRequest:
+		return nil, "", fmt.Errorf("the request is %d bytes long, %d are allowed: the properties of %s are too large",
+			len(body), wire.MaxRequest, r.Logical)
+	}
+	return body, responseURL, nil
+}
+
+// onLoopback reports whether a URL leads to the machine it is used on.
+func onLoopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
+}
+
+// sameMachine reports whether a connection leads back to this machine: over loopback, or from one of its addresses to
+// the same one.
+func sameMachine(c net.Conn) bool {
+	remote, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	local, ok := c.LocalAddr().(*net.TCPAddr)
+	return remote.IP.IsLoopback() || ok && local.IP.Equal(remote.IP)
+}

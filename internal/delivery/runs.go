@@ -1,0 +1,165 @@
+package delivery
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// runs is the local invocations that have not ended, the deaths that are to be reported, and who waits for a busy
+// provider.
+type runs struct {
+	wake chan struct{} // a death is to be reported
+
+	limit int // of those who wait
+
+	mu      sync.Mutex
+	running map[wire.RequestID]*run
+	deaths  []death
+	waiting map[string][]chan struct{} // by provider, in turn
+	waiters int
+}
+
+type run struct {
+	provider string
+	end      func(local.Outcome) *Died
+	told     bool  // that it is being executed was recorded
+	death    *Died // it ended before that
+}
+
+type death struct {
+	id   wire.RequestID
+	died Died
+}
+
+func newRuns(limit int) *runs {
+	return &runs{
+		wake:    make(chan struct{}, 1),
+		limit:   limit,
+		running: map[wire.RequestID]*run{},
+		waiting: map[string][]chan struct{}{},
+	}
+}
+
+// begin notes an invocation; end tells what is to be reported of its end. False means that the request is being
+// executed already.
+func (r *runs) begin(id wire.RequestID, provider string, end func(local.Outcome) *Died) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.running[id]; ok {
+		return false
+	}
+	r.running[id] = &run{provider: provider, end: end}
+	return true
+}
+
+// drop forgets an invocation that was not accepted.
+func (r *runs) drop(id wire.RequestID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, id)
+}
+
+// accepted says whether Accepted was recorded for the request; its death is reported only after that.
+func (r *runs) accepted(id wire.RequestID, recorded bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.running[id]
+	switch {
+	case found == nil:
+	case found.death != nil:
+		delete(r.running, id)
+		if recorded {
+			r.report(id, *found.death)
+		}
+	default:
+		found.told = recorded
+	}
+}
+
+// done notes the end of an invocation.
+func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
+	r.mu.Lock()
+	found := r.running[id]
+	r.mu.Unlock()
+	if found == nil {
+		return
+	}
+	died := found.end(outcome)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next(found.provider)
+	switch {
+	case died == nil:
+		delete(r.running, id)
+	case found.told:
+		delete(r.running, id)
+		r.report(id, *died)
+	default:
+		found.death = died
+	}
+}
+
+func (r *runs) report(id wire.RequestID, died Died) {
+	r.deaths = append(r.deaths, death{id, died})
+	signal(r.wake)
+}
+
+// dead returns the deaths that are to be reported, once.
+func (r *runs) dead() []death {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	deaths := r.deaths
+	r.deaths = nil
+	return deaths
+}
+
+// await returns a channel that is closed when it is the caller's turn to try a busy provider again, who must then
+// leave; nil if too many wait already.
+func (r *runs) await(provider string) chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiters >= r.limit {
+		return nil
+	}
+	r.waiters++
+	turn := make(chan struct{})
+	r.waiting[provider] = append(r.waiting[provider], turn)
+	return turn
+}
+
+// leave ends a wait. used says that the caller tries the provider, or has tried it, because of its turn; a turn that
+// was not used goes to the next.
+func (r *runs) leave(provider string, turn chan struct{}, used bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiters--
+	line := r.waiting[provider]
+	if i := slices.Index(line, turn); i >= 0 {
+		r.waiting[provider] = slices.Delete(line, i, i+1)
+	} else if !used {
+		r.next(provider)
+	}
+}
+
+// next gives the first of those who wait for a provider their turn.
+func (r *runs) next(provider string) {
+	line := r.waiting[provider]
+	if len(line) == 0 {
+		delete(r.waiting, provider)
+		return
+	}
+	close(line[0])
+	line[0] = nil
+	r.waiting[provider] = line[1:]
+}
+
+// slack reports whether there is room for more to wait.
+func (r *runs) slack() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waiters < r.limit/2 || r.waiters == 0
+}

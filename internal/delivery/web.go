@@ -1,0 +1,223 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// MaxAnswer is how much of an answer in a response body is read, in bytes: one more than an answer may have.
+const MaxAnswer = wire.MaxResponse + 1
+
+const (
+	// maxRefusal bounds what is read of a body that explains a failure. It is far more than is shown, so that a secret
+	// in it is read, and masked, as a whole.
+	maxRefusal = 64 << 10
+	shown      = 200 // bytes of it that are shown
+)
+
+// web speaks to providers behind URLs.
+type web struct {
+	secret        []byte
+	now           func() time.Time
+	open, guarded *http.Client
+}
+
+func newWeb(secret []byte, now func() time.Time) *web {
+	client := func(dialer *net.Dialer) *http.Client {
+		return &http.Client{
+			Transport: &http.Transport{
+				// No proxy: it would be the proxy's address that is dialled, and guarded.
+				DialContext:            dialer.DialContext,
+				ForceAttemptHTTP2:      true,
+				TLSHandshakeTimeout:    10 * time.Second,
+				IdleConnTimeout:        time.Minute,
+				MaxIdleConns:           256,
+				MaxIdleConnsPerHost:    32,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return &web{
+		secret:  secret,
+		now:     now,
+		open:    client(&net.Dialer{Timeout: 10 * time.Second}),
+		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard}),
+	}
+}
+
+func (w *web) close() {
+	w.open.CloseIdleConnections()
+	w.guarded.CloseIdleConnections()
+}
+
+// sendWeb sends the request to a URL; trusted ones may be anywhere.
+func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, target string, trusted bool) Outcome {
+	r := s.request
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" {
+		// The parser's error would repeat the URL, which may hold a password.
+		return Refused{Text: "the service token is not a valid http(s) URL"}
+	}
+	body, responseURL, err := d.document(r)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	p := post{
+		client:   d.web.guarded,
+		url:      u,
+		id:       string(r.ID),
+		body:     body,
+		loopback: onLoopback(responseURL),
+		silence:  wire.TimeoutText(r.ID),
+		hide:     hide,
+	}
+	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
+		p.secret = token.Secret()
+	}
+	if !d.config.FidelityAWS {
+		p.silence += fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+	}
+	if trusted {
+		p.client = d.web.open
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+}
+
+// post is one request to a URL.
+type post struct {
+	client   *http.Client
+	url      *url.URL
+	id       string
+	body     []byte
+	loopback bool   // the response URL can be reached from this machine only
+	secret   bool   // the URL is
+	silence  string // the text for a provider that never responded
+	hide     *scrubber
+}
+
+// name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
+// secret in every part.
+func (p post) name() string {
+	if p.secret {
+		return "POST " + value.Mask
+	}
+	return "POST " + (&url.URL{Scheme: p.url.Scheme, Host: p.url.Host, Path: p.url.Path}).String()
+}
+
+func (w *web) post(ctx context.Context, p post) verdict {
+	var written, here atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(info httptrace.GotConnInfo) { here.Store(sameMachine(info.Conn)) },
+		WroteHeaders: func() { written.Store(true) },
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url.String(), bytes.NewReader(p.body))
+	if err != nil {
+		return refused("the service token is not a valid http(s) URL")
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "pintle")
+	sign(request.Header, w.secret, p.id, w.now(), p.body)
+	response, err := p.client.Do(request)
+	if err != nil {
+		return p.broken(ctx, err, written.Load())
+	}
+	defer response.Body.Close()
+
+	status := response.StatusCode
+	switch {
+	case status >= 200 && status <= 299:
+		body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
+		switch {
+		case isAnswer(body):
+			return verdict{outcome: Answered{Body: body}}
+		case err != nil:
+			// The answer may have been in it, and there is no other way to get it.
+			return p.broken(ctx, err, true)
+		case p.loopback && !here.Load():
+			return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+				"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
+					"response URL, which is on loopback: start with --public-url", p.name()))}}
+		}
+		return verdict{outcome: Accepted{}}
+	case status >= 300 && status <= 399:
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+			"%s: %s, and redirects are not followed: give the URL it leads to", p.name(), statusText(response)))}}
+	}
+	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // the status says enough if it breaks off
+	text := p.hide.text(p.name() + ": " + statusText(response))
+	if why := p.hide.excerpt(string(why), shown); why != "" {
+		text += ": " + why
+	}
+	if status == http.StatusTooManyRequests || status >= 500 {
+		return verdict{text: text, delivered: true, wait: retryAfter(response)}
+	}
+	return verdict{delivered: true, outcome: Refused{Text: text}}
+}
+
+// broken is the verdict on a connection that failed.
+func (p post) broken(ctx context.Context, err error, written bool) verdict {
+	var private *privateError
+	var certificate *tls.CertificateVerificationError
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // without the URL
+	}
+	switch {
+	case errors.As(err, &private), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
+		return refused(p.hide.text(p.name() + ": " + err.Error()))
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
+		// Silence after delivery, which has a text of its own.
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence)}}
+	}
+	return verdict{text: p.hide.text(p.name() + ": " + err.Error()), delivered: written}
+}
+
+// isAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off at
+// MaxAnswer is taken for one, since a provider that says so much means to answer.
+func isAnswer(body []byte) bool {
+	cut := len(body) >= MaxAnswer
+	body = bytes.Trim(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
+	if len(body) == 0 || body[0] != '{' {
+		return false
+	}
+	if cut {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return false
+	}
+	_, ok := fields["Status"]
+	return ok
+}
+
+// statusText is the status line's number and our name for it: the server's own may be anything.
+func statusText(r *http.Response) string {
+	return strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode))
+}
+
+// retryAfter reads Retry-After in seconds; its other form, a date, would trust the other side's clock.
+func retryAfter(r *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Codec turns rows into bytes for a database and back. A row's plain fields become JSON; its values become a second
+// text, in which every secret is sealed. The zero Codec cannot seal: use [NewCodec].
+type Codec struct {
+	sealer value.Sealer
+}
+
+// NewCodec returns a codec that seals secrets with sealer.
+func NewCodec(sealer value.Sealer) Codec { return Codec{sealer} }
+
+// probe is what a store seals when it is opened, to know its keys by.
+const probe = "pintle"
+
+// Probe returns a sealed text for the store to keep: [Codec.Check] tells by it whether later keys are the right ones.
+func (c Codec) Probe() (string, error) {
+	if c.sealer == nil {
+		return "", errors.New("a store needs keys to seal secrets with")
+	}
+	return c.sealer.Seal(probe)
+}
+
+// Check returns an error if what was sealed when the store was opened last cannot be opened with these keys.
+func (c Codec) Check(sealed string) error {
+	if c.sealer == nil {
+		return errors.New("a store needs keys to seal secrets with")
+	}
+	clear, err := c.sealer.Open(sealed)
+	if err != nil {
+		return fmt.Errorf("these are not the keys of the store: %w", err)
+	}
+	if clear != probe {
+		return errors.New("these are not the keys of the store: its probe holds something else")
+	}
+	return nil
+}
+
+// Row is a row, or the body of one. Fields tagged json:"-" that are no values are the table's own columns.
+type Row interface {
+	// values returns the row's values, always in the same order.
+	values() []*value.Value
+}
+
+func (r *Stack) values() []*value.Value     { return []*value.Value{&r.OutputValues} }
+func (r *Revision) values() []*value.Value  { return []*value.Value{&r.Parameters} }
+func (r *Operation) values() []*value.Value { return nil }
+func (r *Step) values() []*value.Value      { return nil }
+func (r *StepPlan) values() []*value.Value  { return nil }
+func (r *Instance) values() []*value.Value  { return nil }
+func (r *InstanceBody) values() []*value.Value {
+	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata}
+}
+func (r *Request) values() []*value.Value { return nil }
+func (r *RequestBody) values() []*value.Value {
+	return []*value.Value{&r.Properties, &r.OldProperties}
+}
+
+// Encode returns the row's plain part, and its values with secrets sealed; values is nil for a row that has none. Each
+// value is a line of its own, not an item of a list, so that it may nest as deeply as values may.
+func (c Codec) Encode(row Row) (plain, values []byte, err error) {
+	if plain, err = encodeJSON(row); err != nil {
+		return nil, nil, fmt.Errorf("encode %T: %w", row, err)
+	}
+	for i, field := range row.values() {
+		line, err := value.Encode(*field, c.sealer)
+		if err != nil {
+			return nil, nil, fmt.Errorf("encode %T: %w", row, err)
+		}
+		if i > 0 {
+			values = append(values, '\n')
+		}
+		values = append(values, line...)
+	}
+	return plain, values, nil
+}
+
+// encodeJSON is json.Marshal without its escapes for HTML, which would change the text of a [json.RawMessage].
+func encodeJSON(row any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(row); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Decode fills row from what [Codec.Encode] returned. Values that a row written by an older version lacks stay null.
+func (c Codec) Decode(row Row, plain, values []byte) error {
+	if err := json.Unmarshal(plain, row); err != nil {
+		return fmt.Errorf("decode %T: %w", row, err)
+	}
+	fields := row.values()
+	for i := 0; len(values) > 0; i++ {
+		if i == len(fields) {
+			return fmt.Errorf("decode %T: it holds more than the %d values this version knows", row, len(fields))
+		}
+		line, rest, _ := bytes.Cut(values, []byte("\n"))
+		v, err := value.Decode(line, c.sealer)
+		if err != nil {
+			return fmt.Errorf("decode %T: %w", row, err)
+		}
+		*fields[i], values = v, rest
+	}
+	return nil
+}

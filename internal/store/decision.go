@@ -1,0 +1,89 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Scope is how much of a stack an implementation loads into a [View].
+type Scope struct {
+	// Whole loads everything; the other fields then say nothing.
+	Whole bool
+	// Own loads the target request's step, its Next, and what they bring.
+	Own bool
+	// Steps are further steps to be loaded in the same way.
+	Steps []wire.LogicalID
+}
+
+// Bare reports whether the scope holds no steps at all: the view then has no revisions either.
+func (s Scope) Bare() bool { return !s.Whole && !s.Own && len(s.Steps) == 0 }
+
+// Run runs a decision as [Store.Apply] does, inside the caller's transaction: load, decide, and both again with a wider
+// scope as long as the decision returns [More]. It returns the last view and what is to be written, which is checked.
+// An error is the decision's own or that of load, as it is. For implementations of [Store].
+func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, Delta, error) {
+	if err := target.check(); err != nil {
+		return nil, Delta{}, err
+	}
+	scope := Scope{Whole: target.Request == "", Own: target.Request != "" && !target.Alone}
+	asked := make(map[wire.LogicalID]bool)
+	for {
+		view, err := load(scope)
+		if err != nil {
+			return nil, Delta{}, err
+		}
+		loaded := *view // the decision may do as it likes with its copy
+		delta, err := decide(view)
+		var more *More
+		if errors.As(err, &more) {
+			if scope, err = scope.wider(more, asked); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = delta.check(target, &loaded)
+		}
+		if err != nil {
+			return nil, Delta{}, err
+		}
+		return &loaded, delta, nil
+	}
+}
+
+// wider returns the scope with what a decision asked for. It fails if the decision has all that already, which would
+// make it ask for ever.
+func (s Scope) wider(more *More, asked map[wire.LogicalID]bool) (Scope, error) {
+	if s.Whole {
+		return s, errors.New("the decision asks for more of a stack that it has whole")
+	}
+	if more.Whole {
+		return Scope{Whole: true}, nil
+	}
+	before := len(s.Steps)
+	for _, logical := range more.Steps {
+		if !asked[logical] {
+			asked[logical] = true
+			s.Steps = append(s.Steps, logical)
+		}
+	}
+	if len(s.Steps) == before {
+		return s, fmt.Errorf("the decision asks again for the steps %q, which it was given or which are not there", more.Steps)
+	}
+	return s, nil
+}
+
+// check reports a target that names no stack, or more than one.
+func (t Target) check() error {
+	named := 0
+	for _, is := range []bool{t.Request != "", t.Stack != 0, t.Name != StackName{}} {
+		if is {
+			named++
+		}
+	}
+	if named != 1 {
+		return fmt.Errorf("a target names one of request, stack and name; this one names %d", named)
+	}
+	return nil
+}

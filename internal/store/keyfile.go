@@ -1,0 +1,126 @@
+package store
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// maxKeyFile bounds what is read of a key file.
+const maxKeyFile = 64 << 10
+
+const keyFileHead = `# The keys of a Pintle data store, one a line: id, space, 32 bytes in base64.
+# The first one seals, all of them open. Without this file the secrets in the store are lost; keep a copy elsewhere.
+`
+
+// OpenKeys reads a key file. If there is none it makes one with a random key, readable by its owner only; of several
+// processes that do so at once one wins and all get its key.
+//
+// The file has a key a line: the id, a space, and the key in standard base64. Empty lines and lines that begin with #
+// are skipped. A file that others may read is refused.
+func OpenKeys(path string) (*Keys, error) {
+	keys, err := readKeys(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeKeyFile(path); err != nil {
+			return nil, fmt.Errorf("make key file %s: %w", path, err)
+		}
+		keys, err = readKeys(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
+	return keys, nil
+}
+
+func readKeys(path string) (*Keys, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf("others can read it (mode %#o): type chmod 600 %s", mode, path)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxKeyFile {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxKeyFile)
+	}
+	return parseKeys(text)
+}
+
+// parseKeys reads the text of a key file. Its errors name the line and show nothing of it: a key may stand anywhere.
+func parseKeys(text []byte) (*Keys, error) {
+	var keys []Key
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		fields := strings.Fields(string(line))
+		if len(fields) != 2 || !keyID.MatchString(fields[0]) {
+			return nil, fmt.Errorf("line %d: want an id of lower-case letters, digits and hyphens, a space, and a key in base64", number)
+		}
+		secret, err := base64.StdEncoding.DecodeString(fields[1])
+		if err != nil || len(secret) != KeySize {
+			return nil, fmt.Errorf("line %d: key %s is not %d bytes in base64", number, fields[0], KeySize)
+		}
+		keys = append(keys, Key{ID: fields[0], Secret: secret})
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key in it: restore it from its copy (or, if the store is new, remove it)")
+	}
+	return NewKeys(keys...)
+}
+
+// makeKeyFile writes a key file that appears under its name whole and for good, or not at all. One that is there
+// already stays.
+func makeKeyFile(path string) (err error) {
+	dir := filepath.Dir(path)
+	draft := filepath.Join(dir, "."+filepath.Base(path)+"."+rand.Text())
+	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(draft)) }()
+	key := GenerateKey()
+	_, err = fmt.Fprintf(file, "%s%s %s\n", keyFileHead, key.ID, base64.StdEncoding.EncodeToString(key.Secret))
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in a directory durable, where the system can.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// KeySize is the length of a key in bytes.
+const KeySize = 32
+
+// sealVersion stands in front of every sealed text: AES-256-GCM with a random nonce in front of the ciphertext, and all
+// that stands before the ciphertext authenticated with it.
+const sealVersion = "v1"
+
+// Key is a secret and the name by which what it sealed is told from what another one sealed.
+type Key struct {
+	// ID is 1 to 32 lower-case letters, digits and hyphens.
+	ID string
+	// Secret is [KeySize] bytes.
+	Secret []byte `json:"-"`
+}
+
+// Format prints the id for every verb, so that no log shows the secret.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "key %s", k.ID) }
+
+// GenerateKey returns a random key.
+func GenerateKey() Key {
+	secret := make([]byte, KeySize)
+	_, _ = rand.Read(secret) // never fails: see crypto/rand
+	id := sha256.Sum256(secret)
+	return Key{ID: hex.EncodeToString(id[:4]), Secret: secret}
+}
+
+// Keys seals the secrets of a store: the first key seals, every key opens what it has sealed. So keys are changed by
+// putting a new one first, and an old one can go once nothing that it sealed is left. It is safe for concurrent use.
+type Keys struct {
+	ids   []string
+	aeads map[string]cipher.AEAD
+	root  []byte // what Derive derives from
+}
+
+var _ value.Sealer = (*Keys)(nil)
+
+// NewKeys returns the keys in order; there must be one at least.
+func NewKeys(keys ...Key) (*Keys, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key")
+	}
+	k := &Keys{aeads: make(map[string]cipher.AEAD)}
+	for _, key := range keys {
+		if !keyID.MatchString(key.ID) {
+			return nil, fmt.Errorf("key id %q: it must be 1 to 32 lower-case letters, digits and hyphens", key.ID)
+		}
+		if _, ok := k.aeads[key.ID]; ok {
+			return nil, fmt.Errorf("key %s: there are two of that id", key.ID)
+		}
+		if len(key.Secret) != KeySize {
+			return nil, fmt.Errorf("key %s: it has %d bytes, not %d", key.ID, len(key.Secret), KeySize)
+		}
+		block, err := aes.NewCipher(key.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("key %s: %w", key.ID, err)
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, fmt.Errorf("key %s: %w", key.ID, err)
+		}
+		k.ids = append(k.ids, key.ID)
+		k.aeads[key.ID] = aead
+		k.root = bytes.Clone(key.Secret)
+	}
+	return k, nil
+}
+
+var keyID = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+
+// Seal implements [value.Sealer]. Two seals of one text differ.
+func (k *Keys) Seal(clear string) (string, error) {
+	head := sealVersion + "." + k.ids[0]
+	box := k.aeads[k.ids[0]].Seal(nil, nil, []byte(clear), []byte(head))
+	return head + "." + base64.RawURLEncoding.EncodeToString(box), nil
+}
+
+// Open implements [value.Sealer]. Its errors tell a key that is not here from a text that was changed.
+func (k *Keys) Open(sealed string) (string, error) {
+	version, rest, _ := strings.Cut(sealed, ".")
+	id, text, ok := strings.Cut(rest, ".")
+	switch {
+	case !ok:
+		return "", errors.New("what should be sealed is not")
+	case version != sealVersion:
+		return "", fmt.Errorf("sealed in format %.16q; this version of Pintle reads %s only", version, sealVersion)
+	}
+	aead, ok := k.aeads[id]
+	if !ok {
+		return "", fmt.Errorf("sealed with key %.32q, which is not among the keys here (%s): add it to the key file", id, strings.Join(k.ids, ", "))
+	}
+	box, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return "", fmt.Errorf("sealed with key %s, but damaged: no base64", id)
+	}
+	clear, err := aead.Open(nil, nil, box, []byte(version+"."+id))
+	if err != nil {
+		return "", fmt.Errorf("sealed with another key of the id %s, or damaged since", id)
+	}
+	return string(clear), nil
+}
+
+// Derive returns 32 bytes for a purpose of their own, e.g. "response URL", by HKDF-SHA256. They come from the last key,
+// the oldest: a new key in front of it leaves URLs that providers hold valid.
+func (k *Keys) Derive(purpose string) []byte {
+	derived, err := hkdf.Key(sha256.New, k.root, nil, "pintle "+purpose, 32)
+	if err != nil {
+		panic(err) // only of lengths, which are constant
+	}
+	return derived
+}
+
+// Format prints the ids for every verb, so that no log shows a key.
+func (k *Keys) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "keys %s", strings.Join(k.ids, ", "))
+}

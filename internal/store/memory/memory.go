@@ -1,0 +1,251 @@
+// Package memory is a [store.Store] that lives in the process and dies with it. It is for the simulation, which runs
+// thousands of stacks on it, and for tests; and it keeps the contract of the store honest, being written without SQL.
+//
+// Rows are replaced, never changed in place, so a view is a shallow copy. A view holds exactly what the contract
+// promises: a decision that forgot to ask for more fails here as it would on a database.
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Config is what a Store needs. The zero Config is usable.
+type Config struct {
+	// Now is the clock that stands for the database's; nil means [time.Now].
+	Now func() time.Time
+}
+
+// Store is a [store.Store] in memory. Use [New].
+type Store struct {
+	now func() time.Time
+
+	mu        sync.Mutex // held during every call, decisions included
+	closed    bool
+	stacks    map[store.StackKey]*stack
+	ids       map[wire.StackID]store.StackKey
+	live      map[store.StackName]store.StackKey
+	requests  map[wire.RequestID]*request
+	open      map[wire.RequestID]*request // those of requests not settled
+	born      int64                       // requests so far
+	nodes     map[store.Incarnation]time.Time
+	joined    store.Incarnation // nodes so far
+	providers map[string]store.Provider
+}
+
+// stack is a stack with all its rows.
+type stack struct {
+	row        store.Stack
+	revisions  map[int]store.Revision
+	operations []store.Operation // by number from 1
+	steps      map[wire.LogicalID]store.Step
+	instances  map[int]store.Instance
+	open       map[wire.RequestID]*request
+	events     []store.EventRow // oldest first
+	audit      []store.Audit    // oldest first
+}
+
+// request is a request and its place among all, for the order of age.
+type request struct {
+	row  store.Request
+	born int64
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns an empty store. It never returns an error.
+func New(cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Store{
+		now:       cfg.Now,
+		stacks:    make(map[store.StackKey]*stack),
+		ids:       make(map[wire.StackID]store.StackKey),
+		live:      make(map[store.StackName]store.StackKey),
+		requests:  make(map[wire.RequestID]*request),
+		open:      make(map[wire.RequestID]*request),
+		nodes:     make(map[store.Incarnation]time.Time),
+		providers: make(map[string]store.Provider),
+	}, nil
+}
+
+// Apply implements [store.Store].
+func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	return s.do(ctx, func() error {
+		view, delta, err := store.Run(target, func(scope store.Scope) (*store.View, error) {
+			return s.view(target, scope)
+		}, decide)
+		if err != nil {
+			return err
+		}
+		st := s.stacks[view.Stack.Key]
+		if st == nil {
+			if delta.Stack == nil {
+				return nil
+			}
+			st = &stack{
+				revisions: make(map[int]store.Revision),
+				steps:     make(map[wire.LogicalID]store.Step),
+				instances: make(map[int]store.Instance),
+				open:      make(map[wire.RequestID]*request),
+			}
+		}
+		if err := s.refuse(st, view, &delta); err != nil {
+			return err
+		}
+		s.write(st, &delta)
+		return nil
+	})
+}
+
+// Ping implements [store.Store].
+func (s *Store) Ping(ctx context.Context) error {
+	return s.do(ctx, func() error { return nil })
+}
+
+// Close implements [store.Store]. The rows are lost. A second Close does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// do runs one call of the store alone.
+func (s *Store) do(ctx context.Context, call func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return call()
+}
+
+// time returns the time as a database keeps it.
+func (s *Store) time() time.Time { return milli(s.now()) }
+
+func milli(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// refuse returns the error of a delta that a database would refuse, before anything of it is written.
+func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
+	if d.Stack != nil && view.Stack.Key == 0 {
+		if _, ok := s.stacks[d.Stack.Key]; ok {
+			return fmt.Errorf("stack key %d is taken", d.Stack.Key)
+		}
+		if _, ok := s.ids[d.Stack.ID]; ok {
+			return fmt.Errorf("stack id %q is taken", d.Stack.ID)
+		}
+	}
+	for _, r := range d.Revisions {
+		if _, ok := st.revisions[r.Number]; ok {
+			return fmt.Errorf("revision %d is there already", r.Number)
+		}
+	}
+	for _, step := range d.Steps {
+		if _, ok := st.steps[step.Logical]; step.Plan == nil && (!ok || d.DropSteps) {
+			return fmt.Errorf("step %q has no plan", step.Logical)
+		}
+	}
+	for _, i := range d.Instances {
+		if _, ok := st.instances[i.Number]; i.Body == nil && !ok {
+			return fmt.Errorf("instance %d has no body", i.Number)
+		}
+	}
+	for _, r := range d.Requests {
+		old, ok := s.requests[r.ID]
+		if r.Body == nil && !ok {
+			return fmt.Errorf("request %q has no body", r.ID)
+		}
+		if ok && old.row.Stack != r.Stack {
+			return errors.New("a request belongs to one stack for ever")
+		}
+	}
+	return nil
+}
+
+func (s *Store) write(st *stack, d *store.Delta) {
+	if d.Stack != nil {
+		s.writeStack(st, *d.Stack)
+	}
+	if d.Operation != nil {
+		if d.Operation.Number > len(st.operations) {
+			st.operations = append(st.operations, *d.Operation)
+		} else {
+			st.operations[d.Operation.Number-1] = *d.Operation
+		}
+	}
+	for _, r := range d.Revisions {
+		st.revisions[r.Number] = r
+	}
+	if d.DropSteps {
+		clear(st.steps)
+	}
+	for _, step := range d.Steps {
+		if step.Plan == nil {
+			step.Plan = st.steps[step.Logical].Plan
+		}
+		st.steps[step.Logical] = step
+	}
+	for _, i := range d.Instances {
+		if i.Body == nil {
+			i.Body = st.instances[i.Number].Body
+		}
+		st.instances[i.Number] = i
+	}
+	for _, r := range d.Requests {
+		s.writeRequest(st, r)
+	}
+	if len(d.Events) > 0 {
+		place := store.EventPlace{Operation: d.Operation.Number, Number: d.Operation.Events}
+		st.events = append(st.events, store.EventRow{Place: place, Events: d.Events})
+	}
+	st.audit = append(st.audit, d.Audit...)
+}
+
+func (s *Store) writeStack(st *stack, row store.Stack) {
+	st.row = row
+	s.stacks[row.Key] = st
+	s.ids[row.ID] = row.Key
+	name := store.StackName{Account: row.Account, Region: row.Region, Name: row.Name}
+	if row.Live {
+		s.live[name] = row.Key
+	} else if s.live[name] == row.Key {
+		delete(s.live, name)
+	}
+}
+
+func (s *Store) writeRequest(st *stack, row store.Request) {
+	r := s.requests[row.ID]
+	if r == nil {
+		s.born++
+		r = &request{born: s.born}
+		s.requests[row.ID] = r
+	}
+	if row.Body == nil {
+		row.Body = r.row.Body
+	}
+	row.Due = milli(row.Due)
+	r.row = row
+	if row.State == store.RequestSettled {
+		delete(s.open, row.ID)
+		delete(st.open, row.ID)
+		return
+	}
+	s.open[row.ID] = r
+	st.open[row.ID] = r
+}

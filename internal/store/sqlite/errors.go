@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// errConflict is the failure of a member whose operation was written by somebody else since it was read.
+var errConflict = errors.New("the operation was changed by another process: this data directory has two engines")
+
+// verdict is the outcome of a member that wrote nothing and disturbs nobody: the decision's own error.
+type verdict struct{ error }
+
+func (v verdict) Unwrap() error { return v.error }
+
+// explain returns err with the file and the remedy, if it is SQLite's own and a person can do something about it.
+func (s *Store) explain(err error) error {
+	var cause *sqlite.Error
+	if !errors.As(err, &cause) {
+		return err
+	}
+	remedy := "look at the disk and the log of the system"
+	switch cause.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		remedy = "the disk is full: free some space and repeat; no data was lost"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		remedy = "check that this user may write the file and its directory, and that the file system is not mounted read-only"
+	case sqlite3.SQLITE_NOTADB:
+		remedy = "it is no SQLite database: name another file, or restore it from a copy"
+	case sqlite3.SQLITE_CORRUPT:
+		remedy = "the file is damaged: stop, keep it aside and restore it from a copy"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		remedy = "another program holds it: end that and repeat"
+	case sqlite3.SQLITE_CONSTRAINT:
+		remedy = "an impossible row was refused and nothing written: this is a mistake in Pintle"
+	}
+	return fmt.Errorf("database %s: %w (%s)", s.path, err, remedy)
+}

@@ -1,0 +1,121 @@
+package sqlite
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// The columns of every row, in the order in which its scan reads them.
+const (
+	stackColumns     = "s.key, s.id, s.account, s.region, s.name, s.live, s.plain, s.vals"
+	operationColumns = "o.stack, o.number, o.version, o.plain"
+	revisionColumns  = "r.stack, r.number, t.text, r.plain, r.vals"
+	stepColumns      = "s.stack, s.logical, s.plain, p.plain"
+	instanceColumns  = "i.stack, i.number, i.logical, i.role, i.plain, b.plain, b.vals"
+	requestColumns   = "r.id, r.stack, r.operation, r.logical, r.instance, r.type, r.state, r.owner, r.executor, r.due, r.plain, b.plain, b.vals"
+)
+
+func (s *Store) scanStack(rows *sql.Rows) (row store.Stack, err error) {
+	var plain, values []byte
+	err = rows.Scan(&row.Key, &row.ID, &row.Account, &row.Region, &row.Name, &row.Live, &plain, &values)
+	if err == nil {
+		err = s.codec.Decode(&row, plain, values)
+	}
+	return row, err
+}
+
+func (s *Store) scanOperation(rows *sql.Rows) (row store.Operation, err error) {
+	var plain []byte
+	if err = rows.Scan(&row.Stack, &row.Number, &row.Version, &plain); err == nil {
+		err = s.codec.Decode(&row, plain, nil)
+	}
+	return row, err
+}
+
+func (s *Store) scanRevision(rows *sql.Rows) (row store.Revision, err error) {
+	var plain, values []byte
+	if err = rows.Scan(&row.Stack, &row.Number, &row.Template, &plain, &values); err == nil {
+		err = s.codec.Decode(&row, plain, values)
+	}
+	return row, err
+}
+
+func (s *Store) scanStep(rows *sql.Rows) (row store.Step, err error) {
+	var plain, plan []byte
+	if err = rows.Scan(&row.Stack, &row.Logical, &plain, &plan); err != nil {
+		return row, err
+	}
+	row.Plan = new(store.StepPlan)
+	if err = s.codec.Decode(&row, plain, nil); err == nil {
+		err = s.codec.Decode(row.Plan, plan, nil)
+	}
+	return row, err
+}
+
+func (s *Store) scanInstance(rows *sql.Rows) (row store.Instance, err error) {
+	var plain, body, values []byte
+	if err = rows.Scan(&row.Stack, &row.Number, &row.Logical, &row.Role, &plain, &body, &values); err != nil {
+		return row, err
+	}
+	row.Body = new(store.InstanceBody)
+	if err = s.codec.Decode(&row, plain, nil); err == nil {
+		err = s.codec.Decode(row.Body, body, values)
+	}
+	return row, err
+}
+
+func (s *Store) scanRequest(rows *sql.Rows) (row store.Request, err error) {
+	var plain, body, values []byte
+	var due sql.NullInt64
+	err = rows.Scan(&row.ID, &row.Stack, &row.Operation, &row.Logical, &row.Instance, &row.Type,
+		&row.State, &row.Owner, &row.Executor, &due, &plain, &body, &values)
+	if err != nil {
+		return row, err
+	}
+	if due.Valid {
+		row.Due = fromUnix(due.Int64)
+	}
+	row.Body = new(store.RequestBody)
+	if err = s.codec.Decode(&row, plain, nil); err == nil {
+		err = s.codec.Decode(row.Body, body, values)
+	}
+	return row, err
+}
+
+func scanEvents(rows *sql.Rows) (row store.EventRow, err error) {
+	var events []byte
+	if err = rows.Scan(&row.Place.Operation, &row.Place.Number, &events); err == nil {
+		err = json.Unmarshal(events, &row.Events)
+	}
+	if err != nil {
+		err = fmt.Errorf("decode events: %w", err)
+	}
+	return row, err
+}
+
+func scanAudit(rows *sql.Rows) (row store.Audit, err error) {
+	var entry []byte
+	if err = rows.Scan(&entry); err == nil {
+		err = json.Unmarshal(entry, &row)
+	}
+	if err != nil {
+		err = fmt.Errorf("decode audit: %w", err)
+	}
+	return row, err
+}
+
+func scanProvider(rows *sql.Rows) (row store.Provider, err error) {
+	var definition []byte
+	err = rows.Scan(&row.Name, &definition)
+	row.Definition = definition
+	return row, err
+}
+
+// scanValue reads a row of one column.
+func scanValue[T any](rows *sql.Rows) (v T, err error) {
+	err = rows.Scan(&v)
+	return v, err
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// applicationID marks a database file as Pintle's in its header: "Pntl".
+const applicationID = 0x506e746c
+
+// migrations make the schema, each from the one before. What was released is never changed, only added to.
+//
+// What loops and lists read is narrow; what is large and seldom changes lies in a table of its own, under the same
+// integer key, so that a change of state does not write it again. What is settled, deleted or gone is in no index that
+// a loop reads. The CHECKs refuse rows that the engine could write only by mistake.
+var migrations = []string{
+	`
+CREATE TABLE schema (
+	one     INTEGER PRIMARY KEY CHECK (one = 1),
+	version INTEGER NOT NULL,
+	probe   TEXT NOT NULL,    -- sealed, to know the keys by
+	pinged  INTEGER NOT NULL
+) STRICT;
+INSERT INTO schema VALUES (1, 0, '', 0);
+
+CREATE TABLE stack (
+	key     INTEGER PRIMARY KEY CHECK (key > 0),
+	id      TEXT NOT NULL UNIQUE,
+	account TEXT NOT NULL,
+	region  TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	live    INTEGER NOT NULL CHECK (live IN (0, 1)),
+	created INTEGER NOT NULL, -- all times are Unix milliseconds
+	plain   TEXT NOT NULL,
+	vals    TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX stack_name ON stack (account, region, name) WHERE live = 1;
+CREATE INDEX stack_age ON stack (account, region, created, key);
+
+CREATE TABLE template (
+	seq  INTEGER PRIMARY KEY,
+	hash BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256 of text
+	text BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE revision (
+	seq      INTEGER PRIMARY KEY,
+	stack    INTEGER NOT NULL,
+	number   INTEGER NOT NULL CHECK (number > 0),
+	template INTEGER NOT NULL,
+	plain    TEXT NOT NULL,
+	vals     TEXT NOT NULL,
+	UNIQUE (stack, number)
+) STRICT;
+
+CREATE TABLE operation (
+	seq     INTEGER PRIMARY KEY,
+	stack   INTEGER NOT NULL,
+	number  INTEGER NOT NULL CHECK (number > 0),
+	version INTEGER NOT NULL,
+	plain   TEXT NOT NULL,
+	UNIQUE (stack, number)
+) STRICT;
+
+CREATE TABLE step (
+	seq     INTEGER PRIMARY KEY,
+	stack   INTEGER NOT NULL,
+	logical TEXT NOT NULL,
+	plain   TEXT NOT NULL,
+	UNIQUE (stack, logical)
+) STRICT;
+CREATE TABLE step_plan (
+	seq   INTEGER PRIMARY KEY,
+	plain TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE instance (
+	seq     INTEGER PRIMARY KEY,
+	stack   INTEGER NOT NULL,
+	number  INTEGER NOT NULL CHECK (number > 0),
+	logical TEXT NOT NULL CHECK (logical <> ''),
+	role    TEXT NOT NULL CHECK (role IN ('current', 'condemned', 'orphan', 'retained', 'gone')),
+	plain   TEXT NOT NULL,
+	UNIQUE (stack, number)
+) STRICT;
+CREATE INDEX instance_there ON instance (stack, logical) WHERE role <> 'gone';
+CREATE TABLE instance_body (
+	seq   INTEGER PRIMARY KEY,
+	plain TEXT NOT NULL,
+	vals  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE request (
+	seq       INTEGER PRIMARY KEY, -- by age
+	id        TEXT NOT NULL UNIQUE,
+	stack     INTEGER NOT NULL,
+	operation INTEGER NOT NULL,
+	logical   TEXT NOT NULL,
+	instance  INTEGER NOT NULL,
+	type      TEXT NOT NULL,
+	state     TEXT NOT NULL,
+	owner     INTEGER NOT NULL,
+	executor  INTEGER NOT NULL,
+	due       INTEGER,
+	plain     TEXT NOT NULL,
+	CHECK (
+		state = 'ready' AND owner <> 0 AND executor = 0 AND due IS NULL OR
+		state = 'waiting' AND owner = 0 AND due IS NOT NULL OR
+		state = 'delayed' AND owner = 0 AND executor = 0 AND due IS NOT NULL OR
+		state = 'settled' AND owner = 0 AND executor = 0 AND due IS NULL)
+) STRICT;
+CREATE INDEX request_open ON request (stack, logical) WHERE state <> 'settled';
+CREATE INDEX request_ready ON request (owner, stack, seq) WHERE state = 'ready';
+CREATE INDEX request_executor ON request (executor) WHERE executor <> 0;
+CREATE INDEX request_due ON request (due) WHERE due IS NOT NULL;
+CREATE TABLE request_body (
+	seq   INTEGER PRIMARY KEY,
+	plain TEXT NOT NULL,
+	vals  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE event (
+	seq       INTEGER PRIMARY KEY,
+	stack     INTEGER NOT NULL,
+	operation INTEGER NOT NULL,
+	number    INTEGER NOT NULL CHECK (number > 0),
+	events    TEXT NOT NULL,
+	UNIQUE (stack, operation, number)
+) STRICT;
+
+CREATE TABLE audit (
+	seq   INTEGER PRIMARY KEY,
+	stack INTEGER NOT NULL,
+	entry TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_stack ON audit (stack, seq);
+
+CREATE TABLE provider (
+	name       TEXT PRIMARY KEY,
+	definition BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE node (
+	id     INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice
+	name   TEXT NOT NULL,
+	joined INTEGER NOT NULL,
+	beat   INTEGER NOT NULL
+) STRICT;
+`,
+}
+
+// migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
+// one of the schemas and the next start goes on from it. It refuses a database that is newer, or not Pintle's.
+func migrate(ctx context.Context, conn *sql.Conn, steps []string) error {
+	version, err := schemaVersion(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if version > len(steps) {
+		return fmt.Errorf("its schema is %d, and this version of Pintle knows those up to %d: use the version that wrote it, or a newer one", version, len(steps))
+	}
+	for ; version < len(steps); version++ {
+		if err := migrateOne(ctx, conn, steps[version], version+1); err != nil {
+			_, undo := conn.ExecContext(ctx, "ROLLBACK")
+			return errors.Join(fmt.Errorf("migrate to schema %d: %w", version+1, err), undo)
+		}
+	}
+	return nil
+}
+
+// migrateOne leaves its transaction open when it fails.
+func migrateOne(ctx context.Context, conn *sql.Conn, script string, version int) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, script); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "UPDATE schema SET version = ?", version); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "PRAGMA application_id = "+strconv.Itoa(applicationID)); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// schemaVersion returns 0 for an empty database.
+func schemaVersion(ctx context.Context, conn *sql.Conn) (int, error) {
+	var app, tables, version int
+	err := conn.QueryRowContext(ctx, "SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id").Scan(&app, &tables)
+	switch {
+	case err != nil:
+		return 0, err
+	case tables == 0 && app == 0:
+		return 0, nil
+	case app != applicationID:
+		return 0, errors.New("it is the database of another program: name a file of Pintle's, or one that is not there yet")
+	}
+	err = conn.QueryRowContext(ctx, "SELECT version FROM schema").Scan(&version)
+	return version, err
+}

@@ -1,0 +1,243 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Apply implements [store.Store].
+func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	return s.write(ctx, func(tx *tx) error {
+		var broken error // of the database, not of the decision
+		view, delta, err := store.Run(target, func(scope store.Scope) (*store.View, error) {
+			v, err := tx.view(target, scope)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				broken = err
+			}
+			return v, err
+		}, decide)
+		if broken != nil {
+			return broken
+		}
+		if err != nil {
+			return verdict{err}
+		}
+		return tx.put(view, &delta)
+	})
+}
+
+// put writes a delta. The rows of a stack come in the order in which a reader would look for them.
+func (t *tx) put(view *store.View, d *store.Delta) error {
+	if d.Stack != nil {
+		if err := t.putStack(d.Stack, view.Stack.Key == 0); err != nil {
+			return err
+		}
+	}
+	for i := range d.Revisions {
+		if err := t.putRevision(&d.Revisions[i]); err != nil {
+			return err
+		}
+	}
+	if d.Operation != nil {
+		if err := t.putOperation(d.Operation, view.Operation.Number == d.Operation.Number); err != nil {
+			return err
+		}
+	}
+	if d.DropSteps {
+		if _, err := t.exec("DELETE FROM step_plan WHERE seq IN (SELECT seq FROM step WHERE stack = ?)", view.Stack.Key); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM step WHERE stack = ?", view.Stack.Key); err != nil {
+			return err
+		}
+	}
+	for i := range d.Steps {
+		if err := t.putStep(&d.Steps[i]); err != nil {
+			return err
+		}
+	}
+	for i := range d.Instances {
+		if err := t.putInstance(&d.Instances[i]); err != nil {
+			return err
+		}
+	}
+	for i := range d.Requests {
+		if err := t.putRequest(&d.Requests[i]); err != nil {
+			return err
+		}
+	}
+	return t.putHistory(view, d)
+}
+
+func (t *tx) putStack(r *store.Stack, insert bool) error {
+	plain, values, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	if insert {
+		_, err = t.exec("INSERT INTO stack (key, id, account, region, name, live, created, plain, vals) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			r.Key, r.ID, r.Account, r.Region, r.Name, r.Live, unix(r.Created), string(plain), string(values))
+		return err
+	}
+	_, err = t.exec("UPDATE stack SET live = ?, created = ?, plain = ?, vals = ? WHERE key = ?",
+		r.Live, unix(r.Created), string(plain), string(values), r.Key)
+	return err
+}
+
+func (t *tx) putRevision(r *store.Revision) error {
+	plain, values, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256([]byte(r.Template))
+	if _, err := t.exec("INSERT INTO template (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", hash[:], []byte(r.Template)); err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO revision (stack, number, template, plain, vals) VALUES (?, ?, (SELECT seq FROM template WHERE hash = ?), ?, ?)",
+		r.Stack, r.Number, hash[:], string(plain), string(values))
+	return err
+}
+
+// putOperation guards the row by its version: one that another process wrote since the view was read is a conflict.
+func (t *tx) putOperation(r *store.Operation, update bool) error {
+	plain, _, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	var written int64
+	if update {
+		written, err = t.exec("UPDATE operation SET version = ?, plain = ? WHERE stack = ? AND number = ? AND version = ?",
+			r.Version, string(plain), r.Stack, r.Number, r.Version-1)
+	} else {
+		written, err = t.exec("INSERT INTO operation (stack, number, version, plain) VALUES (?, ?, ?, ?) ON CONFLICT (stack, number) DO NOTHING",
+			r.Stack, r.Number, r.Version, string(plain))
+	}
+	if err == nil && written == 0 {
+		err = errConflict
+	}
+	return err
+}
+
+func (t *tx) putStep(r *store.Step) error {
+	plain, _, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	if r.Plan == nil {
+		return t.update("step "+string(r.Logical), "UPDATE step SET plain = ? WHERE stack = ? AND logical = ?", string(plain), r.Stack, r.Logical)
+	}
+	plan, _, err := t.store.codec.Encode(r.Plan)
+	if err != nil {
+		return err
+	}
+	seq, err := one(t.query, scanValue[int64],
+		"INSERT INTO step (stack, logical, plain) VALUES (?, ?, ?) ON CONFLICT (stack, logical) DO UPDATE SET plain = excluded.plain RETURNING seq",
+		r.Stack, r.Logical, string(plain))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO step_plan (seq, plain) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain", seq, string(plan))
+	return err
+}
+
+func (t *tx) putInstance(r *store.Instance) error {
+	plain, _, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	if r.Body == nil {
+		return t.update(fmt.Sprint("instance ", r.Number), "UPDATE instance SET logical = ?, role = ?, plain = ? WHERE stack = ? AND number = ?",
+			r.Logical, r.Role, string(plain), r.Stack, r.Number)
+	}
+	body, values, err := t.store.codec.Encode(r.Body)
+	if err != nil {
+		return err
+	}
+	seq, err := one(t.query, scanValue[int64],
+		`INSERT INTO instance (stack, number, logical, role, plain) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (stack, number) DO UPDATE SET logical = excluded.logical, role = excluded.role, plain = excluded.plain RETURNING seq`,
+		r.Stack, r.Number, r.Logical, r.Role, string(plain))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO instance_body (seq, plain, vals) VALUES (?, ?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain, vals = excluded.vals",
+		seq, string(body), string(values))
+	return err
+}
+
+func (t *tx) putRequest(r *store.Request) error {
+	plain, _, err := t.store.codec.Encode(r)
+	if err != nil {
+		return err
+	}
+	due := sql.NullInt64{Valid: !r.Due.IsZero()}
+	if due.Valid {
+		due.Int64 = unix(r.Due)
+	}
+	if r.Body == nil {
+		return t.update("request "+string(r.ID),
+			"UPDATE request SET operation = ?, logical = ?, instance = ?, type = ?, state = ?, owner = ?, executor = ?, due = ?, plain = ? WHERE id = ? AND stack = ?",
+			r.Operation, r.Logical, r.Instance, r.Type, r.State, r.Owner, r.Executor, due, string(plain), r.ID, r.Stack)
+	}
+	body, values, err := t.store.codec.Encode(r.Body)
+	if err != nil {
+		return err
+	}
+	seq, err := one(t.query, scanValue[int64],
+		`INSERT INTO request (id, stack, operation, logical, instance, type, state, owner, executor, due, plain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET operation = excluded.operation, logical = excluded.logical, instance = excluded.instance, type = excluded.type,
+			state = excluded.state, owner = excluded.owner, executor = excluded.executor, due = excluded.due, plain = excluded.plain
+		WHERE stack = excluded.stack RETURNING seq`,
+		r.ID, r.Stack, r.Operation, r.Logical, r.Instance, r.Type, r.State, r.Owner, r.Executor, due, string(plain))
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("request %s belongs to another stack", r.ID)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO request_body (seq, plain, vals) VALUES (?, ?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain, vals = excluded.vals",
+		seq, string(body), string(values))
+	return err
+}
+
+func (t *tx) putHistory(view *store.View, d *store.Delta) error {
+	key := view.Stack.Key
+	if d.Stack != nil {
+		key = d.Stack.Key
+	}
+	if len(d.Events) > 0 {
+		events, err := json.Marshal(d.Events)
+		if err != nil {
+			return fmt.Errorf("encode events: %w", err)
+		}
+		_, err = t.exec("INSERT INTO event (stack, operation, number, events) VALUES (?, ?, ?, ?)", key, d.Operation.Number, d.Operation.Events, string(events))
+		if err != nil {
+			return err
+		}
+	}
+	for _, audit := range d.Audit {
+		entry, err := json.Marshal(audit)
+		if err != nil {
+			return fmt.Errorf("encode audit: %w", err)
+		}
+		if _, err := t.exec("INSERT INTO audit (stack, entry) VALUES (?, ?)", key, string(entry)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update changes the narrow part of a row whose body was written before.
+func (t *tx) update(what, text string, args ...any) error {
+	written, err := t.exec(text, args...)
+	if err == nil && written != 1 {
+		err = fmt.Errorf("%s is not there, and without its body it cannot be made", what)
+	}
+	return err
+}

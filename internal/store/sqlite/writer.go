@@ -1,0 +1,255 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// maxBatch is how many members share one commit at most.
+const maxBatch = 256
+
+// maxConflicts is how often a member is run again because another process was quicker. There should be none.
+const maxConflicts = 3
+
+// writer is the one goroutine that writes, and its connection.
+type writer struct {
+	store *Store
+	log   *slog.Logger
+	db    *sql.DB
+	queue chan *member
+	done  chan struct{} // closed when the goroutine has ended
+
+	// Only the goroutine uses these.
+	conn       *sql.Conn // nil after a failure that left it in doubt
+	statements map[string]*sql.Stmt
+	revisions  *revisionCache
+}
+
+// member is one caller's work in a batch.
+type member struct {
+	ctx    context.Context
+	work   func(*tx) error
+	taken  atomic.Bool // by the writer, to be run, or by its caller, who has given up
+	result error
+	done   chan struct{} // closed when result is set
+}
+
+// tx is the transaction of a batch, as one of its members sees it.
+type tx struct{ *writer }
+
+func newWriter(s *Store, db *sql.DB, log *slog.Logger) *writer {
+	return &writer{
+		store: s, log: log, db: db,
+		queue: make(chan *member, maxBatch), done: make(chan struct{}),
+		statements: make(map[string]*sql.Stmt), revisions: newRevisionCache(maxCachedBytes),
+	}
+}
+
+func (w *writer) start() { go w.run() }
+
+// stop ends the goroutine when the queue is empty, and closes the database. Nobody may call do any more.
+func (w *writer) stop() error {
+	close(w.queue)
+	<-w.done
+	return errors.Join(w.disconnect(), w.db.Close())
+}
+
+// do queues work and waits for its result. A caller that gives up before its turn came is told so and nothing is
+// run; after that it waits for the truth.
+func (w *writer) do(ctx context.Context, work func(*tx) error) error {
+	m := &member{ctx: ctx, work: work, done: make(chan struct{})}
+	select {
+	case w.queue <- m:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-m.done:
+		return m.result
+	case <-ctx.Done():
+		if m.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-m.done
+		return m.result
+	}
+}
+
+// run takes what is queued, batch by batch.
+func (w *writer) run() {
+	defer close(w.done)
+	for m := range w.queue {
+		batch := make([]*member, 0, 1+len(w.queue))
+		batch = w.take(batch, m)
+		for range min(len(w.queue), maxBatch-1) {
+			batch = w.take(batch, <-w.queue)
+		}
+		w.commit(batch)
+	}
+}
+
+// take adds a member to the batch unless its caller has given up.
+func (w *writer) take(batch []*member, m *member) []*member {
+	if !m.taken.CompareAndSwap(false, true) {
+		return batch
+	}
+	if m.result = m.ctx.Err(); m.result != nil {
+		close(m.done)
+		return batch
+	}
+	return append(batch, m)
+}
+
+// commit runs a batch in one transaction, or every member in its own if that fails, and tells the callers.
+func (w *writer) commit(batch []*member) {
+	if len(batch) == 0 {
+		return
+	}
+	err := w.transact(batch)
+	if err != nil && len(batch) > 1 {
+		w.log.Warn("a batch of writes failed; each is repeated alone", "members", len(batch), "error", err)
+	}
+	for _, m := range batch {
+		failure := err
+		if err != nil && len(batch) > 1 || errors.Is(err, errConflict) {
+			failure = w.alone(m)
+		}
+		var own verdict
+		if failure != nil {
+			m.result = w.store.explain(failure)
+		} else if errors.As(m.result, &own) {
+			m.result = own.error
+		}
+		close(m.done)
+	}
+}
+
+// alone runs one member in a transaction of its own.
+func (w *writer) alone(m *member) error {
+	err := w.transact([]*member{m})
+	for tries := 1; errors.Is(err, errConflict) && tries < maxConflicts; tries++ {
+		err = w.transact([]*member{m})
+	}
+	return err
+}
+
+// transact runs the members in one transaction. Its error means that nothing was written; a member's own verdict is
+// in its result.
+func (w *writer) transact(batch []*member) (err error) {
+	if err := w.connect(); err != nil {
+		return err
+	}
+	if err := w.command("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.rollback()
+		}
+	}()
+	for _, m := range batch {
+		err := w.attempt(m)
+		if own := (verdict{}); err != nil && !errors.As(err, &own) {
+			return err
+		}
+		m.result = err
+	}
+	return w.command("COMMIT")
+}
+
+// attempt runs a member. A decision that panics fails, and the stacks of the others go on.
+func (w *writer) attempt(m *member) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.log.Error("a decision panicked", "cause", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the decision panicked: %v", cause)
+		}
+	}()
+	return m.work(&tx{w})
+}
+
+// rollback undoes the transaction. What was read in it may be of members that never were, so it is forgotten. When
+// SQLite has rolled back on its own, or cannot, the connection is replaced.
+func (w *writer) rollback() {
+	w.revisions.clear()
+	if err := w.command("ROLLBACK"); err == nil {
+		return
+	}
+	broken := w.conn
+	w.conn = nil
+	err := w.disconnect()
+	// The error makes database/sql close the connection instead of keeping it for the next.
+	if bad := broken.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(bad, driver.ErrBadConn) {
+		err = errors.Join(err, bad)
+	}
+	if err != nil {
+		w.log.Warn("close the connection after a failed write", "error", err)
+	}
+}
+
+func (w *writer) connect() (err error) {
+	if w.conn == nil {
+		w.conn, err = w.db.Conn(context.Background())
+	}
+	return err
+}
+
+func (w *writer) disconnect() error {
+	var err error
+	for _, statement := range w.statements {
+		err = errors.Join(err, statement.Close())
+	}
+	clear(w.statements)
+	if w.conn != nil {
+		err = errors.Join(err, w.conn.Close())
+		w.conn = nil
+	}
+	return err
+}
+
+func (w *writer) command(text string) error {
+	_, err := (&tx{w}).exec(text)
+	return err
+}
+
+// statement returns a prepared statement, which stays open for the next time: disconnect closes it.
+func (w *writer) statement(text string) (*sql.Stmt, error) {
+	if statement := w.statements[text]; statement != nil {
+		return statement, nil
+	}
+	statement, err := w.conn.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	w.statements[text] = statement
+	return statement, nil
+}
+
+// exec runs a statement and returns how many rows it touched. Contexts do not reach it: a member that was begun is
+// finished.
+func (t *tx) exec(text string, args ...any) (int64, error) {
+	statement, err := t.statement(text) //nolint:sqlclosecheck // kept for the next time; disconnect closes it
+	if err != nil {
+		return 0, err
+	}
+	result, err := statement.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query implements querier in the transaction.
+func (t *tx) query(text string, args ...any) (*sql.Rows, error) {
+	statement, err := t.statement(text) //nolint:sqlclosecheck // kept for the next time; disconnect closes it
+	if err != nil {
+		return nil, err
+	}
+	return statement.QueryContext(context.Background(), args...)
+}

@@ -1,0 +1,176 @@
+// Package store keeps stacks: the rows, the contract that every database fulfils, and the sealing of secrets.
+//
+// A store runs decisions, it makes none. [Store.Apply] loads what a decision needs, calls a pure function of the
+// engine, and writes what the function returned, as one transaction under the stack's lock. All that must be true of a
+// stack at one moment is therefore written in one place, the engine, and what is durable is written in one place,
+// here.
+//
+// The request row is the job, the timer and the outbox at once. A [RequestReady] row is owned by the node that
+// committed it and is delivered by that node from memory; a [RequestWaiting] row's Due is its deadline; a settled row
+// is in no index that a loop reads. There is no queue beside it. docs/design/001-durable-core.md tells why.
+//
+// Package storetest holds the suite that every implementation passes.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrNotFound is the error of a query for a row that is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrGone is what [Store.Beat] and [Store.Reap] return once the node's incarnation was declared dead and its rows
+	// were taken over. The node must drop what it holds in memory and join anew.
+	ErrGone = errors.New("this node was declared dead and its requests were taken over")
+	// ErrClosed is the error of every call on a closed store.
+	ErrClosed = errors.New("store is closed")
+)
+
+// Target says which stack a decision is about, and how much of it to load. Exactly one of Request, Stack and Name is
+// set.
+type Target struct {
+	// Request is a request of the stack. If there is none with this id, Apply returns ErrNotFound. The view is narrow.
+	Request wire.RequestID
+	// Alone, with Request, loads the stack, the operation and the request, but no steps and instances.
+	Alone bool
+	// Stack is the stack's key; the view is whole. A key that is not there is ErrNotFound.
+	Stack StackKey
+	// Name is the live stack of that name, or none (View.Stack.Key is 0): the decision may then create it. The view is
+	// whole.
+	Name StackName
+}
+
+// StackName is what identifies a live stack to people.
+type StackName struct {
+	Account string
+	Region  string
+	Name    string
+}
+
+// View is what a decision sees: rows as they are in the transaction that will write the decision. It is the decision's
+// own copy, but slices and values in the rows are shared and must not be changed in place.
+type View struct {
+	// Now is the database's time, UTC, to the millisecond.
+	Now time.Time
+	// Stack is zero if the target named no live stack.
+	Stack Stack
+	// Operation is the stack's newest one, zero if it has none.
+	Operation Operation
+	// Request is the target's; nil if the target was not a request.
+	Request *Request
+	// Revisions are those the operation goes from and to, and the stack's current one, by number, templates included.
+	Revisions map[int]Revision
+	// Steps of the operation. In a narrow view: the request's step and the steps in its Next. Plans are included.
+	Steps map[wire.LogicalID]Step
+	// Instances that are not gone, by number, bodies included. In a narrow view: those of the loaded steps and of
+	// everything a loaded step needs. In a whole view: also the gone ones.
+	Instances map[int]Instance
+	// Requests not yet settled, of the loaded steps, by id, bodies included. The target's own is here too if unsettled.
+	Requests map[wire.RequestID]Request
+	// Whole says that nothing of the stack's operation is missing.
+	Whole bool
+}
+
+// More is returned by a decision that needs more rows than it was given. Apply loads them and calls the decision
+// again, with everything it had before; it is not an error to the caller of Apply.
+type More struct {
+	// Steps to be loaded as the request's step was: with the steps in their Next, and all their instances.
+	Steps []wire.LogicalID
+	// Whole loads the whole stack.
+	Whole bool
+}
+
+// Error makes More an error; nobody should see it.
+func (m *More) Error() string { return "the decision needs more rows" }
+
+// Delta is what a decision writes. Rows are put: inserted, or replaced by key. The zero Delta writes nothing.
+type Delta struct {
+	Stack     *Stack
+	Operation *Operation
+	// Revisions to add; a revision is never changed.
+	Revisions []Revision
+	// Steps to put; a nil Plan leaves the stored one as it is.
+	Steps []Step
+	// DropSteps removes all steps of the stack before Steps are put.
+	DropSteps bool
+	// Instances to put; a nil Body leaves the stored one as it is.
+	Instances []Instance
+	// Requests to put; a nil Body leaves the stored one as it is.
+	Requests []Request
+	// Events of this transition, oldest first: one row, numbered by Operation.Events, which the decision has raised.
+	Events []Event
+	// Audit entries to append.
+	Audit []Audit
+}
+
+// Decide is a decision: a pure function of the view, that may be called more than once for one Apply and must not keep
+// what it was given. An error other than [More] is returned by Apply as it is, and nothing is written.
+type Decide func(*View) (Delta, error)
+
+// Store is a durable home for stacks. All methods are safe for concurrent use. Every method that writes returns only
+// after what it wrote is durable: it survives kill -9 at any later moment, and power loss as far as the disk keeps its
+// word. A method that returns an error other than the decision's own has written nothing, or (when the connection to
+// the database broke during a commit) all of it: callers must be able to repeat.
+type Store interface {
+	// Apply runs a decision on a stack. Decisions on one stack run one after the other and each sees what the ones
+	// before it wrote; decisions on different stacks may share one commit and never see half of each other. If the
+	// target named no live stack and the delta brings one, the name is taken atomically: two creates of one name run
+	// one after the other.
+	Apply(ctx context.Context, target Target, decide Decide) error
+
+	// Join makes this process a node and returns its incarnation, which is never 0 and never used again. name is for
+	// people, e.g. host and process id.
+	Join(ctx context.Context, name string) (Incarnation, error)
+	// Beat says that the node lives. It returns ErrGone if the node has been declared dead.
+	Beat(ctx context.Context, node Incarnation) error
+	// Reap declares every node dead that has not beaten for longer than silent (0: every other node) and gives its rows
+	// to node: ready requests change owner, waiting requests that one of its processes was executing become ready
+	// again. Rows of nodes that left are taken too. It returns how many requests were taken over; they are found by
+	// Claim. A node that has itself been declared dead gets ErrGone and takes nothing.
+	Reap(ctx context.Context, node Incarnation, silent time.Duration) (int, error)
+	// Leave takes the node off the list when it stops in order; its rows wait for the next node's Reap.
+	Leave(ctx context.Context, node Incarnation) error
+	// Claim returns up to limit ready requests that node owns, bodies included, round robin over the stacks, oldest
+	// first within one; those in skip (nil: none) are left out, but count as a turn that their stack has had. It changes
+	// nothing.
+	Claim(ctx context.Context, node Incarnation, limit int, skip func(wire.RequestID) bool) ([]Request, error)
+	// Due returns the ids of up to limit requests whose Due has passed by database time, longest overdue first, and
+	// when the next one after those is due (zero if none waits).
+	Due(ctx context.Context, limit int) (ids []wire.RequestID, next time.Time, err error)
+
+	// Stack returns a stack by its id, deleted ones too, or ErrNotFound.
+	Stack(ctx context.Context, id wire.StackID) (Stack, error)
+	// LiveStack returns the live stack of that name, or ErrNotFound.
+	LiveStack(ctx context.Context, name StackName) (Stack, error)
+	// Stacks returns up to limit stacks of one account and region, newest first, after the given one (zero: from the
+	// start), or ErrNotFound if there is no such stack. Deleted stacks are included if deleted is true.
+	Stacks(ctx context.Context, account, region string, deleted bool, after StackKey, limit int) ([]Stack, error)
+	// Operation returns an operation of a stack by number, or ErrNotFound.
+	Operation(ctx context.Context, stack StackKey, number int) (Operation, error)
+	// Revision returns a revision of a stack by number, template included, or ErrNotFound.
+	Revision(ctx context.Context, stack StackKey, number int) (Revision, error)
+	// Instances returns all instances of a stack, gone ones too, by number, bodies included.
+	Instances(ctx context.Context, stack StackKey) ([]Instance, error)
+	// Events returns up to limit event rows of a stack, newest first, before the given place (zero: from the newest).
+	Events(ctx context.Context, stack StackKey, before EventPlace, limit int) ([]EventRow, error)
+	// Audit returns up to limit audit entries of a stack, newest first.
+	Audit(ctx context.Context, stack StackKey, limit int) ([]Audit, error)
+	// Request returns a request by id, settled ones too, body included, or ErrNotFound.
+	Request(ctx context.Context, id wire.RequestID) (Request, error)
+	// Requests returns the unsettled requests of a stack, bodies included, oldest first.
+	Requests(ctx context.Context, stack StackKey) ([]Request, error)
+	// Providers returns the providers named in this store, by name.
+	Providers(ctx context.Context) ([]Provider, error)
+	// PutProvider adds or replaces a provider by its name.
+	PutProvider(ctx context.Context, provider Provider) error
+
+	// Ping reports whether the store can write, by writing: what readiness means.
+	Ping(ctx context.Context) error
+	// Close waits for running calls and closes the store. A second Close does nothing.
+	Close() error
+}

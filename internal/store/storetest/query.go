@@ -1,0 +1,209 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+var queryTests = []test{
+	{"rows", func(t *testing.T, b *bench) {
+		ctx := context.Background()
+		want := graph(1)
+		b.create(want)
+		stack, err := b.Stack(ctx, want.Stack.ID)
+		checkRow(t, "stack", stack, *want.Stack, err)
+		stack, err = b.LiveStack(ctx, nameOf(*want.Stack))
+		checkRow(t, "live stack", stack, *want.Stack, err)
+		operation, err := b.Operation(ctx, 1, 1)
+		checkRow(t, "operation", operation, *want.Operation, err)
+		for _, r := range want.Revisions {
+			revision, err := b.Revision(ctx, 1, r.Number)
+			checkRow(t, "revision", revision, r, err)
+		}
+		instances, err := b.Instances(ctx, 1)
+		checkRow(t, "instances", instances, want.Instances, err)
+		for _, r := range want.Requests {
+			request, err := b.Request(ctx, r.ID)
+			checkRow(t, "request", request, r, err)
+		}
+		requests, err := b.Requests(ctx, 1)
+		checkRow(t, "requests", requests, append(want.Requests[:5:5], want.Requests[6]), err)
+	}},
+	{"nothing", func(t *testing.T, b *bench) {
+		b.create(graph(1))
+		ctx := context.Background()
+		_, err := b.Stack(ctx, "nobody")
+		isError(t, "stack", err, store.ErrNotFound)
+		_, err = b.LiveStack(ctx, store.StackName{Account: "000000000000", Region: "eu-west-2", Name: "graph"})
+		isError(t, "live stack", err, store.ErrNotFound)
+		for key, number := range map[store.StackKey]int{1: 3, 2: 1} {
+			_, err = b.Operation(ctx, key, number)
+			isError(t, "operation", err, store.ErrNotFound)
+			_, err = b.Revision(ctx, key, number)
+			isError(t, "revision", err, store.ErrNotFound)
+		}
+		_, err = b.Request(ctx, "nobody")
+		isError(t, "request", err, store.ErrNotFound)
+		_, err = b.Stacks(ctx, "000000000000", "eu-west-1", true, 9, 10)
+		isError(t, "stacks after one that is not there", err, store.ErrNotFound)
+		instances, err := b.Instances(ctx, 2)
+		checkRow(t, "instances", instances, nil, err)
+		requests, err := b.Requests(ctx, 2)
+		checkRow(t, "requests", requests, nil, err)
+		events, err := b.Events(ctx, 2, store.EventPlace{}, 10)
+		checkRow(t, "events", events, nil, err)
+		audit, err := b.Audit(ctx, 2, 10)
+		checkRow(t, "audit", audit, nil, err)
+	}},
+	{"stacks", func(t *testing.T, b *bench) {
+		for key := store.StackKey(1); key <= 6; key++ {
+			d := stackOf(key, fmt.Sprint("s", key))
+			switch key {
+			case 2:
+				d.Stack.Region = "eu-west-2"
+			case 3:
+				d.Stack.Account = "111111111111"
+			case 5:
+				d.Stack.Created = stackOf(6, "").Stack.Created
+			}
+			b.create(d)
+		}
+		b.put(store.Target{Stack: 4}, func(v *store.View) store.Delta {
+			s := v.Stack
+			s.Live = false
+			return store.Delta{Stack: &s}
+		})
+		for _, page := range []struct {
+			deleted bool
+			after   store.StackKey
+			limit   int
+			want    string
+		}{
+			{true, 0, 9, "s6 s5 s4 s1"}, {false, 0, 9, "s6 s5 s1"}, {true, 0, 2, "s6 s5"}, {true, 5, 2, "s4 s1"},
+			{false, 4, 9, "s1"}, {true, 6, 1, "s5"}, {true, 1, 9, ""}, {true, 0, 0, ""},
+		} {
+			stacks, err := b.Stacks(context.Background(), "000000000000", "eu-west-1", page.deleted, page.after, page.limit)
+			var names []string
+			for _, s := range stacks {
+				names = append(names, s.Name)
+			}
+			if got := strings.Join(names, " "); got != page.want || err != nil {
+				t.Errorf("%+v: got %q, error %v", page, got, err)
+			}
+		}
+	}},
+	{"events", func(t *testing.T, b *bench) {
+		b.create(stackOf(1, "one"))
+		move := func(text string) {
+			b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+				var d store.Delta
+				d.Operation, d.Events = event(v, text)
+				d.Events = append(d.Events, store.Event{ID: text + "'", Physical: "p", Properties: `{"a":"*****"}`, Verb: store.VerbCreate,
+					Progress: store.ProgressRunning, Kind: store.KindCreate, Phase: store.PhaseApply, Logical: "A", Time: v.Now})
+				return d
+			})
+		}
+		move("a")
+		move("b")
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+			o := v.Operation
+			o.Number, o.Version, o.Events = 2, 1, 0
+			return store.Delta{Operation: &o}
+		})
+		move("c")
+		for _, page := range []struct {
+			before store.EventPlace
+			limit  int
+			want   string
+		}{
+			{store.EventPlace{}, 9, "2.1:c,c' 1.2:b,b' 1.1:a,a'"},
+			{store.EventPlace{}, 1, "2.1:c,c'"},
+			{store.EventPlace{Operation: 2, Number: 1}, 1, "1.2:b,b'"},
+			{store.EventPlace{Operation: 1, Number: 2}, 9, "1.1:a,a'"},
+			{store.EventPlace{Operation: 1, Number: 1}, 9, ""},
+			{store.EventPlace{}, 0, ""},
+		} {
+			rows, err := b.Events(context.Background(), 1, page.before, page.limit)
+			var texts []string
+			for _, row := range rows {
+				var ids []string
+				for _, e := range row.Events {
+					ids = append(ids, e.ID)
+				}
+				texts = append(texts, fmt.Sprintf("%d.%d:%s", row.Place.Operation, row.Place.Number, strings.Join(ids, ",")))
+			}
+			if got := strings.Join(texts, " "); got != page.want || err != nil {
+				t.Errorf("%+v: got %q, error %v", page, got, err)
+			}
+		}
+		rows, err := b.Events(context.Background(), 1, store.EventPlace{}, 1)
+		if err != nil || len(rows) != 1 || len(rows[0].Events) != 2 {
+			t.Fatalf("%v, error %v", rows, err)
+		}
+		same(t, "event", rows[0].Events[1], store.Event{ID: "c'", Physical: "p", Properties: `{"a":"*****"}`, Verb: store.VerbCreate,
+			Progress: store.ProgressRunning, Kind: store.KindCreate, Phase: store.PhaseApply, Logical: "A", Time: b.now()})
+	}},
+	{"audit", func(t *testing.T, b *bench) {
+		b.create(stackOf(1, "one"))
+		entry := func(text string) store.Audit {
+			return store.Audit{Time: b.now(), Request: "r", Logical: "A", Text: text}
+		}
+		for _, texts := range [][]string{{"a", "b"}, {"c"}} {
+			b.put(store.Target{Name: nameOf(*stackOf(1, "one").Stack)}, func(*store.View) store.Delta {
+				var d store.Delta
+				for _, text := range texts {
+					d.Audit = append(d.Audit, entry(text))
+				}
+				return d
+			})
+		}
+		audit, err := b.Audit(context.Background(), 1, 9)
+		checkRow(t, "all", audit, []store.Audit{entry("c"), entry("b"), entry("a")}, err)
+		audit, err = b.Audit(context.Background(), 1, 2)
+		checkRow(t, "two", audit, []store.Audit{entry("c"), entry("b")}, err)
+	}},
+	{"providers", func(t *testing.T, b *bench) {
+		ctx := context.Background()
+		list, err := b.Providers(ctx)
+		checkRow(t, "none", list, nil, err)
+		for _, p := range []store.Provider{
+			{Name: "b", Definition: []byte(`{"run":"./b"}`)}, {Name: "A", Definition: []byte(`{}`)}, {Name: "b", Definition: []byte(`{"run":"./c"}`)},
+		} {
+			if err := b.PutProvider(ctx, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err = b.Providers(ctx)
+		checkRow(t, "two", list, []store.Provider{{Name: "A", Definition: []byte(`{}`)}, {Name: "b", Definition: []byte(`{"run":"./c"}`)}}, err)
+	}},
+	{"ping", func(t *testing.T, b *bench) {
+		if err := b.Ping(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}},
+	{"time", func(t *testing.T, b *bench) {
+		b.create(stackOf(1, "one"))
+		cet := time.FixedZone("CET", 3600)
+		b.asks(1, store.Request{ID: "r", State: store.RequestWaiting, Due: start.In(cet)})
+		r, err := b.Request(context.Background(), wire.RequestID("r"))
+		if want := start.Truncate(time.Millisecond); err != nil || !r.Due.Equal(want) || r.Due.Location() != time.UTC {
+			t.Errorf("due %v, want %v; error %v", r.Due, want, err)
+		}
+	}},
+}
+
+// checkRow reports a query that failed or returned another row.
+func checkRow[T any](t *testing.T, what string, got, want T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	same(t, what, got, want)
+}
