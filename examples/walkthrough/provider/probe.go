@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	probeTimeout = 3 * time.Second
+	maxBody      = 64 << 10 // bytes that are read of an answer
+	maxProblem   = 200      // bytes of an error that the page shows
+)
+
+// errElsewhere is the error of dialling a host that is not this machine.
+var errElsewhere = errors.New("not on this machine")
+
+// verdict is what came of a probe.
+type verdict string
+
+const (
+	passed    verdict = "passed"     // an answer with a status below 400
+	failed    verdict = "failed"     // another answer, or none
+	notProbed verdict = "not probed" // nothing was sent
+)
+
+// result is a verdict and what led to it.
+type result struct {
+	Verdict verdict
+	Detail  string
+}
+
+// dialer opens a connection, as [net.Dialer.DialContext] does.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// prober sends requests to sites on this machine, and nowhere else.
+type prober struct {
+	client  *http.Client
+	timeout time.Duration // of one probe
+}
+
+func newProber(dial dialer) *prober {
+	client := &http.Client{
+		Transport: &http.Transport{ // without a proxy, which could be anywhere
+			DialContext:            dial.loopback,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: maxBody,
+		},
+		// A redirect is an answer.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &prober{client, probeTimeout}
+}
+
+// loopback dials addresses of this machine. Every connection goes through here, and names are not looked up: that would
+// already send something to another machine, and a name may mean another address the next time.
+func (d dialer) loopback(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	err = errElsewhere
+	for i, addr := range loopbackAddrs(host) {
+		conn, problem := d(ctx, network, net.JoinHostPort(addr.String(), port))
+		if problem == nil {
+			return conn, nil
+		}
+		if i == 0 {
+			err = problem
+		}
+	}
+	return nil, err
+}
+
+// loopbackAddrs returns the addresses of this machine that a host stands for; none if it is another machine's, or a
+// name other than localhost.
+func loopbackAddrs(host string) []netip.Addr {
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	}
+	addr, err := netip.ParseAddr(host)
+	if addr = addr.WithZone("").Unmap(); err != nil || !addr.IsLoopback() {
+		return nil
+	}
+	return []netip.Addr{addr}
+}
+
+// probe tests an endpoint once. A site that fails the test is a result; the error is that of ctx, when it ended first.
+func (p *prober) probe(ctx context.Context, endpoint string) (result, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, fmt.Errorf("no answer within %s", p.timeout))
+	defer cancel()
+	start := time.Now()
+	status, size, err := p.get(limited, endpoint)
+	var with *url.Error
+	switch {
+	case err == nil:
+		return result{verdictOf(status), fmt.Sprintf("%d %s, %s in %d ms",
+			status, http.StatusText(status), size, time.Since(start).Milliseconds())}, nil
+	case ctx.Err() != nil:
+		return result{}, ctx.Err()
+	case errors.Is(err, errElsewhere):
+		return result{notProbed, errElsewhere.Error()}, nil
+	case limited.Err() != nil:
+		return result{failed, context.Cause(limited).Error()}, nil
+	case errors.As(err, &with): // its text would repeat the URL
+		return result{failed, brief(with.Err)}, nil
+	}
+	return result{failed, brief(err)}, nil
+}
+
+func verdictOf(status int) verdict {
+	if status >= 400 {
+		return failed
+	}
+	return passed
+}
+
+// get returns the status of an answer and the size of its body for people.
+func (p *prober) get(ctx context.Context, endpoint string) (status int, size string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	n, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxBody+1))
+	if err != nil {
+		return 0, "", err
+	}
+	size = fmt.Sprintf("%d bytes", n)
+	if n > maxBody {
+		size = fmt.Sprintf("more than %d bytes", maxBody)
+	}
+	return response.StatusCode, size, nil
+}
+
+// brief is the text of an error, which may hold what a site sent, cut to fit a page.
+func brief(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) <= maxProblem {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxProblem], "") + "…"
+}
