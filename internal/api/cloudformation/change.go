@@ -1,0 +1,143 @@
+package cloudformation
+
+import (
+	"context"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// startedOutput is what a client learns of an operation that has begun.
+type startedOutput struct {
+	StackID     string `query:"StackId"`
+	OperationID string `query:"OperationId,omitempty"`
+}
+
+func started(s engine.Started) startedOutput {
+	return startedOutput{StackID: string(s.StackID), OperationID: s.Operation}
+}
+
+type createStackInput struct {
+	StackName string `query:",required" length:",128" pattern:"[a-zA-Z][-a-zA-Z0-9]*"`
+	templateInput
+	optionsInput
+	OnFailure                   string `enum:"DO_NOTHING,ROLLBACK,DELETE"`
+	TimeoutInMinutes            int    `range:"1,"`
+	EnableTerminationProtection bool
+}
+
+func (f *face) createStack(ctx context.Context, in createStackInput) (startedOutput, error) {
+	caller, err := f.who(ctx)
+	if err != nil {
+		return startedOutput{}, err
+	}
+	text, err := in.text()
+	if err != nil {
+		return startedOutput{}, err
+	}
+	if in.OnFailure != "" && in.DisableRollback != nil {
+		return startedOutput{}, query.Validation("You must specify either OnFailure or DisableRollback, but not both")
+	}
+	if err := refuse(append(in.ignored(),
+		ignored{"OnFailure DELETE", in.OnFailure == "DELETE", "use ROLLBACK, and delete the stack when that has ended"},
+		ignored{"TimeoutInMinutes", in.TimeoutInMinutes > 0, "set ServiceTimeout on the custom resources"},
+	)); err != nil {
+		return startedOutput{}, err
+	}
+	options, err := in.options()
+	if err != nil {
+		return startedOutput{}, err
+	}
+	options.DisableRollback = options.DisableRollback || in.OnFailure == "DO_NOTHING"
+	s, err := f.engine.Create(ctx, engine.CreateStack{
+		Options:               options,
+		Name:                  store.StackName{Account: caller.Account, Region: caller.Region, Name: in.StackName},
+		Template:              text,
+		TerminationProtection: in.EnableTerminationProtection,
+	})
+	return started(s), err
+}
+
+type updateStackInput struct {
+	StackName string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	templateInput
+	optionsInput
+	UsePreviousTemplate         bool
+	StackPolicyDuringUpdateBody string `length:",16384"`
+	StackPolicyDuringUpdateURL  string
+}
+
+func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOutput, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return startedOutput{}, err
+	}
+	var text string
+	if !in.UsePreviousTemplate {
+		if text, err = in.text(); err != nil {
+			return startedOutput{}, err
+		}
+	} else if in.TemplateBody != nil || in.TemplateURL != nil {
+		return startedOutput{}, query.Validation("You cannot specify both usePreviousTemplate and Template Body/Template URL.")
+	}
+	if err := refuse(append(in.ignored(),
+		ignored{"StackPolicyDuringUpdateBody", in.StackPolicyDuringUpdateBody != "", "there are no stack policies"},
+		ignored{"StackPolicyDuringUpdateURL", in.StackPolicyDuringUpdateURL != "", "there are no stack policies"},
+	)); err != nil {
+		return startedOutput{}, err
+	}
+	options, err := in.options()
+	if err != nil {
+		return startedOutput{}, err
+	}
+	s, err := f.engine.Update(ctx, engine.UpdateStack{
+		Options: options, Stack: ref, Template: text, UsePrevious: in.UsePreviousTemplate,
+	})
+	return started(s), err
+}
+
+type deleteStackInput struct {
+	StackName          string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	ClientRequestToken string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+	RoleARN            string `length:"20,2048"` // no role is needed to delete, so any will do
+	RetainResources    []string
+	DeletionMode       string `enum:"STANDARD,FORCE_DELETE_STACK"`
+	DeploymentConfig   deploymentInput
+}
+
+// deleteStack is silent about a stack that is not there, as the service is.
+func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (query.None, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return query.None{}, err
+	}
+	if err := refuse(append(in.DeploymentConfig.ignored(),
+		ignored{"RetainResources", len(in.RetainResources) > 0, "set DeletionPolicy to Retain in the template"},
+		ignored{"DeletionMode FORCE_DELETE_STACK", in.DeletionMode == "FORCE_DELETE_STACK", "delete the stack once more"},
+	)); err != nil {
+		return query.None{}, err
+	}
+	_, err = f.engine.Delete(ctx, engine.DeleteStack{Stack: ref, Token: in.ClientRequestToken})
+	return query.None{}, err
+}
+
+type updateTerminationProtectionInput struct {
+	StackName                   string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	EnableTerminationProtection bool   `query:",required"`
+}
+
+type updateTerminationProtectionOutput struct {
+	StackID string `query:"StackId"`
+}
+
+func (f *face) updateTerminationProtection(
+	ctx context.Context, in updateTerminationProtectionInput,
+) (updateTerminationProtectionOutput, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return updateTerminationProtectionOutput{}, err
+	}
+	id, err := f.engine.Protect(ctx, ref, in.EnableTerminationProtection)
+	return updateTerminationProtectionOutput{StackID: string(id)}, err
+}

@@ -1,0 +1,109 @@
+package cloudformation
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// eventView is the structure StackEvent. A PhysicalResourceId that is not known yet is there and empty.
+type eventView struct {
+	EventID              string `query:"EventId"`
+	StackID              string `query:"StackId"`
+	StackName            string
+	OperationID          string `query:"OperationId,omitempty"`
+	LogicalResourceID    string `query:"LogicalResourceId"`
+	PhysicalResourceID   string `query:"PhysicalResourceId"`
+	ResourceType         string
+	Timestamp            time.Time
+	ResourceStatus       string
+	ResourceStatusReason string `query:",omitempty"`
+	ResourceProperties   string `query:",omitempty"`
+	ClientRequestToken   string `query:",omitempty"`
+}
+
+type describeStackEventsInput struct {
+	StackName string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	pageInput
+}
+
+type describeStackEventsOutput struct {
+	StackEvents []eventView
+	NextToken   string `query:",omitempty"`
+}
+
+// eventPosition is a place in a stack's history, read newest first: the row to go on with, and how many of its events,
+// the newest, were shown. New events come before it and move nothing.
+type eventPosition struct {
+	Operation int `json:"o"`
+	Number    int `json:"n"`
+	Shown     int `json:"s"`
+}
+
+func (f *face) describeStackEvents(ctx context.Context, in describeStackEventsInput) (out describeStackEventsOutput, err error) {
+	stack, err := f.find(ctx, in.StackName, noStackBracket)
+	if err != nil {
+		return out, err
+	}
+	scope := stackScope("DescribeStackEvents", stack)
+	var at eventPosition
+	if err := f.position(in.pageInput, scope, &at); err != nil {
+		return out, err
+	}
+	events, next, err := f.eventPage(ctx, stack.Key, at)
+	if err != nil {
+		return out, err
+	}
+	for _, e := range events {
+		out.StackEvents = append(out.StackEvents, viewEvent(stack, e))
+	}
+	if next != nil {
+		out.NextToken, err = f.tokens.Encode(scope, next)
+	}
+	return out, err
+}
+
+// eventPage returns a page of events, newest first, and where the next one begins, nil if there is none.
+func (f *face) eventPage(ctx context.Context, stack store.StackKey, at eventPosition) ([]store.Event, *eventPosition, error) {
+	var before store.EventPlace
+	if at.Number > 0 {
+		before = store.EventPlace{Operation: at.Operation, Number: at.Number + 1}
+	}
+	// A row has one event at least, so these rows hold more than a page or all there is.
+	rows, err := f.rows.Events(ctx, stack, before, pageSize+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	var page []store.Event
+	for _, row := range rows {
+		shown := 0
+		if row.Place == (store.EventPlace{Operation: at.Operation, Number: at.Number}) {
+			shown = at.Shown
+		}
+		newestFirst := slices.Clone(row.Events)
+		slices.Reverse(newestFirst)
+		for i := shown; i < len(newestFirst); i++ {
+			if len(page) == pageSize {
+				return page, &eventPosition{Operation: row.Place.Operation, Number: row.Place.Number, Shown: i}, nil
+			}
+			page = append(page, newestFirst[i])
+		}
+	}
+	return page, nil, nil
+}
+
+func viewEvent(stack store.Stack, e store.Event) eventView {
+	status := engine.CloudFormation.ResourceStatus(e.Verb, e.Progress)
+	if e.Phase != "" {
+		status = engine.CloudFormation.StackStatus(e.Kind, e.Phase)
+	}
+	return eventView{
+		EventID: e.ID, StackID: string(stack.ID), StackName: stack.Name, OperationID: e.Operation,
+		LogicalResourceID: string(e.Logical), PhysicalResourceID: string(e.Physical), ResourceType: e.Type,
+		Timestamp: e.Time, ResourceStatus: status, ResourceStatusReason: e.Reason,
+		ResourceProperties: e.Properties, ClientRequestToken: e.Token,
+	}
+}

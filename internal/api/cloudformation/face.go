@@ -1,0 +1,185 @@
+// Package cloudformation is the engine's face towards CloudFormation's clients: the AWS CLI, the SDKs and what is
+// built on them.
+//
+// It translates and holds no state: forms into what the engine takes, rows into CloudFormation's structures, missing
+// things into the exact sentences that clients look for. What a request asks for and this version would not do is
+// refused by name, never ignored.
+//
+// Source: CloudFormation API Reference, version 2010-05-15.
+package cloudformation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// Version is the version of the API.
+	Version = "2010-05-15"
+	// Namespace is the xmlns of its replies.
+	Namespace = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
+)
+
+// Caller is on whose behalf a request is served: the account and the region in which it sees stacks.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Engine is what the face needs of an [engine.Engine].
+type Engine interface {
+	Create(context.Context, engine.CreateStack) (engine.Started, error)
+	Update(context.Context, engine.UpdateStack) (engine.Started, error)
+	Delete(context.Context, engine.DeleteStack) (engine.Started, error)
+	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
+	Find(context.Context, engine.Ref) (store.Stack, error)
+	Revision(context.Context, store.Stack) (store.Revision, error)
+	Resources(context.Context, store.Stack) ([]store.Instance, error)
+	Check(text string) (*template.Template, error)
+}
+
+// Rows is what the face needs of a [store.Store].
+type Rows interface {
+	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
+	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Engine and Rows are required.
+	Engine Engine
+	Rows   Rows
+	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Tokens makes paging tokens; nil means tokens that end with the process.
+	Tokens *query.Tokens
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// face answers the operations.
+type face struct {
+	engine Engine
+	rows   Rows
+	caller func(context.Context) (Caller, bool)
+	tokens *query.Tokens
+}
+
+// New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
+func New(config Config) (*query.Service, error) {
+	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
+		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
+	}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, tokens: config.Tokens}
+	if f.tokens == nil {
+		var err error
+		if f.tokens, err = query.NewTokens(nil); err != nil {
+			return nil, err
+		}
+	}
+	service, err := query.New(query.Config{
+		Name: "cloudformation", Namespace: Namespace, Version: Version, Errors: shown, Logger: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	query.Handle(service, "CreateStack", f.createStack)
+	query.Handle(service, "UpdateStack", f.updateStack)
+	query.Handle(service, "DeleteStack", f.deleteStack)
+	query.Handle(service, "UpdateTerminationProtection", f.updateTerminationProtection)
+	query.Handle(service, "DescribeStacks", f.describeStacks)
+	query.Handle(service, "ListStacks", f.listStacks)
+	query.Handle(service, "DescribeStackEvents", f.describeStackEvents)
+	query.Handle(service, "DescribeStackResource", f.describeStackResource)
+	query.Handle(service, "DescribeStackResources", f.describeStackResources)
+	query.Handle(service, "ListStackResources", f.listStackResources)
+	query.Handle(service, "GetTemplate", f.getTemplate)
+	query.Handle(service, "ValidateTemplate", f.validateTemplate)
+	refuseLater(service)
+	return service, nil
+}
+
+// shown turns the engine's errors into the client's.
+func shown(err error) *query.Error {
+	input, ok := engine.InputError(err)
+	if !ok {
+		return nil
+	}
+	status := http.StatusBadRequest
+	switch input.Code {
+	case engine.CodeOperationInProgress:
+		status = http.StatusConflict
+	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights:
+	}
+	return &query.Error{Code: string(input.Code), Message: input.Message, Status: status, Sender: true}
+}
+
+// The sentences for a stack that is not there. Which one an operation uses is part of its contract: clients compare
+// them. Each takes the name or the ARN as it was given.
+const (
+	noStackWithID  = "Stack with id %s does not exist"
+	noStackBracket = "Stack [%s] does not exist"
+	noStackQuoted  = "Stack '%s' does not exist"
+)
+
+// find returns the stack that was named: a live one by its name, any by its ARN. missing is the sentence for none.
+func (f *face) find(ctx context.Context, given, missing string) (store.Stack, error) {
+	ref, err := f.ref(ctx, given)
+	if err != nil {
+		return store.Stack{}, err
+	}
+	stack, err := f.engine.Find(ctx, ref)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Stack{}, query.Validation(missing, given)
+	}
+	return stack, err
+}
+
+// ref names a stack of the caller's account and region.
+func (f *face) ref(ctx context.Context, given string) (engine.Ref, error) {
+	caller, err := f.who(ctx)
+	return engine.Ref{Account: caller.Account, Region: caller.Region, Stack: given}, err
+}
+
+func (f *face) who(ctx context.Context) (Caller, error) {
+	caller, ok := f.caller(ctx)
+	if !ok {
+		return Caller{}, errors.New("the request reached CloudFormation without a caller")
+	}
+	return caller, nil
+}
+
+// listScope ties a paging token to a list of the caller's.
+func (c Caller) listScope(action string) string {
+	return fmt.Sprintf("%s|%s|%s", action, c.Account, c.Region)
+}
+
+// stackScope ties a paging token to a list of one stack.
+func stackScope(action string, stack store.Stack) string {
+	return fmt.Sprintf("%s|%d", action, stack.Key)
+}
+
+// pageSize is how many items a page of a list has. Source: CloudFormation, the lists' own pages.
+const pageSize = 100
+
+// pageInput is embedded in the input of paged lists.
+type pageInput struct {
+	NextToken *string `length:"1,1024"`
+}
+
+// position reads the token of a page into at; without one at stays as it is.
+func (f *face) position(in pageInput, scope string, at any) error {
+	if in.NextToken == nil {
+		return nil
+	}
+	return f.tokens.Decode(scope, *in.NextToken, at)
+}

@@ -1,0 +1,158 @@
+package cloudformation
+
+import (
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// templateInput is how a request brings its template.
+type templateInput struct {
+	TemplateBody *string `length:"1,51200"`
+	TemplateURL  *string `length:"1,5120"`
+}
+
+// text returns the template. None, both, and a URL are errors.
+func (in templateInput) text() (string, error) {
+	switch {
+	case in.TemplateBody != nil && in.TemplateURL != nil:
+		return "", query.Validation("Either Template URL or Template Body must be specified, not both.")
+	case in.TemplateURL != nil:
+		return "", query.Validation("TemplateURL must be a supported URL. This version of Pintle fetches no templates: " +
+			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
+	case in.TemplateBody == nil:
+		return "", query.Validation("Either Template URL or Template Body must be specified.")
+	}
+	return *in.TemplateBody, nil
+}
+
+// parameterInput is one parameter of a stack.
+type parameterInput struct {
+	ParameterKey     string  `query:",required"`
+	ParameterValue   *string `query:",secret"` // it may be a NoEcho parameter's
+	UsePreviousValue bool
+}
+
+// tagInput is one tag of a stack.
+type tagInput struct {
+	Key   string `query:",required" length:"1,128"`
+	Value string `query:",required" length:",256"`
+}
+
+// optionsInput is what creates and updates have in common, the template apart.
+type optionsInput struct {
+	Parameters         []parameterInput
+	Capabilities       []string   `enum:"CAPABILITY_IAM,CAPABILITY_NAMED_IAM,CAPABILITY_AUTO_EXPAND"`
+	Tags               []tagInput `length:",50"`
+	RoleARN            string     `length:"20,2048"`
+	ClientRequestToken string     `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+	DisableRollback    *bool
+
+	// What follows is only looked at to be refused, see ignored.
+	NotificationARNs      []string `length:",5"`
+	ResourceTypes         []string
+	RollbackConfiguration struct {
+		RollbackTriggers []struct {
+			Arn  string
+			Type string
+		} `length:",5"`
+		MonitoringTimeInMinutes int `range:"0,180"`
+	}
+	StackPolicyBody      string `length:",16384"`
+	StackPolicyURL       string
+	RetainExceptOnCreate bool
+	DeploymentConfig     deploymentInput
+}
+
+// deploymentInput is the way of a deployment.
+type deploymentInput struct {
+	Mode            string `enum:"STANDARD,EXPRESS"`
+	DisableRollback bool
+}
+
+// ignored lists what this version does not act on.
+func (in *optionsInput) ignored() []ignored {
+	rollback := in.RollbackConfiguration
+	return append([]ignored{
+		{"NotificationARNs", len(in.NotificationARNs) > 0, "events are not published"},
+		{"ResourceTypes", len(in.ResourceTypes) > 0, "all resource types of the template are allowed"},
+		{"RollbackConfiguration", len(rollback.RollbackTriggers) > 0 || rollback.MonitoringTimeInMinutes > 0,
+			"there are no alarms to watch"},
+		{"StackPolicyBody", in.StackPolicyBody != "", "there are no stack policies"},
+		{"StackPolicyURL", in.StackPolicyURL != "", "there are no stack policies"},
+		{"RetainExceptOnCreate", in.RetainExceptOnCreate, "set DeletionPolicy to RetainExceptOnCreate in the template"},
+	}, in.DeploymentConfig.ignored()...)
+}
+
+func (in deploymentInput) ignored() []ignored {
+	return []ignored{
+		{"DeploymentConfig.Mode EXPRESS", in.Mode == "EXPRESS", "every deployment is a STANDARD one"},
+		{"DeploymentConfig.DisableRollback", in.DisableRollback, "use DisableRollback"},
+	}
+}
+
+// options returns what the engine takes. It refuses what cannot be meant.
+func (in *optionsInput) options() (engine.Options, error) {
+	o := engine.Options{
+		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
+		DisableRollback: in.DisableRollback != nil && *in.DisableRollback,
+	}
+	var missing []string
+	seen := map[string]bool{}
+	for _, p := range in.Parameters {
+		if seen[p.ParameterKey] {
+			return o, query.Validation("Parameters: [%s] is given more than once", p.ParameterKey)
+		}
+		seen[p.ParameterKey] = true
+		given := engine.Parameter{Key: p.ParameterKey, UsePrevious: p.UsePreviousValue}
+		switch {
+		case p.ParameterValue != nil:
+			given.Value = *p.ParameterValue
+		case !p.UsePreviousValue:
+			missing = append(missing, p.ParameterKey)
+		}
+		o.Parameters = append(o.Parameters, given)
+	}
+	if missing != nil {
+		return o, query.Validation("Parameters: [%s] must have values", strings.Join(missing, ", "))
+	}
+	if in.Tags == nil {
+		return o, nil
+	}
+	o.Tags = make([]store.Tag, len(in.Tags)) // an empty list that was given takes the tags away
+	seen = map[string]bool{}
+	for i, t := range in.Tags {
+		switch {
+		case strings.HasPrefix(strings.ToLower(t.Key), "aws:"):
+			return o, query.Validation("aws: prefixed tag key names are not allowed for external use.")
+		case seen[t.Key]:
+			return o, query.Validation("Tags: the key %s is given more than once", t.Key)
+		}
+		seen[t.Key] = true
+		o.Tags[i] = store.Tag{Key: t.Key, Value: t.Value}
+	}
+	return o, nil
+}
+
+// ignored is something a request may ask for that this version does not do.
+type ignored struct {
+	name  string
+	given bool
+	why   string // what is the case instead, or what to do instead
+}
+
+// refuse returns an error that names everything in the list that was given; nil if nothing was.
+func refuse(list []ignored) error {
+	var given []string
+	for _, i := range list {
+		if i.given {
+			given = append(given, i.name+" is not supported by this version of Pintle ("+i.why+")")
+		}
+	}
+	if given == nil {
+		return nil
+	}
+	return query.Validation("%s. Leave it out.", strings.Join(given, "; "))
+}

@@ -1,0 +1,165 @@
+package cloudformation_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
+)
+
+// TestMessages holds every sentence that clients compare against what is said, and every refusal of ours.
+func TestMessages(t *testing.T) {
+	w := newWorld(t)
+	id := w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
+	protected := w.create(&sdk.CreateStackInput{StackName: str("kept"), TemplateBody: &fixed, EnableTerminationProtection: new(true)})
+	out, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{
+		StackName: str("busy"), TemplateBody: &fixed, ClientRequestToken: str("once"),
+	})
+	w.must(err)
+	busy := *out.StackId
+	const ghost = "arn:aws:cloudformation:eu-west-1:123456789012:stack/ghost/1"
+	const elsewhere = "arn:aws:cloudformation:us-east-1:123456789012:stack/ghost/1"
+	body := "&TemplateBody=" + escape(fixed)
+	const named = "400 ValidationError: "
+	pattern := func(value, pattern string) string {
+		return named + "1 validation error detected: Value '" + value + "' at 'stackName' failed to satisfy constraint: " +
+			"Member must satisfy regular expression pattern: " + pattern
+	}
+	const nameOrARN = "[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"
+	unsupported := func(what string) string {
+		return named + strings.Replace(what, " (", " is not supported by this version of Pintle (", 1) + ". Leave it out."
+	}
+	tags := ""
+	for i := range 51 {
+		tags += fmt.Sprintf("&Tags.member.%d.Key=k%d&Tags.member.%d.Value=v", i+1, i, i+1)
+	}
+	tests := []struct{ form, want string }{
+		// Stacks that are not there, as they were given.
+		{"Action=DescribeStacks&StackName=ghost", named + "Stack with id ghost does not exist"},
+		{"Action=DescribeStacks&StackName=" + ghost, named + "Stack with id " + ghost + " does not exist"},
+		{"Action=DescribeStacks&StackName=" + elsewhere, named + "Stack with id " + elsewhere + " does not exist"},
+		{"Action=GetTemplate&StackName=ghost", named + "Stack with id ghost does not exist"},
+		{"Action=ListStackResources&StackName=ghost", named + "Stack with id ghost does not exist"},
+		{"Action=DescribeStackEvents&StackName=ghost", named + "Stack [ghost] does not exist"},
+		{"Action=DescribeStackEvents&StackName=" + ghost, named + "Stack [" + ghost + "] does not exist"},
+		{"Action=UpdateStack&StackName=ghost" + body, named + "Stack [ghost] does not exist"},
+		{"Action=UpdateStack&StackName=" + ghost + body, named + "Stack [" + ghost + "] does not exist"},
+		{"Action=UpdateTerminationProtection&EnableTerminationProtection=true&StackName=ghost", named + "Stack [ghost] does not exist"},
+		{"Action=DescribeStackResource&StackName=ghost&LogicalResourceId=R", named + "Stack 'ghost' does not exist"},
+		{"Action=DescribeStackResources&StackName=ghost", named + "Stack 'ghost' does not exist"},
+		{"Action=DescribeStackResources", named + "StackName is a required parameter."},
+		{"Action=DescribeStackResources&PhysicalResourceId=x", unsupported("PhysicalResourceId (name the stack with StackName)")},
+		{"Action=DescribeStackResource&StackName=live&LogicalResourceId=X", named + "Resource X does not exist for stack live"},
+		{"Action=DescribeStackResource&LogicalResourceId=X&StackName=" + id, named + "Resource X does not exist for stack " + id},
+
+		// States.
+		{"Action=CreateStack&StackName=live" + body, "400 AlreadyExistsException: Stack [live] already exists"},
+		{"Action=UpdateStack&StackName=busy" + body, named + "Stack:" + busy + " is in CREATE_IN_PROGRESS state and can not be updated."},
+		{"Action=UpdateStack&ClientRequestToken=once&StackName=busy" + body,
+			"400 TokenAlreadyExistsException: ClientRequestToken once was used for another operation on stack busy"},
+		{"Action=DeleteStack&StackName=busy", "409 OperationInProgressException: Stack:" + busy +
+			" is in CREATE_IN_PROGRESS state and can not be deleted. Wait until its operation has ended."},
+		{"Action=UpdateStack&StackName=live" + body, named + "No updates are to be performed."},
+		{"Action=UpdateStack&StackName=" + id + "&UsePreviousTemplate=true", named + "No updates are to be performed."},
+		{"Action=DeleteStack&StackName=kept", named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},
+		{"Action=DeleteStack&StackName=" + protected, named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},
+
+		// Templates.
+		{"Action=CreateStack&StackName=new", named + "Either Template URL or Template Body must be specified."},
+		{"Action=UpdateStack&StackName=live", named + "Either Template URL or Template Body must be specified."},
+		{"Action=ValidateTemplate", named + "Either Template URL or Template Body must be specified."},
+		{"Action=CreateStack&StackName=new&TemplateURL=x" + body, named + "Either Template URL or Template Body must be specified, not both."},
+		{"Action=UpdateStack&StackName=live&UsePreviousTemplate=true" + body,
+			named + "You cannot specify both usePreviousTemplate and Template Body/Template URL."},
+		{"Action=ValidateTemplate&TemplateURL=https://x", named + "TemplateURL must be a supported URL. This version of Pintle fetches " +
+			"no templates: pass the text as TemplateBody (aws cloudformation … --template-body file://template.json)."},
+		{"Action=GetTemplate", named + "StackName is required if ChangeSetName is not specified."},
+		{"Action=GetTemplate&ChangeSetName=c", named + "StackName must be specified if ChangeSetName is not specified as an ARN."},
+		{"Action=GetTemplate&StackName=live&ChangeSetName=c", "404 ChangeSetNotFound: ChangeSet [c] does not exist"},
+		{"Action=GetTemplate&StackName=live&TemplateStage=Raw", named + "1 validation error detected: Value 'Raw' at 'templateStage' " +
+			"failed to satisfy constraint: Member must satisfy enum value set: [Original, Processed]"},
+		{"Action=ValidateTemplate&TemplateBody=" + strings.Repeat("x", 51_201), named + "1 validation error detected: Value '" +
+			strings.Repeat("x", 1024) + "...' at 'templateBody' failed to satisfy constraint: " +
+			"Member must have length less than or equal to 51200"},
+
+		// Names, tokens, tags, parameters.
+		{"Action=CreateStack&StackName=a_b" + body, pattern("a_b", "[a-zA-Z][-a-zA-Z0-9]*")},
+		{"Action=CreateStack&StackName=" + ghost + body, pattern(ghost, "[a-zA-Z][-a-zA-Z0-9]*")},
+		{"Action=DescribeStacks&StackName=a_b", pattern("a_b", nameOrARN)},
+		{"Action=CreateStack&StackName=" + strings.Repeat("n", 129) + body, named + "1 validation error detected: Value '" +
+			strings.Repeat("n", 129) + "' at 'stackName' failed to satisfy constraint: Member must have length less than or equal to 128"},
+		{"Action=DescribeStackEvents", named + "1 validation error detected: Value null at 'stackName' failed to satisfy constraint: Member must not be null"},
+		{"Action=CreateStack&StackName=new&ClientRequestToken=-x" + body, named + "1 validation error detected: Value '-x' at " +
+			"'clientRequestToken' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9][-a-zA-Z0-9]*"},
+		{"Action=CreateStack&StackName=new" + body + tags, named + "1 validation error detected: Value 'a list of 51' at 'tags' " +
+			"failed to satisfy constraint: Member must have length less than or equal to 50"},
+		{"Action=CreateStack&StackName=new&Tags.member.1.Key=aws:x&Tags.member.1.Value=" + body,
+			named + "aws: prefixed tag key names are not allowed for external use."},
+		{"Action=CreateStack&StackName=new&Tags.member.1.Key=x&Tags.member.1.Value=&Tags.member.2.Key=x&Tags.member.2.Value=" + body,
+			named + "Tags: the key x is given more than once"},
+		{"Action=CreateStack&StackName=new&Parameters.member.1.ParameterKey=P&Parameters.member.1.ParameterValue=v" + body,
+			named + "Parameters: [P] do not exist in the template"},
+		{"Action=CreateStack&StackName=new&Parameters.member.1.ParameterKey=P" + body, named + "Parameters: [P] must have values"},
+		{"Action=CreateStack&StackName=new&Parameters.member.1.ParameterKey=P&Parameters.member.1.ParameterValue=1&" +
+			"Parameters.member.2.ParameterKey=P&Parameters.member.2.ParameterValue=2" + body, named + "Parameters: [P] is given more than once"},
+		{"Action=ListStacks&StackStatusFilter.member.1=OK", ""},
+		{"Action=ListStacks&NextToken=x", named + "NextToken is not one that this list gave out: start again without it."},
+
+		// What this version does not do.
+		{"Action=CreateStack&StackName=new&OnFailure=DO_NOTHING&DisableRollback=true" + body,
+			named + "You must specify either OnFailure or DisableRollback, but not both"},
+		{"Action=CreateStack&StackName=new&OnFailure=DELETE" + body,
+			unsupported("OnFailure DELETE (use ROLLBACK, and delete the stack when that has ended)")},
+		{"Action=CreateStack&StackName=new&TimeoutInMinutes=5" + body,
+			unsupported("TimeoutInMinutes (set ServiceTimeout on the custom resources)")},
+		{"Action=CreateStack&StackName=new&ResourceTypes.member.1=Custom::*&StackPolicyBody={}" + body, named +
+			"ResourceTypes is not supported by this version of Pintle (all resource types of the template are allowed); " +
+			"StackPolicyBody is not supported by this version of Pintle (there are no stack policies). Leave it out."},
+		{"Action=UpdateStack&StackName=live&RollbackConfiguration.MonitoringTimeInMinutes=5" + body,
+			unsupported("RollbackConfiguration (there are no alarms to watch)")},
+		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateBody={}" + body,
+			unsupported("StackPolicyDuringUpdateBody (there are no stack policies)")},
+		{"Action=UpdateStack&StackName=live&DeploymentConfig.Mode=EXPRESS" + body,
+			unsupported("DeploymentConfig.Mode EXPRESS (every deployment is a STANDARD one)")},
+		{"Action=DeleteStack&StackName=live&RetainResources.member.1=R",
+			unsupported("RetainResources (set DeletionPolicy to Retain in the template)")},
+		{"Action=DeleteStack&StackName=live&DeletionMode=FORCE_DELETE_STACK",
+			unsupported("DeletionMode FORCE_DELETE_STACK (delete the stack once more)")},
+		{"Action=CreateChangeSet&StackName=live&ChangeSetName=c", "400 InvalidAction: The action CreateChangeSet is not supported by " +
+			"this version of Pintle. Change stacks with CreateStack, UpdateStack and DeleteStack."},
+		{"Action=Juggle", "400 InvalidAction: Could not find operation Juggle for version 2010-05-15"},
+	}
+	for _, test := range tests {
+		got := w.refusal(test.form)
+		if test.want == "" { // the whole set is too long to repeat
+			if !strings.HasPrefix(got, named) || !strings.Contains(got, "at 'stackStatusFilter'") || !strings.Contains(got, "IMPORT_ROLLBACK_COMPLETE") {
+				t.Errorf("%.80s:\n got %s", test.form, got)
+			}
+			continue
+		}
+		if got != test.want {
+			t.Errorf("%.100s:\n got %s\nwant %s", test.form, got, test.want)
+		}
+	}
+	if stacks, err := w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{}); err != nil || len(stacks.Stacks) != 3 {
+		t.Errorf("refused requests left %d stacks, want the 3 that were made (%v)", len(stacks.Stacks), err)
+	}
+}
+
+// TestSilence holds what must not be an error.
+func TestSilence(t *testing.T) {
+	w := newWorld(t)
+	w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
+	for _, form := range []string{
+		"Action=DeleteStack&StackName=ghost",
+		"Action=DeleteStack&StackName=arn:aws:cloudformation:eu-west-1:123456789012:stack/ghost/1",
+		"Action=DescribeStacks",
+		"Action=CreateStack&StackName=empty&NotificationARNs=&ResourceTypes=&Tags=&Capabilities=&RollbackConfiguration=&StackPolicyBody=" +
+			"&DeploymentConfig.Mode=STANDARD&RoleARN=arn:aws:iam::123456789012:role/cfn&DisableValidation=true&OnFailure=ROLLBACK&TemplateBody=" + escape(fixed),
+	} {
+		if status, body := w.post(form); status != 200 {
+			t.Errorf("%s: %d %s", form, status, body)
+		}
+	}
+}

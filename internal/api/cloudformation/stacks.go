@@ -1,0 +1,247 @@
+package cloudformation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// stackView is the structure Stack. What is not omitempty is always there, empty or not, as the service has it.
+type stackView struct {
+	StackID                     string `query:"StackId"`
+	StackName                   string
+	Description                 string          `query:",omitempty"`
+	Parameters                  []parameterView `query:",omitempty"`
+	CreationTime                time.Time
+	DeletionTime                time.Time
+	LastUpdatedTime             time.Time
+	RollbackConfiguration       struct{}
+	StackStatus                 string
+	StackStatusReason           string `query:",omitempty"`
+	DisableRollback             bool
+	NotificationARNs            []string
+	TimeoutInMinutes            int          `query:",omitempty"`
+	Capabilities                []string     `query:",omitempty"`
+	Outputs                     []outputView `query:",omitempty"`
+	RoleARN                     string       `query:",omitempty"`
+	Tags                        []tagView
+	EnableTerminationProtection *bool
+	DriftInformation            stackDriftView
+}
+
+type parameterView struct {
+	ParameterKey   string
+	ParameterValue string
+}
+
+type outputView struct {
+	OutputKey   string
+	OutputValue string
+	Description string `query:",omitempty"`
+	ExportName  string `query:",omitempty"`
+}
+
+type tagView struct {
+	Key   string
+	Value string
+}
+
+type stackDriftView struct {
+	StackDriftStatus string
+}
+
+var stackDrift = stackDriftView{StackDriftStatus: "NOT_CHECKED"}
+
+type describeStacksInput struct {
+	StackName string `length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	pageInput
+}
+
+type describeStacksOutput struct {
+	Stacks    []stackView
+	NextToken string `query:",omitempty"`
+}
+
+// afterStack is a place in a list of stacks.
+type afterStack struct {
+	Stack store.StackKey `json:"s"`
+}
+
+func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out describeStacksOutput, err error) {
+	var stacks []store.Stack
+	if in.StackName != "" {
+		stack, err := f.find(ctx, in.StackName, noStackWithID)
+		if err != nil {
+			return out, err
+		}
+		stacks = []store.Stack{stack}
+	} else {
+		every := func(store.Stack) bool { return true }
+		if stacks, out.NextToken, err = f.stackPage(ctx, "DescribeStacks", in.pageInput, false, every); err != nil {
+			return out, err
+		}
+	}
+	out.Stacks = make([]stackView, len(stacks))
+	for i, stack := range stacks {
+		revision, err := f.engine.Revision(ctx, stack)
+		if err != nil {
+			return out, err
+		}
+		out.Stacks[i] = viewStack(stack, revision)
+	}
+	return out, nil
+}
+
+// viewStack renders a stack and its revision in force.
+func viewStack(stack store.Stack, revision store.Revision) stackView {
+	view := stackView{
+		StackID: string(stack.ID), StackName: stack.Name, Description: stack.Description,
+		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
+		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
+		NotificationARNs: stack.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
+		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN, DriftInformation: stackDrift,
+	}
+	if stack.Live {
+		view.EnableTerminationProtection = &stack.TerminationProtection
+	}
+	for _, p := range revision.Parameters.Members() {
+		view.Parameters = append(view.Parameters, parameterView{p.Key, parameterText(p.Value)})
+	}
+	for _, o := range stack.Outputs {
+		result, _ := stack.OutputValues.Get(o.Key)
+		view.Outputs = append(view.Outputs, outputView{
+			OutputKey: o.Key, OutputValue: plainText(result), Description: o.Description, ExportName: o.ExportName,
+		})
+	}
+	for _, t := range revision.Tags {
+		view.Tags = append(view.Tags, tagView(t))
+	}
+	return view
+}
+
+func stackStatus(stack store.Stack) string {
+	return engine.CloudFormation.StackStatus(stack.Kind, stack.Phase)
+}
+
+// parameterText returns a parameter as it is shown. Of a secret list not even the length is.
+func parameterText(v value.Value) string {
+	if v.HasSecret() {
+		return value.ParameterMask
+	}
+	return plainText(v)
+}
+
+// plainText returns a value as a text of its own, secrets masked and a list joined by commas.
+func plainText(v value.Value) string {
+	switch v = v.Masked(); v.Kind() {
+	case value.List:
+		items := make([]string, len(v.Items()))
+		for i, item := range v.Items() {
+			items[i] = plainText(item)
+		}
+		return strings.Join(items, ",")
+	case value.Map:
+		return v.String()
+	case value.Null, value.Bool, value.Number, value.String:
+	}
+	return v.Text()
+}
+
+type listStacksInput struct {
+	StackStatusFilter []string `enum:"CREATE_IN_PROGRESS,CREATE_FAILED,CREATE_COMPLETE,ROLLBACK_IN_PROGRESS,ROLLBACK_FAILED,ROLLBACK_COMPLETE,DELETE_IN_PROGRESS,DELETE_FAILED,DELETE_COMPLETE,UPDATE_IN_PROGRESS,UPDATE_COMPLETE_CLEANUP_IN_PROGRESS,UPDATE_COMPLETE,UPDATE_FAILED,UPDATE_ROLLBACK_IN_PROGRESS,UPDATE_ROLLBACK_FAILED,UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS,UPDATE_ROLLBACK_COMPLETE,REVIEW_IN_PROGRESS,IMPORT_IN_PROGRESS,IMPORT_COMPLETE,IMPORT_ROLLBACK_IN_PROGRESS,IMPORT_ROLLBACK_FAILED,IMPORT_ROLLBACK_COMPLETE"`
+	pageInput
+}
+
+// stackSummaryView is the structure StackSummary.
+type stackSummaryView struct {
+	StackID             string `query:"StackId"`
+	StackName           string
+	TemplateDescription string `query:",omitempty"`
+	CreationTime        time.Time
+	LastUpdatedTime     time.Time
+	DeletionTime        time.Time
+	StackStatus         string
+	StackStatusReason   string `query:",omitempty"`
+	DriftInformation    stackDriftView
+}
+
+type listStacksOutput struct {
+	StackSummaries []stackSummaryView
+	NextToken      string `query:",omitempty"`
+}
+
+func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
+	wanted := func(stack store.Stack) bool {
+		return len(in.StackStatusFilter) == 0 || slices.Contains(in.StackStatusFilter, stackStatus(stack))
+	}
+	stacks, next, err := f.stackPage(ctx, "ListStacks", in.pageInput, true, wanted)
+	if err != nil {
+		return out, err
+	}
+	out.NextToken = next
+	for _, stack := range stacks {
+		out.StackSummaries = append(out.StackSummaries, stackSummaryView{
+			StackID: string(stack.ID), StackName: stack.Name, TemplateDescription: stack.Description,
+			CreationTime: stack.Created, LastUpdatedTime: stack.Updated, DeletionTime: stack.Deleted,
+			StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DriftInformation: stackDrift,
+		})
+	}
+	return out, nil
+}
+
+// maxScanned bounds how many rows one page of a filtered list looks at. A page may then have less than its size, even
+// nothing, and yet a token: that is what tokens are for.
+const maxScanned = 10 * pageSize
+
+// stackPage returns the next page of the caller's stacks, newest first, and the token of the page after it, empty if
+// there is none.
+func (f *face) stackPage(
+	ctx context.Context, action string, in pageInput, deleted bool, wanted func(store.Stack) bool,
+) (page []store.Stack, next string, err error) {
+	caller, err := f.who(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	scope := caller.listScope(action)
+	var at afterStack
+	if err := f.position(in, scope, &at); err != nil {
+		return nil, "", err
+	}
+	for scanned := 0; scanned < maxScanned; {
+		// One more than fits tells whether there is another page.
+		rows, err := f.rows.Stacks(ctx, caller.Account, caller.Region, deleted, at.Stack, pageSize+1)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, "", query.Validation("NextToken is of a stack that is gone: start again without it.")
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		last := len(rows) <= pageSize
+		for _, row := range rows[:min(len(rows), pageSize)] {
+			if len(page) == pageSize {
+				last = false
+				break
+			}
+			at.Stack = row.Key
+			scanned++
+			if wanted(row) {
+				page = append(page, row)
+			}
+		}
+		if last {
+			return page, "", nil
+		}
+		if len(page) == pageSize {
+			break
+		}
+	}
+	next, err = f.tokens.Encode(scope, at)
+	return page, next, err
+}

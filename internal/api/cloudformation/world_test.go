@@ -1,0 +1,163 @@
+package cloudformation_test
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+)
+
+const (
+	account = "123456789012"
+	region  = "eu-west-1"
+	token   = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
+)
+
+// world is the face before an engine on a memory store, on a socket of this machine. What the engine hands over waits
+// until the test plays the provider.
+type world struct {
+	t      *testing.T
+	store  store.Store
+	engine *engine.Engine
+	url    string
+	client *sdk.Client
+
+	mu    sync.Mutex
+	inbox []store.Request
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t}
+	var err error
+	w.store, err = memory.New(memory.Config{})
+	w.must(err)
+	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: func(ready []store.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.inbox = append(w.inbox, ready...)
+	}})
+	w.must(err)
+	service, err := cloudformation.New(cloudformation.Config{
+		Engine: w.engine, Rows: w.store,
+		Caller: func(context.Context) (cloudformation.Caller, bool) {
+			return cloudformation.Caller{Account: account, Region: region}, true
+		},
+	})
+	w.must(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	server := &http.Server{Handler: service}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+	w.url = "http://" + listener.Addr().String()
+	w.client = sdk.New(sdk.Options{
+		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
+	})
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// create creates a stack and plays its providers to the end.
+func (w *world) create(in *sdk.CreateStackInput) string {
+	w.t.Helper()
+	out, err := w.client.CreateStack(w.t.Context(), in)
+	w.must(err)
+	w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)
+	return *out.StackId
+}
+
+// take returns the requests that were handed over.
+func (w *world) take() []store.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := w.inbox
+	w.inbox = nil
+	return taken
+}
+
+// provide answers requests until there are none: members are those of the response besides the copied ones, %s in them
+// is the logical id.
+func (w *world) provide(members string) {
+	w.t.Helper()
+	for requests := w.take(); len(requests) > 0; requests = w.take() {
+		for _, r := range requests {
+			body := fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`,
+				r.Body.StackID, r.ID, r.Logical, strings.ReplaceAll(members, "%s", string(r.Logical)))
+			w.must(w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}))
+			w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body)))
+		}
+	}
+}
+
+// post sends a form as it is and returns the status and the body of the reply.
+func (w *world) post(form string) (int, string) {
+	w.t.Helper()
+	reply, err := http.Post(w.url, "application/x-www-form-urlencoded", strings.NewReader("Version=2010-05-15&"+form))
+	w.must(err)
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	w.must(err)
+	return reply.StatusCode, string(body)
+}
+
+// refusal sends a form and returns "status code: message" of the error, or the body if it was none.
+func (w *world) refusal(form string) string {
+	w.t.Helper()
+	status, body := w.post(form)
+	var reply struct {
+		Error struct{ Code, Message string }
+	}
+	if xml.Unmarshal([]byte(body), &reply) != nil || reply.Error.Code == "" {
+		return fmt.Sprintf("%d %s", status, body)
+	}
+	return fmt.Sprintf("%d %s: %s", status, reply.Error.Code, reply.Error.Message)
+}
+
+// resource writes a custom resource; members are more of its JSON.
+func resource(properties string, members ...string) string {
+	if properties != "" {
+		properties = ", " + properties
+	}
+	more := ""
+	for _, m := range members {
+		more += ", " + m
+	}
+	return `{"Type": "Custom::Thing", "Properties": {"ServiceToken": "` + token + `"` + properties + `}` + more + `}`
+}
+
+func escape(text string) string { return url.QueryEscape(text) }
+
+// fixed is a template of one resource.
+var fixed = `{"Resources": {"R": ` + resource("") + `}}`
+
+var str = aws.String

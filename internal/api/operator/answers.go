@@ -1,0 +1,181 @@
+package operator
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Request is a request that is not settled.
+type Request struct {
+	ID         wire.RequestID  `json:"id"`
+	Logical    wire.LogicalID  `json:"logicalId"`
+	Type       string          `json:"type"`  // Create, Update or Delete
+	State      string          `json:"state"` // delayed, ready or waiting
+	Resource   string          `json:"resourceType"`
+	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
+	// Cancelled says that the stack no longer waits for it as such, only for what it made.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// Since is when it came into this state, as far as that is kept: when it was made or delivered.
+	Since time.Time `json:"since"`
+	// Due is when a waiting request times out and a delayed one is sent; absent for a ready one.
+	Due *time.Time `json:"due,omitempty"`
+	// RemainingSeconds is the time until Due, 0 if it has passed.
+	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
+	// Progress says what holds it up.
+	Progress string `json:"progress,omitempty"`
+}
+
+// Requests is the answer of stacks/{name}/requests, oldest first.
+type Requests struct {
+	Requests []Request `json:"requests"`
+}
+
+// Audit is one entry of stacks/{name}/audit.
+type Audit struct {
+	Time    time.Time      `json:"time"`
+	Request wire.RequestID `json:"request,omitempty"`
+	Logical wire.LogicalID `json:"logicalId,omitempty"`
+	Text    string         `json:"text"`
+}
+
+// Audits is the answer of stacks/{name}/audit, newest first.
+type Audits struct {
+	Audit []Audit `json:"audit"`
+}
+
+// Logs is the answer of stacks/{name}/logs, oldest first.
+type Logs struct {
+	Lines []string `json:"lines"`
+}
+
+// Provider is a provider known by name.
+type Provider struct {
+	Name string `json:"name"`
+	// Target says what runs, without anything secret: no environment, and of a URL no user and no query.
+	Target string `json:"target,omitempty"`
+	// State says how it is, for people, e.g. "2 running".
+	State string `json:"state,omitempty"`
+}
+
+// Providers is the answer of providers.
+type Providers struct {
+	Providers []Provider `json:"providers"`
+}
+
+// Version is the answer of version.
+type Version struct {
+	Version string `json:"version"`
+}
+
+func (f *face) requests(r *http.Request) (any, error) {
+	stack, err := f.stack(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := f.Rows.Requests(r.Context(), stack.Key)
+	if err != nil {
+		return nil, err
+	}
+	now := f.Now()
+	out := Requests{Requests: make([]Request, len(rows))}
+	for i, row := range rows {
+		out.Requests[i] = f.request(row, now)
+	}
+	return out, nil
+}
+
+func (f *face) request(row store.Request, now time.Time) Request {
+	view := Request{
+		ID: row.ID, Logical: row.Logical, Type: string(row.Type), State: string(row.State), Cancelled: row.Cancelled,
+		Since: row.Created,
+	}
+	if row.Body != nil {
+		view.Resource, view.PhysicalID = row.Body.ResourceType, row.Body.PhysicalID
+	}
+	if !row.Delivered.IsZero() {
+		view.Since = row.Delivered
+	}
+	if !row.Due.IsZero() {
+		remaining := int64(max(row.Due.Sub(now), 0).Round(time.Second) / time.Second)
+		view.Due, view.RemainingSeconds = &row.Due, &remaining
+	}
+	if f.Hooks.Progress != nil {
+		view.Progress = f.Hooks.Progress(row.ID)
+	}
+	return view
+}
+
+func (f *face) audit(r *http.Request) (any, error) {
+	stack, err := f.stack(r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := f.Rows.Audit(r.Context(), stack.Key, maxAudit)
+	if err != nil {
+		return nil, err
+	}
+	out := Audits{Audit: make([]Audit, len(rows))}
+	for i, row := range rows {
+		out.Audit[i] = Audit(row)
+	}
+	return out, nil
+}
+
+func (f *face) logs(r *http.Request) (any, error) {
+	stack, err := f.stack(r)
+	if err != nil {
+		return nil, err
+	}
+	id := wire.RequestID(r.URL.Query().Get("request"))
+	if id == "" {
+		return nil, &Error{http.StatusBadRequest, "say which request's log: ?request=ID"}
+	}
+	row, err := f.Rows.Request(r.Context(), id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.Stack != stack.Key {
+		return nil, &Error{http.StatusNotFound, "stack " + stack.Name + " has no request " + string(id)}
+	} else if err != nil {
+		return nil, err
+	}
+	out := Logs{Lines: []string{}}
+	if f.Hooks.Logs != nil {
+		lines, err := f.Hooks.Logs(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		out.Lines = append(out.Lines, lines...)
+	}
+	return out, nil
+}
+
+func (f *face) providers(r *http.Request) (any, error) {
+	out := Providers{Providers: []Provider{}}
+	if f.Hooks.Providers != nil {
+		list, err := f.Hooks.Providers(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		out.Providers = append(out.Providers, list...)
+	}
+	return out, nil
+}
+
+func (f *face) putProvider(r *http.Request) (any, error) {
+	name := r.PathValue("name")
+	if len(name) > maxProviderName {
+		return nil, &Error{http.StatusBadRequest, "the provider's name is too long"}
+	}
+	definition, err := readDefinition(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if f.Hooks.PutProvider == nil {
+		return nil, &Error{http.StatusForbidden, "this server takes no providers: name them in its project file"}
+	}
+	return struct{}{}, f.Hooks.PutProvider(r.Context(), name, definition)
+}
+
+func (f *face) version(*http.Request) (any, error) { return Version{f.Version}, nil }

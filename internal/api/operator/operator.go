@@ -1,0 +1,196 @@
+// Package operator is Pintle's own face for its command line: what the protocols of others have no word for. It speaks
+// JSON under [Prefix].
+//
+//	GET  stacks/{name}/requests          the requests that are not settled
+//	GET  stacks/{name}/audit             what changed nothing and yet should be known, newest first
+//	GET  stacks/{name}/logs?request=ID   the last lines that a request's provider printed
+//	GET  providers                       the providers known by name
+//	PUT  providers/{name}                defines a provider
+//	GET  version                         of this server
+//
+// A stack is named by its name or its ARN, percent-encoded. An error is {"error": "…"} with a status that fits. Nothing
+// here shows a secret: requests are shown without their properties, providers without their definition.
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// Prefix is the path under which the face is served.
+	Prefix = "/pintle/v1/"
+	// MaxDefinition is how many bytes a provider's definition may have.
+	MaxDefinition = 64 << 10
+
+	maxProviderName = 2048 // a whole service token may be a name
+	maxAudit        = 1000
+)
+
+// Caller is on whose behalf a request is served: the account and the region in which it sees stacks.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Engine is what the face needs of an [engine.Engine].
+type Engine interface {
+	Find(context.Context, engine.Ref) (store.Stack, error)
+}
+
+// Rows is what the face needs of a [store.Store].
+type Rows interface {
+	Request(context.Context, wire.RequestID) (store.Request, error)
+	Requests(context.Context, store.StackKey) ([]store.Request, error)
+	Audit(ctx context.Context, stack store.StackKey, limit int) ([]store.Audit, error)
+}
+
+// Hooks join the face to the parts of the program that carry requests out. Each may be nil: then there is nothing to
+// tell. They are called from many goroutines.
+type Hooks struct {
+	// Providers returns the providers known by name, in order.
+	Providers func(context.Context) ([]Provider, error)
+	// PutProvider validates a definition, a JSON object, and stores it. Its [Error] is shown to the client, any other
+	// only to the log. Nil refuses.
+	PutProvider func(ctx context.Context, name string, definition json.RawMessage) error
+	// Progress says what holds an unsettled request up, scrubbed; empty for nothing.
+	Progress func(wire.RequestID) string
+	// Logs returns the last lines that the provider of a request printed, oldest first, scrubbed.
+	Logs func(context.Context, wire.RequestID) ([]string, error)
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Engine and Rows are required.
+	Engine Engine
+	Rows   Rows
+	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Version is what is told of the program.
+	Version string
+	Hooks   Hooks
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// Error is an error that is told to the client.
+type Error struct {
+	Status  int // HTTP status
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// face answers the requests.
+type face struct {
+	Config
+}
+
+// New returns the handler of everything under [Prefix]. It returns an error if the config lacks something.
+func New(config Config) (http.Handler, error) {
+	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
+		return nil, errors.New("operator: the engine, the rows and the caller are required")
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &face{config}
+	mux := http.NewServeMux()
+	mux.Handle("GET "+Prefix+"stacks/{name}/requests", f.answer(f.requests))
+	mux.Handle("GET "+Prefix+"stacks/{name}/audit", f.answer(f.audit))
+	mux.Handle("GET "+Prefix+"stacks/{name}/logs", f.answer(f.logs))
+	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
+	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
+	mux.Handle("GET "+Prefix+"version", f.answer(f.version))
+	mux.Handle(Prefix, f.answer(func(r *http.Request) (any, error) {
+		return nil, &Error{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path +
+			": client and server may be of different versions"}
+	}))
+	return mux, nil
+}
+
+// answer makes a handler of a function that returns what to tell.
+func (f *face) answer(fn func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out, err := fn(r)
+		if err != nil {
+			f.fail(w, r, err)
+			return
+		}
+		write(w, http.StatusOK, out)
+	})
+}
+
+func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
+	shown, ok := errors.AsType[*Error](err)
+	if !ok {
+		f.Log.ErrorContext(r.Context(), "internal failure", "service", "operator", "path", r.URL.Path, "error", err)
+		shown = &Error{http.StatusInternalServerError, "internal failure: the server's log tells more"}
+	}
+	WriteError(w, shown)
+}
+
+// WriteError answers a request with an error in the form of this face.
+func WriteError(w http.ResponseWriter, err *Error) {
+	write(w, err.Status, struct {
+		Error string `json:"error"`
+	}{err.Message})
+}
+
+func write(w http.ResponseWriter, status int, document any) {
+	body, err := json.Marshal(document)
+	if err != nil { // structs of texts and numbers, so never
+		status, body = http.StatusInternalServerError, []byte(`{"error": "the answer cannot be written"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// A client that went away has no use for the rest.
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// stack finds the stack that the path names.
+func (f *face) stack(r *http.Request) (store.Stack, error) {
+	caller, ok := f.Caller(r.Context())
+	if !ok {
+		return store.Stack{}, errors.New("the request reached the operator's face without a caller")
+	}
+	name := r.PathValue("name")
+	stack, err := f.Engine.Find(r.Context(), engine.Ref{Account: caller.Account, Region: caller.Region, Stack: name})
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Stack{}, &Error{http.StatusNotFound, fmt.Sprintf("there is no stack %s in account %s, region %s",
+			name, caller.Account, caller.Region)}
+	}
+	return stack, err
+}
+
+// readDefinition reads a JSON object, bounded.
+func readDefinition(r io.Reader) (json.RawMessage, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxDefinition+1))
+	if err != nil {
+		return nil, &Error{http.StatusBadRequest, "the request body ended before its end"}
+	}
+	if len(text) > MaxDefinition {
+		return nil, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the definition is longer than %d bytes", MaxDefinition)}
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) != nil || object == nil {
+		return nil, &Error{http.StatusBadRequest, "the definition must be a JSON object"}
+	}
+	return text, nil
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ResponsePath is what response URLs have after the public URL: a URL is signed for PublicURL/response.
+const ResponsePath = "response"
+
+// retryAfter is how many seconds a sender is told to wait before it tries again.
+const retryAfter = "1"
+
+// answer takes a provider's answer. It is told 200 only when the answer is durable, whatever it says: one that is too
+// long, garbage, late or the second one would have been taken by S3 too, and what it means is the engine's to decide.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut && r.Method != http.MethodPost {
+		w.Header().Set("Allow", "PUT")
+		refuseAnswer(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+		return
+	}
+	key, err := s.config.Signer.Verify(r, s.config.Now())
+	if err != nil {
+		wire.WriteError(w, err)
+		return
+	}
+	if !s.answers.take(r.Context()) {
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	}
+	defer s.answers.give()
+	// One byte more than an answer may have tells that it is too long, and no more is looked at. What is left of a
+	// small one net/http drops, within its own bound, so that the reply is not lost in a reset connection.
+	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxResponse+1))
+	if err != nil {
+		refuseAnswer(w, http.StatusBadRequest, "IncompleteBody",
+			"You did not provide the number of bytes specified by the Content-Length HTTP header.")
+		return
+	}
+	// The answer is here as a whole: a sender that hangs up now has answered all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
+	defer cancel()
+	defer context.AfterFunc(s.hard, cancel)()
+	err = s.config.Engine.Answer(ctx, key.RequestID, body)
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusOK)
+	case errors.Is(err, store.ErrNotFound):
+		refuseAnswer(w, http.StatusNotFound, "NoSuchKey", "The specified key does not exist.")
+	default:
+		s.log.ErrorContext(ctx, "an answer could not be recorded", "request", key.RequestID, "resource", key.LogicalID,
+			"stack", key.StackID, "error", err)
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "ServiceUnavailable", "The answer could not be recorded. Please try again.")
+	}
+}
+
+// refuseAnswer answers with an error as S3 does, in XML.
+func refuseAnswer(w http.ResponseWriter, status int, code, message string) {
+	body, err := xml.Marshal(struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+	}{Code: code, Message: message})
+	if err != nil { // strings only, so never
+		http.Error(w, code, status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	// A client that has gone does not want the rest.
+	_, _ = w.Write(append([]byte(xml.Header), body...))
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+)
+
+// requestID is the header with the id of a request, as it is in the log. A face that makes ids of its own replaces it.
+const requestID = "X-Amzn-Requestid"
+
+// exchange wraps all that is served: it gives the request an id, logs it at debug level without its query, where the
+// signatures of response URLs are, and turns a panic into a 500.
+func (s *Server) exchange(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := s.config.Now()
+		reply := &reply{ResponseWriter: w}
+		reply.Header().Set(requestID, rand.Text())
+		defer func() {
+			cause := recover()
+			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(cause)
+			}
+			if cause != nil {
+				s.log.ErrorContext(r.Context(), "panic while serving", "request", reply.Header().Get(requestID),
+					"method", r.Method, "path", r.URL.Path, "cause", cause, "stack", string(debug.Stack()))
+				if reply.status == 0 {
+					http.Error(reply, "internal error", http.StatusInternalServerError)
+				}
+			}
+			s.log.LogAttrs(r.Context(), slog.LevelDebug, "served", slog.String("request", reply.Header().Get(requestID)),
+				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", reply.status),
+				slog.Int64("bytes", reply.bytes), slog.Duration("took", s.config.Now().Sub(began)))
+		}()
+		next.ServeHTTP(reply, r)
+	})
+}
+
+// reply remembers what was answered.
+type reply struct {
+	http.ResponseWriter
+	status int // 0 until the header is written
+	bytes  int64
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *reply) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (r *reply) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets [http.ResponseController] find what is wrapped.
+func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// readyFor is how long the outcome of a check stands, so that nobody outside decides how often the store is asked.
+	readyFor = time.Second
+	// readyTimeout bounds one check.
+	readyTimeout = 5 * time.Second
+)
+
+// readiness is the outcome of the last check.
+type readiness struct {
+	mu  sync.Mutex // held during a check: there is one at a time
+	at  time.Time
+	err error
+}
+
+// healthz says that the process is up.
+func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
+	tell(w, r, http.StatusOK, "ok\n")
+}
+
+// readyz says whether requests can be served; why not is in the log only, for anyone may ask.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() || s.check(r.Context()) != nil {
+		tell(w, r, http.StatusServiceUnavailable, "not ready\n")
+		return
+	}
+	tell(w, r, http.StatusOK, "ready\n")
+}
+
+func (s *Server) check(ctx context.Context) error {
+	s.ready.mu.Lock()
+	defer s.ready.mu.Unlock()
+	now := s.config.Now()
+	if age := now.Sub(s.ready.at); !s.ready.at.IsZero() && age >= 0 && age < readyFor {
+		return s.ready.err
+	}
+	// One that hangs up must not make the others see red.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.hard, cancel)()
+	s.ready.at, s.ready.err = now, s.config.ReadyCheck(ctx)
+	if s.ready.err != nil {
+		s.log.WarnContext(ctx, "not ready", "error", s.ready.err)
+	}
+	return s.ready.err
+}
+
+func tell(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		status, text = http.StatusMethodNotAllowed, "method not allowed\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// A client that has gone does not want the rest.
+	_, _ = io.WriteString(w, text)
+}

@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+type provider = operator.Provider
+
+// TestOperator: the face of the command line, end to end.
+func TestOperator(t *testing.T) {
+	defined := map[string]string{}
+	var asked wire.RequestID
+	w := newWorld(t, func(_ *world, c *server.Config) {
+		c.Hooks = operator.Hooks{
+			Progress: func(id wire.RequestID) string { return "refused, retrying" },
+			Logs: func(_ context.Context, id wire.RequestID) ([]string, error) {
+				asked = id
+				return []string{"one", "two"}, nil
+			},
+			Providers: func(context.Context) ([]provider, error) {
+				return []provider{{Name: "CRTest", Target: "./provider", State: "idle"}}, nil
+			},
+			PutProvider: func(_ context.Context, name string, definition json.RawMessage) error {
+				switch name {
+				case "bad":
+					return &operator.Error{Status: 400, Message: "there is no file ./x"}
+				case "broken":
+					return errors.New("disk full")
+				}
+				defined[name] = string(definition)
+				return nil
+			},
+		}
+	})
+	get := func(method, path, body string) (int, string) {
+		t.Helper()
+		status, header, text := w.send(method, w.url+"/pintle/v1/"+path, body, http.Header{"Authorization": {anyKey("pintle")}})
+		if header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s: %s", method, path, header.Get("Content-Type"))
+		}
+		return status, strings.TrimSpace(text)
+	}
+	r := w.create("s")
+
+	status, body := get(http.MethodGet, "stacks/s/requests", "")
+	var requests operator.Requests
+	if err := json.Unmarshal([]byte(body), &requests); err != nil || status != 200 || len(requests.Requests) != 1 {
+		t.Fatalf("%d %s (%v)", status, body, err)
+	}
+	got := requests.Requests[0]
+	if left := *got.RemainingSeconds; left < 3500 || left > 3600 || !got.Due.After(got.Since.Add(time.Hour-time.Second)) {
+		t.Errorf("due %v since %v, %d s left", got.Due, got.Since, left)
+	}
+	got.Since, got.Due, got.RemainingSeconds = time.Time{}, nil, nil
+	want := operator.Request{ID: r.ID, Logical: "R", Type: "Create", State: "waiting", Resource: "Custom::Thing", Progress: "refused, retrying"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if strings.Contains(body, "ServiceToken") || strings.Contains(body, "X-Amz") {
+		t.Errorf("it shows too much: %s", body)
+	}
+
+	w.put(w.responseURL(r), success(r, "x"))
+	w.put(w.responseURL(r), success(r, "late"))
+	id := string(r.Body.StackID)
+	status, body = get(http.MethodGet, "stacks/"+url.PathEscape(id)+"/audit", "")
+	var audit operator.Audits
+	if err := json.Unmarshal([]byte(body), &audit); err != nil || status != 200 || len(audit.Audit) != 1 ||
+		audit.Audit[0].Request != r.ID || !strings.Contains(audit.Audit[0].Text, `"late"`) {
+		t.Errorf("%d %s (%v)", status, body, err)
+	}
+
+	for _, test := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{http.MethodGet, "stacks/s/requests", "", 200, `{"requests":[]}`},
+		{http.MethodGet, "stacks/ghost/requests", "", 404, `{"error":"there is no stack ghost in account 000000000000, region eu-west-1"}`},
+		{http.MethodGet, "stacks/s/logs?request=" + string(r.ID), "", 200, `{"lines":["one","two"]}`},
+		{http.MethodGet, "stacks/s/logs", "", 400, `{"error":"say which request's log: ?request=ID"}`},
+		{http.MethodGet, "stacks/s/logs?request=x", "", 404, `{"error":"stack s has no request x"}`},
+		{http.MethodGet, "providers", "", 200, `{"providers":[{"name":"CRTest","target":"./provider","state":"idle"}]}`},
+		{http.MethodPut, "providers/a%2Fb", `{"run": "./x"}`, 200, `{}`},
+		{http.MethodPut, "providers/bad", `{}`, 400, `{"error":"there is no file ./x"}`},
+		{http.MethodPut, "providers/broken", `{}`, 500, `{"error":"internal failure: the server's log tells more"}`},
+		{http.MethodPut, "providers/x", `[]`, 400, `{"error":"the definition must be a JSON object"}`},
+		{http.MethodPut, "providers/x", `null`, 400, `{"error":"the definition must be a JSON object"}`},
+		{http.MethodPut, "providers/x", `{"a": "` + strings.Repeat("x", operator.MaxDefinition) + `"}`, 413, `{"error":"the definition is longer than 65536 bytes"}`},
+		{http.MethodPut, "providers/" + strings.Repeat("x", 3000), `{}`, 400, `{"error":"the provider's name is too long"}`},
+	} {
+		if status, body := get(test.method, test.path, test.body); status != test.status || body != test.want {
+			t.Errorf("%s %.60s: %d %s\nwant %d %s", test.method, test.path, status, body, test.status, test.want)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"a/b": `{"run": "./x"}`}, defined); diff != "" {
+		t.Errorf("defined (-want +got):\n%s", diff)
+	}
+	if asked != r.ID {
+		t.Errorf("logs were asked of %q", asked)
+	}
+	if !strings.Contains(w.log.String(), "disk full") {
+		t.Error("the log does not tell of the failure")
+	}
+}
+
+// TestOperatorWithoutHooks: a server without the other parts has nothing to tell, and says so.
+func TestOperatorWithoutHooks(t *testing.T) {
+	w := newWorld(t, nil)
+	r := w.create("s")
+	for _, test := range []struct{ method, path, want string }{
+		{http.MethodGet, "providers", `{"providers":[]}`},
+		{http.MethodGet, "stacks/s/logs?request=" + string(r.ID), `{"lines":[]}`},
+		{http.MethodPut, "providers/x", `{"error":"this server takes no providers: name them in its project file"}`},
+	} {
+		_, _, body := w.send(test.method, w.url+"/pintle/v1/"+test.path, "{}", http.Header{"Authorization": {anyKey("pintle")}})
+		if strings.TrimSpace(body) != test.want {
+			t.Errorf("%s: %s", test.path, body)
+		}
+	}
+}

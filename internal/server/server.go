@@ -1,0 +1,254 @@
+// Package server is the engine's HTTP door: the response URLs that providers answer at, the faces that clients call, and
+// the two questions that load balancers ask.
+//
+//	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
+//	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
+//	     /pintle/v1/…             Pintle's own face, see package operator
+//	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
+//
+// # Who may enter
+//
+// Everything but answers and health needs an Authorization header of AWS Signature Version 4, also on a development
+// server, where any key is good: a page in a browser cannot send that header, for there are no CORS headers here and
+// OPTIONS is refused. A development server moreover takes requests only under a name of this machine, so that no
+// foreign name can be pointed at it. Otherwise the signature is verified.
+//
+// # What is kept small
+//
+// Headers, bodies, the time a request takes and how many are served at a time are all bounded; answers and calls do not
+// take each other's turns. A request that finds no turn is told 503 and when to come back.
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/sts"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Defaults of [Config].
+const (
+	DefaultConcurrency = 256              // answers, and as many calls, at a time
+	DefaultWait        = 5 * time.Second  // for a turn
+	DefaultTimeout     = 30 * time.Second // of one request, once its body is here
+	DefaultDrain       = 10 * time.Second // of what is being served when Serve is asked to end
+)
+
+// Bounds of a connection that have no setting.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10 // bytes
+)
+
+// Config is what a [Server] is made of. Zero fields mean what they say.
+type Config struct {
+	// Engine answers and Store is read. Required.
+	Engine *engine.Engine
+	Store  store.Store
+	// Signer checks response URLs. Required.
+	Signer *wire.Signer
+	// Keys finds the access key of an id; [sigv4.Keys.Lookup] is one. Required unless Dev.
+	Keys func(id string) (sigv4.Key, bool)
+	// Dev takes any key, but only under loopback names. The caller sees to it that Listener is a loopback one.
+	Dev bool
+	// Account is the account of unknown keys in Dev; empty means [sigv4.DefaultAccount].
+	Account string
+	// Listener is what [Server.Serve] takes connections from, and closes.
+	Listener net.Listener
+	// PublicURL is where providers reach this server; only its path matters here. Nil means a URL without a path.
+	PublicURL *url.URL
+	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
+	Version string
+	Hooks   operator.Hooks
+	// TokenKey signs paging tokens, at least 16 bytes that all nodes share. Nil means tokens that end with the process.
+	TokenKey []byte
+	// ReadyCheck says whether requests can be served; nil means the store's Ping.
+	ReadyCheck func(context.Context) error
+	// Log gets what operators should know, and every request at debug level; nil discards it.
+	Log *slog.Logger
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+	// Concurrency is how many answers, and how many calls, are served at a time. Zero means [DefaultConcurrency].
+	Concurrency int
+	// Wait is how long a request waits for its turn. Zero means [DefaultWait].
+	Wait time.Duration
+	// Timeout bounds the serving of one request. Zero means [DefaultTimeout].
+	Timeout time.Duration
+	// Drain is how long Serve waits for what is being served when it is asked to end. Zero means [DefaultDrain].
+	Drain time.Duration
+}
+
+// Server serves the door. Make one with [New].
+type Server struct {
+	config    Config
+	log       *slog.Logger
+	verifier  *sigv4.Verifier
+	responses string // the path before response keys
+	faces     faces
+	operator  http.Handler
+	answers   turns
+	calls     turns
+	ready     readiness
+	draining  atomic.Bool
+	// hard ends what is still being served after the drain.
+	hard context.Context
+	stop context.CancelFunc
+}
+
+// New returns a server. It returns an error if the config lacks something.
+func New(config Config) (*Server, error) {
+	switch {
+	case config.Engine == nil || config.Store == nil || config.Signer == nil:
+		return nil, errors.New("server: the engine, the store and the signer of response URLs are required")
+	case config.Concurrency < 0 || config.Wait < 0 || config.Timeout < 0 || config.Drain < 0:
+		return nil, errors.New("server: Concurrency, Wait, Timeout and Drain must not be negative")
+	}
+	config.Concurrency = cmp.Or(config.Concurrency, DefaultConcurrency)
+	config.Wait = cmp.Or(config.Wait, DefaultWait)
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	config.Drain = cmp.Or(config.Drain, DefaultDrain)
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.ReadyCheck == nil {
+		config.ReadyCheck = config.Store.Ping
+	}
+	s := &Server{
+		config: config, log: config.Log, responses: "/" + ResponsePath + "/",
+		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
+	}
+	if config.PublicURL != nil {
+		s.responses = strings.TrimSuffix(config.PublicURL.Path, "/") + s.responses
+	}
+	var err error
+	s.verifier, err = sigv4.New(sigv4.Config{Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now})
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if err := s.addFaces(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.hard, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// addFaces makes the faces, each with its own view of who is calling.
+func (s *Server) addFaces() error {
+	tokens, err := query.NewTokens(s.config.TokenKey)
+	if err != nil {
+		return err
+	}
+	s.faces.cloudformation, err = cloudformation.New(cloudformation.Config{
+		Engine: s.config.Engine, Rows: s.config.Store, Tokens: tokens, Log: s.log,
+		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
+			id, ok := sigv4.FromContext(ctx)
+			return cloudformation.Caller{Account: id.Account, Region: id.Region}, ok
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.faces.sts, err = sts.New(sts.Config{
+		Log: s.log,
+		Caller: func(ctx context.Context) (sts.Caller, bool) {
+			id, ok := sigv4.FromContext(ctx)
+			caller := sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.Account}
+			if id.Role != "" {
+				caller.UserID = id.AccessKeyID + ":pintle"
+			}
+			return caller, ok
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.operator, err = operator.New(operator.Config{
+		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,
+		Now: s.config.Now, Log: s.log,
+		Caller: func(ctx context.Context) (operator.Caller, bool) {
+			id, ok := sigv4.FromContext(ctx)
+			return operator.Caller{Account: id.Account, Region: id.Region}, ok
+		},
+	})
+	return err
+}
+
+// Handler returns the handler of all routes, for a server of the caller's own.
+func (s *Server) Handler() http.Handler { return s.exchange(http.HandlerFunc(s.route)) }
+
+// Serve serves the listener until ctx ends. Then readiness goes red, the listener is closed, and what is being served
+// is waited for, no longer than Config.Drain; what is not done by then is cut off, and the error says so. No goroutine
+// of it is left when it returns. It may be called once.
+func (s *Server) Serve(ctx context.Context) error {
+	if s.config.Listener == nil {
+		return errors.New("serve: no listener")
+	}
+	defer s.stop()
+	var connections sync.WaitGroup
+	server := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		// A reply may have to wait for the body, a turn and the engine.
+		WriteTimeout:   readTimeout + s.config.Wait + s.config.Timeout + 5*time.Second,
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
+		BaseContext:    func(net.Listener) context.Context { return s.hard },
+		// http.Server has no way to wait for handlers that it cut off. A connection is new before it gets its
+		// goroutine and closed at the end of it, so that counting them does.
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				connections.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				connections.Done()
+			}
+		},
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(s.config.Listener) }()
+	select {
+	case err := <-served:
+		s.draining.Store(true)
+		s.stop()
+		_ = server.Close() // the listener has failed, that is the error to tell
+		connections.Wait()
+		return fmt.Errorf("serve %s: %w", s.config.Listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
+	defer cancel()
+	err := server.Shutdown(bounded)
+	if err != nil {
+		err = fmt.Errorf("requests were still being served after %v, and were cut off: %w", s.config.Drain, err)
+		s.stop()
+		_ = server.Close() // its error is that of the listener, which is closed
+	}
+	<-served
+	connections.Wait()
+	return err
+}
