@@ -1,0 +1,58 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Event is one thing that happened to a stack or a resource, as shown to people. It holds no secret.
+type Event struct {
+	ID       string          `json:"id"`
+	Logical  wire.LogicalID  `json:"logical"`
+	Physical wire.PhysicalID `json:"physical"`
+	Type     string          `json:"type"`
+	// Of a stack's own event, Kind and Phase are set; of a resource's, Verb and Progress.
+	Kind     Kind     `json:"kind,omitempty"`
+	Phase    Phase    `json:"phase,omitempty"`
+	Verb     Verb     `json:"verb,omitempty"`
+	Progress Progress `json:"progress,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	// Properties is the masked JSON of the resource's properties; empty if the event has none.
+	Properties string `json:"properties,omitempty"`
+	// Operation and Token are the operation's id and the client's token.
+	Operation string    `json:"operation"`
+	Token     string    `json:"token,omitempty"`
+	Time      time.Time `json:"time"`
+}
+
+// EventPlace is where an event row stands in its stack's history. Places are compared by Operation, then Number; both
+// count from 1.
+type EventPlace struct {
+	Operation int
+	Number    int
+}
+
+// EventRow is the events of one transition, oldest first.
+type EventRow struct {
+	Place  EventPlace
+	Events []Event
+}
+
+// Audit is something that changed nothing in the stack's history and yet should be known: a late or second answer, an
+// answer given by an operator. It holds no secret.
+type Audit struct {
+	Time    time.Time      `json:"time"`
+	Request wire.RequestID `json:"request,omitempty"`
+	Logical wire.LogicalID `json:"logical,omitempty"`
+	// Text says what happened.
+	Text string `json:"text"`
+}
+
+// Provider is a provider known by name: what runs behind the service tokens of that name.
+type Provider struct {
+	Name string `json:"-"`
+	// Definition is the provider as its project file or flag defined it, JSON.
+	Definition json.RawMessage `json:"-"`
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Role is what an instance is to its stack.
+type Role string
+
+// The roles of an instance.
+const (
+	// RoleCurrent is the one that the logical ID stands for.
+	RoleCurrent Role = "current"
+	// RoleCondemned was replaced or removed and is to be deleted in the next clean-up.
+	RoleCondemned Role = "condemned"
+	// RoleOrphan could not be deleted: it may still exist, and the stack has given it up.
+	RoleOrphan Role = "orphan"
+	// RoleRetained was left in place by its policy.
+	RoleRetained Role = "retained"
+	// RoleGone was deleted, or never came to be.
+	RoleGone Role = "gone"
+)
+
+// Verb is what is done to a resource.
+type Verb string
+
+// The verbs.
+const (
+	VerbCreate Verb = "create"
+	VerbUpdate Verb = "update"
+	VerbDelete Verb = "delete"
+)
+
+// Progress is how far a verb has come.
+type Progress string
+
+// The progress of a verb.
+const (
+	ProgressRunning   Progress = "running"
+	ProgressSucceeded Progress = "succeeded"
+	ProgressFailed    Progress = "failed"
+	ProgressSkipped   Progress = "skipped"
+)
+
+// Instance is one physical resource. A logical ID has none, one, or several at once while a replacement is under way.
+type Instance struct {
+	Stack StackKey `json:"-"`
+	// Number counts the instances of the stack from 1.
+	Number  int            `json:"-"`
+	Logical wire.LogicalID `json:"-"`
+	Role    Role           `json:"-"`
+
+	// PhysicalID is empty until the provider gave one.
+	PhysicalID wire.PhysicalID `json:"physicalID,omitempty"`
+	// Reached says that a request for it may have reached the provider: only then is there something to delete.
+	Reached bool `json:"reached,omitempty"`
+	// Shown says that it still stands for its logical ID in lists, though it is gone.
+	Shown bool `json:"shown,omitempty"`
+	// Replaced says that it was condemned by a replacement, not by a removal.
+	Replaced bool `json:"replaced,omitempty"`
+	// Tries counts the clean-up Deletes that failed.
+	Tries int `json:"tries,omitempty"`
+
+	// Verb, Progress and Reason are the last that happened to it, Changed when.
+	Verb     Verb      `json:"verb"`
+	Progress Progress  `json:"progress"`
+	Reason   string    `json:"reason,omitempty"`
+	Changed  time.Time `json:"changed"`
+
+	// Body in a Delta is nil where it does not change.
+	Body *InstanceBody `json:"-"`
+}
+
+// InstanceBody is the part of an instance that changes only with a successful answer.
+type InstanceBody struct {
+	Type  string            `json:"type"`
+	Token wire.ServiceToken `json:"token"`
+	// Timeout is the ServiceTimeout.
+	Timeout time.Duration `json:"timeout"`
+	// NoEcho says that the provider asked for its data to be hidden; then every scalar in Data is secret.
+	NoEcho bool `json:"noEcho,omitempty"`
+	// AnsweredBy is the request whose answer gave Data.
+	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
+
+	// Properties are the resolved properties the provider last confirmed, as they were sent.
+	Properties value.Value `json:"-"`
+	// Attempted are the properties of an Update that failed or was cancelled; null if the last one was confirmed.
+	Attempted value.Value `json:"-"`
+	// Data is what GetAtt reads: the data of the last successful answer, an object or null.
+	Data value.Value `json:"-"`
+	// Metadata is the resolved Metadata attribute; null if none is declared.
+	Metadata value.Value `json:"-"`
+}

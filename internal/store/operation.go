@@ -1,0 +1,93 @@
+package store
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Kind is what an operation does to its stack.
+type Kind string
+
+// The kinds of operations.
+const (
+	KindCreate Kind = "create"
+	KindUpdate Kind = "update"
+	KindDelete Kind = "delete"
+)
+
+// Phase is how far an operation has come. The dialect renders kind and phase as the stack's status.
+type Phase string
+
+// The phases. The last four are final.
+const (
+	// PhaseApply creates, updates or deletes towards the operation's aim.
+	PhaseApply Phase = "apply"
+	// PhaseCleanup deletes what an update replaced or removed.
+	PhaseCleanup Phase = "cleanup"
+	// PhaseRevert undoes a create or an update that failed.
+	PhaseRevert Phase = "revert"
+	// PhaseRevertCleanup deletes what a failed update had created.
+	PhaseRevertCleanup Phase = "revert-cleanup"
+	// PhaseSucceeded ends an operation that reached its aim.
+	PhaseSucceeded Phase = "succeeded"
+	// PhaseFailed ends an operation that failed and was not undone.
+	PhaseFailed Phase = "failed"
+	// PhaseReverted ends an operation that failed and was undone.
+	PhaseReverted Phase = "reverted"
+	// PhaseRevertFailed ends an operation that failed and could not be undone.
+	PhaseRevertFailed Phase = "revert-failed"
+)
+
+// Final reports whether an operation in this phase has ended.
+func (p Phase) Final() bool {
+	switch p {
+	case PhaseSucceeded, PhaseFailed, PhaseReverted, PhaseRevertFailed:
+		return true
+	case PhaseApply, PhaseCleanup, PhaseRevert, PhaseRevertCleanup:
+	}
+	return false
+}
+
+// Operation is one create, update or delete of a stack, its rollback included.
+type Operation struct {
+	Stack StackKey `json:"-"`
+	// Number counts the operations of the stack from 1.
+	Number int `json:"-"`
+	// Version counts the decisions that wrote this row: the fence against a decision made on an older state.
+	Version int64 `json:"-"`
+
+	Kind  Kind  `json:"kind"`
+	Phase Phase `json:"phase"`
+	// From and To are revision numbers: what the stack was and is to be. 0 is nothing.
+	From int `json:"from"`
+	To   int `json:"to"`
+
+	// ID is the operation id shown to clients, a UUID; Token the client's own.
+	ID    string `json:"id"`
+	Token string `json:"token,omitempty"`
+	// RollbackID is the operation id of the rollback, empty until one begins.
+	RollbackID string `json:"rollbackID,omitempty"`
+
+	DisableRollback bool `json:"disableRollback,omitempty"`
+
+	// Running counts the steps at work in this phase: it ends when none is.
+	Running int `json:"running"`
+	// Events counts the event rows written.
+	Events int `json:"events"`
+	// Instances is the highest instance number given to the stack so far.
+	Instances int `json:"instances"`
+	// FailedCreates, FailedUpdates and FailedDeletes are the resources that failed in this phase, in that order.
+	FailedCreates []wire.LogicalID `json:"failedCreates,omitempty"`
+	FailedUpdates []wire.LogicalID `json:"failedUpdates,omitempty"`
+	FailedDeletes []wire.LogicalID `json:"failedDeletes,omitempty"`
+	// Orphaned says that a clean-up gave up on a resource.
+	Orphaned bool `json:"orphaned,omitempty"`
+
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// Earliest and Latest bound the times of its events: no event of an operation is earlier than one of the operation
+	// before, whatever the clock says.
+	Earliest time.Time `json:"earliest"`
+	Latest   time.Time `json:"latest"`
+}

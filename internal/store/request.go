@@ -1,0 +1,71 @@
+package store
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// RequestState is how far a request has come.
+type RequestState string
+
+// The states of a request.
+const (
+	// RequestDelayed becomes ready at Due.
+	RequestDelayed RequestState = "delayed"
+	// RequestReady is to be delivered by its Owner. It has no Due.
+	RequestReady RequestState = "ready"
+	// RequestWaiting was delivered; Due is when it times out.
+	RequestWaiting RequestState = "waiting"
+	// RequestSettled is over: answered, refused or timed out.
+	RequestSettled RequestState = "settled"
+)
+
+// Request is one asking of a provider.
+type Request struct {
+	ID        wire.RequestID   `json:"-"`
+	Stack     StackKey         `json:"-"`
+	Operation int              `json:"-"`
+	Logical   wire.LogicalID   `json:"-"`
+	Instance  int              `json:"-"`
+	Type      wire.RequestType `json:"-"`
+	State     RequestState     `json:"-"`
+	// Owner delivers a ready request; Executor is the node whose own process executes a waiting one, 0 if the provider
+	// lives elsewhere. Both are 0 in other states: a store refuses them there.
+	Owner    Incarnation `json:"-"`
+	Executor Incarnation `json:"-"`
+	// Due is when a delayed request becomes ready and a waiting one times out; zero in other states.
+	Due time.Time `json:"-"`
+
+	// Cancelled says that its step has moved on: the answer only tells which physical resource there is.
+	Cancelled bool `json:"cancelled,omitempty"`
+	// Ending is how it was settled, in a word: answered, refused, died, timed out.
+	Ending string `json:"ending,omitempty"`
+
+	Created   time.Time `json:"created"`
+	Delivered time.Time `json:"delivered,omitzero"`
+	Settled   time.Time `json:"settled,omitzero"`
+
+	// Body is written once. In a Delta nil leaves it as it is.
+	Body *RequestBody `json:"-"`
+}
+
+// RequestBody is the part of a request that does not change: what is sent.
+type RequestBody struct {
+	Dialect      string            `json:"dialect"`
+	StackID      wire.StackID      `json:"stackID"`
+	Region       string            `json:"region"`
+	Token        wire.ServiceToken `json:"token"`
+	ResourceType string            `json:"resourceType"`
+	PhysicalID   wire.PhysicalID   `json:"physicalID,omitempty"`
+	// Timeout is how long the provider may take, from delivery.
+	Timeout time.Duration `json:"timeout"`
+
+	// Properties is always an object; OldProperties is null but for an Update.
+	Properties    value.Value `json:"-"`
+	OldProperties value.Value `json:"-"`
+}
+
+// Incarnation identifies one life of one node. 0 is no node.
+type Incarnation int64

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// StackKey identifies a stack in a store: a random number from 1 to 1<<63-1, so that neither time nor place leads two
+// nodes to one key. 0 is no stack.
+type StackKey int64
+
+// Stack is a stack: what outlives its operations.
+type Stack struct {
+	Key StackKey `json:"-"`
+	// ID is the stack's ARN; unique for ever.
+	ID wire.StackID `json:"-"`
+	// Account, Region and Name are unique among live stacks.
+	Account string `json:"-"`
+	Region  string `json:"-"`
+	Name    string `json:"-"`
+	// Live is true until the stack is deleted: it holds its name.
+	Live bool `json:"-"`
+	// Dialect is the template language and protocol the stack speaks, e.g. "cloudformation".
+	Dialect string `json:"dialect"`
+
+	// Kind, Phase and Reason are those of the newest operation, as shown to people.
+	Kind   Kind   `json:"kind"`
+	Phase  Phase  `json:"phase"`
+	Reason string `json:"reason,omitempty"`
+
+	Created time.Time `json:"created"`
+	// Updated is when the last update began; zero if none did.
+	Updated time.Time `json:"updated,omitzero"`
+	// Deleted is when the last delete began; zero if none did.
+	Deleted time.Time `json:"deleted,omitzero"`
+
+	// Operation is the number of the newest operation; they count from 1.
+	Operation int `json:"operation"`
+	// Revision is the number of the revision in force: the aim of a running or successful operation, what was rolled
+	// back to after a failed one.
+	Revision int `json:"revision"`
+	// Revisions is the highest number given so far.
+	Revisions int `json:"revisions"`
+
+	Description           string   `json:"description,omitempty"`
+	Capabilities          []string `json:"capabilities,omitempty"`
+	DisableRollback       bool     `json:"disableRollback,omitempty"`
+	TerminationProtection bool     `json:"terminationProtection,omitempty"`
+	NotificationARNs      []string `json:"notificationARNs,omitempty"`
+	RoleARN               string   `json:"roleARN,omitempty"`
+	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
+
+	// Outputs are those of the last operation that succeeded; their values are in OutputValues, an object by key.
+	Outputs      []Output    `json:"outputs,omitempty"`
+	OutputValues value.Value `json:"-"`
+}
+
+// Output is an output of a stack without its value.
+type Output struct {
+	Key         string `json:"key"`
+	Description string `json:"description,omitempty"`
+	ExportName  string `json:"exportName,omitempty"`
+}
+
+// Revision is one set of inputs of a stack: what an operation goes to, and an update rolls back to. It never changes.
+type Revision struct {
+	Stack  StackKey `json:"-"`
+	Number int      `json:"-"`
+	// Template is the text as it was submitted. Stores keep one copy of equal texts.
+	Template string `json:"-"`
+	// Inputs are the parameters as the client gave them: defaults are not among them.
+	Inputs []string `json:"inputs,omitempty"`
+	// Parameters holds the value of every parameter by name; those of NoEcho parameters are secret.
+	Parameters value.Value `json:"-"`
+	// Conditions holds the outcome of every condition by name.
+	Conditions map[string]bool `json:"conditions,omitempty"`
+	Tags       []Tag           `json:"tags,omitempty"`
+}
+
+// Tag is a tag of a stack.
+type Tag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}

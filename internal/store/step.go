@@ -1,0 +1,70 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// StepState is how far a step has come in the current phase.
+type StepState string
+
+// The states of a step.
+const (
+	// StepIdle has no part in this phase.
+	StepIdle StepState = "idle"
+	// StepPending waits for other steps: Waiting says for how many.
+	StepPending StepState = "pending"
+	// StepHeld is due but waits for a request of an earlier phase that is still with its provider.
+	StepHeld StepState = "held"
+	// StepAwaited has no part in this phase, but the operation does not end before its cancelled request is settled.
+	StepAwaited StepState = "awaited"
+	// StepRunning has a request of this phase under way.
+	StepRunning StepState = "running"
+	// StepDone reached its aim.
+	StepDone StepState = "done"
+	// StepFailed did not.
+	StepFailed StepState = "failed"
+	// StepCancelled was running when another one failed; its request may still be with the provider.
+	StepCancelled StepState = "cancelled"
+)
+
+// Step is one logical resource in the operation under way. The steps are the plan: they are made when the operation
+// starts and dropped when it ends.
+type Step struct {
+	Stack   StackKey       `json:"-"`
+	Logical wire.LogicalID `json:"-"`
+
+	State StepState `json:"state"`
+	// Waiting is how many steps must be done before this one starts in this phase.
+	Waiting int `json:"waiting,omitempty"`
+	// Next are the steps that wait for this one in this phase.
+	Next []wire.LogicalID `json:"next,omitempty"`
+	// Instance is the number of the current instance; 0 if there is none yet.
+	Instance int `json:"instance,omitempty"`
+	// Request is the one under way, of this phase or a cancelled one of an earlier phase.
+	Request wire.RequestID `json:"request,omitempty"`
+	// Touched says that the apply phase began to change the resource (an event was written).
+	Touched bool `json:"touched,omitempty"`
+	// Stirred says that something it depends on was touched, so that its properties must be looked at again.
+	Stirred bool `json:"stirred,omitempty"`
+
+	// Plan is written once. In a Delta nil leaves it as it is.
+	Plan *StepPlan `json:"-"`
+}
+
+// StepPlan is the part of a step that does not change during the operation.
+type StepPlan struct {
+	// Type is the resource's type.
+	Type string `json:"type"`
+	// Old and New are the resource's declarations before and after the operation, as package template writes them; nil
+	// if it is not in that revision.
+	Old json.RawMessage `json:"old,omitempty"`
+	New json.RawMessage `json:"new,omitempty"`
+	// OldNeeds and NewNeeds are what the resource depends on in either revision.
+	OldNeeds []wire.LogicalID `json:"oldNeeds,omitempty"`
+	NewNeeds []wire.LogicalID `json:"newNeeds,omitempty"`
+	// OldFeeds and NewFeeds are what depends on it.
+	OldFeeds []wire.LogicalID `json:"oldFeeds,omitempty"`
+	NewFeeds []wire.LogicalID `json:"newFeeds,omitempty"`
+}
