@@ -129,7 +129,7 @@ func unwrap(event []byte) ([][]byte, error) {
 		Type    string
 		Message string
 	}
-	if err := json.Unmarshal(event, &envelope); err != nil {
+	if json.Unmarshal(event, &envelope) != nil {
 		return [][]byte{event}, nil // the request parser says it better
 	}
 	if envelope.Type == "Notification" {

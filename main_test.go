@@ -44,8 +44,7 @@ func site(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
 	case "fail":
 		return pintle.Response{}, errors.New("disk full")
 	case "panic":
-		var nobody map[string]string
-		nobody["a"] = "b"
+		panic("assignment to entry in nil map")
 	case "heed":
 		<-ctx.Done()
 		return pintle.Response{PhysicalID: "half-made"}, ctx.Err()

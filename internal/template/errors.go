@@ -92,18 +92,20 @@ type problems struct{ found Errors }
 const maxProblems = 100
 
 // at adds a problem at a node.
-func (p *problems) at(n Node, where path, format string, args ...any) *Error {
-	return p.add(&Error{Message: fmt.Sprintf(format, args...), Path: where.String(), Line: n.line, Column: n.column})
+func (p *problems) at(n Node, where path, format string, args ...any) {
+	p.add(&Error{Message: fmt.Sprintf(format, args...), Path: where.String(), Line: n.line, Column: n.column})
 }
 
 // key adds a problem at the key of a member.
-func (p *problems) key(m Member, where path, format string, args ...any) *Error {
-	return p.add(&Error{Message: fmt.Sprintf(format, args...), Path: where.String(), Line: m.line, Column: m.column})
+func (p *problems) key(m Member, where path, format string, args ...any) {
+	p.add(&Error{Message: fmt.Sprintf(format, args...), Path: where.String(), Line: m.line, Column: m.column})
 }
 
-func (p *problems) add(e *Error) *Error {
+func (p *problems) add(e *Error) {
 	if len(p.found) < maxProblems {
 		p.found = append(p.found, e)
 	}
-	return e
 }
+
+// explain says more of the problem that was added last.
+func (p *problems) explain(detail string) { p.found[len(p.found)-1].Detail = detail }

@@ -69,8 +69,8 @@ func checkFindInMap(s *shapes, argument Node, where path) {
 		return
 	}
 	if items[0].kind != value.String {
-		e := s.at(items[0], where.to("0"), findInMapMessage)
-		e.Detail = "the map name must be literal in this version of Pintle"
+		s.at(items[0], where.to("0"), findInMapMessage)
+		s.explain("the map name must be literal in this version of Pintle")
 	}
 	for i, key := range items[1:3] {
 		at := where.to(strconv.Itoa(i + 1))

@@ -77,8 +77,8 @@ func (p *parser) output(declared Member, where path) *DeclaredOutput {
 		}
 	}
 	if declared.Value.Get("Value").IsZero() {
-		e := p.key(declared, where, "Template format error: Every Outputs member must contain a Value object")
-		e.Detail = "output " + declared.Key
+		p.key(declared, where, "Template format error: Every Outputs member must contain a Value object")
+		p.explain("output " + declared.Key)
 	}
 	return o
 }

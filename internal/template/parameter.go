@@ -172,8 +172,8 @@ func (p *parser) texts(n Node, where path, name string) []string {
 func (p *parser) pattern(n Node, where path) *regexp.Regexp {
 	pattern, err := regexp.Compile(`\A(?:` + n.text + `)\z`)
 	if err != nil {
-		e := p.at(n, where, "Template format error: [%s] the AllowedPattern cannot be checked by this version of Pintle.", where)
-		e.Detail = err.Error() + "; look-around and back references are not supported"
+		p.at(n, where, "Template format error: [%s] the AllowedPattern cannot be checked by this version of Pintle.", where)
+		p.explain(err.Error() + "; look-around and back references are not supported")
 		return nil
 	}
 	return pattern

@@ -42,8 +42,8 @@ func (p *parser) resources(section Node, where path) {
 		at := where.to(m.Key)
 		p.name(m, at, "Resource")
 		if m.Value.kind != value.Map {
-			e := p.at(m.Value, at, "Template format error: Any Resources member must be an object.")
-			e.Detail = "resource " + m.Key
+			p.at(m.Value, at, "Template format error: Any Resources member must be an object.")
+			p.explain("resource " + m.Key)
 			continue
 		}
 		p.template.Resources = append(p.template.Resources, p.resource(m, at))

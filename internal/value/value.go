@@ -80,7 +80,7 @@ func (s Secrecy) mask() string {
 type Value struct {
 	kind    Kind
 	secrecy Secrecy // of a scalar
-	text    string // of a scalar: "true", the number as written, or the string itself
+	text    string  // of a scalar: "true", the number as written, or the string itself
 	items   []Value
 	members []Member
 }
