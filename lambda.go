@@ -129,8 +129,8 @@ func unwrap(event []byte) ([][]byte, error) {
 		Type    string
 		Message string
 	}
-	if json.Unmarshal(event, &envelope) != nil {
-		return [][]byte{event}, nil // the request parser says it better
+	if err := json.Unmarshal(event, &envelope); err != nil {
+		return [][]byte{event}, nil //nolint:nilerr // the request parser says it better
 	}
 	if envelope.Type == "Notification" {
 		return [][]byte{[]byte(envelope.Message)}, nil
