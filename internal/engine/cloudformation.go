@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// CloudFormation is the dialect of AWS CloudFormation.
+var CloudFormation Dialect = cloudFormation{}
+
+type cloudFormation struct{}
+
+func (cloudFormation) Name() string      { return "cloudformation" }
+func (cloudFormation) StackType() string { return "AWS::CloudFormation::Stack" }
+
+// stackStates is the table of stack statuses. What is not in it cannot happen.
+var stackStates = map[store.Kind]map[store.Phase]string{
+	store.KindCreate: {
+		store.PhaseApply:        "CREATE_IN_PROGRESS",
+		store.PhaseSucceeded:    "CREATE_COMPLETE",
+		store.PhaseFailed:       "CREATE_FAILED",
+		store.PhaseRevert:       "ROLLBACK_IN_PROGRESS",
+		store.PhaseReverted:     "ROLLBACK_COMPLETE",
+		store.PhaseRevertFailed: "ROLLBACK_FAILED",
+	},
+	store.KindUpdate: {
+		store.PhaseApply:         "UPDATE_IN_PROGRESS",
+		store.PhaseCleanup:       "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+		store.PhaseSucceeded:     "UPDATE_COMPLETE",
+		store.PhaseFailed:        "UPDATE_FAILED",
+		store.PhaseRevert:        "UPDATE_ROLLBACK_IN_PROGRESS",
+		store.PhaseRevertCleanup: "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS",
+		store.PhaseReverted:      "UPDATE_ROLLBACK_COMPLETE",
+		store.PhaseRevertFailed:  "UPDATE_ROLLBACK_FAILED",
+	},
+	store.KindDelete: {
+		store.PhaseApply:     "DELETE_IN_PROGRESS",
+		store.PhaseSucceeded: "DELETE_COMPLETE",
+		store.PhaseFailed:    "DELETE_FAILED",
+	},
+}
+
+func (cloudFormation) StackStatus(kind store.Kind, phase store.Phase) string {
+	return stackStates[kind][phase]
+}
+
+func (cloudFormation) ResourceStatus(verb store.Verb, progress store.Progress) string {
+	words := map[store.Progress]string{
+		store.ProgressRunning:   "IN_PROGRESS",
+		store.ProgressSucceeded: "COMPLETE",
+		store.ProgressFailed:    "FAILED",
+		store.ProgressSkipped:   "SKIPPED",
+	}
+	return strings.ToUpper(string(verb)) + "_" + words[progress]
+}
+
+func (cloudFormation) checkType(resourceType string) error {
+	return wire.CheckResourceType(resourceType)
+}
+
+func (cloudFormation) request(properties value.Value) (asked, error) {
+	if properties.IsNull() {
+		properties = value.Object()
+	}
+	properties = properties.Stringified()
+	token, given := properties.Get("ServiceToken")
+	if !given || token.Kind() != value.String || token.Text() == "" {
+		return asked{}, errors.New("Value of property ServiceToken must be of type String") //nolint:staticcheck // CloudFormation's words
+	}
+	timeout := wire.DefaultServiceTimeout
+	if seconds, given := properties.Get("ServiceTimeout"); given {
+		var err error
+		if timeout, err = wire.ParseServiceTimeout(seconds.JSON()); err != nil && seconds.HasSecret() {
+			return asked{}, errors.New("ServiceTimeout must be a whole number of seconds from 1 to 3600") // it quotes the value
+		} else if err != nil {
+			return asked{}, err
+		}
+	}
+	return asked{properties, wire.ServiceToken(token.Text()), timeout}, nil
+}
+
+func (cloudFormation) answer(body []byte) answer {
+	response, err := wire.ParseResponse(body)
+	got := answer{
+		success: err == nil && response.Status == wire.Success,
+		id:      response.PhysicalResourceID,
+		reason:  response.Reason,
+		noEcho:  response.NoEcho,
+	}
+	if len(response.Data) > 0 {
+		if data, err := value.Parse(response.Data); err == nil && data.Kind() == value.Map {
+			got.data = data
+		}
+	}
+	if got.noEcho {
+		got.data = got.data.Tainted(value.OfAttribute)
+	}
+	if invalid, ok := errors.AsType[*wire.ResponseError](err); ok {
+		got.problem, got.explained = invalid.Text, invalid.Error()
+		if len(got.id) > wire.MaxPhysicalID {
+			got.id = ""
+		}
+	}
+	return got
+}
+
+func (cloudFormation) generateID(stack store.Stack, logical wire.LogicalID, random func(int) string) wire.PhysicalID {
+	return wire.PhysicalID(stack.Name + "-" + string(logical) + "-" + random(12))
+}
+
+func (cloudFormation) eventID(
+	logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string,
+) string {
+	if detached {
+		return string(logical) + "-" + newID()
+	}
+	return string(logical) + "-" + status + "-" + at.Format("2006-01-02T15:04:05.000Z")
+}
+
+func (cloudFormation) texts() *texts { return &cloudFormationTexts }
+
+var cloudFormationTexts = texts{
+	userInitiated:    "User Initiated",
+	createInitiated:  "Resource creation Initiated",
+	replaced:         "Requested update required the provider to create a new physical resource",
+	createCancelled:  wire.TextCreationCancelled,
+	updateCancelled:  wire.TextUpdateCancelled,
+	tokenChanged:     wire.TextTokenChanged,
+	orphaned:         "Update successful. One or more resources could not be deleted.",
+	failed:           wire.FailedText,
+	timedOut:         wire.TimeoutText,
+	missingAttribute: wire.MissingAttributeText,
+	applyFailed: func(op *store.Operation, revert bool) string {
+		var parts []string
+		if len(op.FailedCreates) > 0 {
+			parts = append(parts, "The following resource(s) failed to create: "+list(op.FailedCreates)+".")
+		}
+		if len(op.FailedUpdates) > 0 {
+			parts = append(parts, "The following resource(s) failed to update: "+list(op.FailedUpdates)+".")
+		}
+		if op.Kind == store.KindCreate && revert {
+			parts = append(parts, "Rollback requested by user.")
+		}
+		if !revert {
+			parts = append(parts, "")
+		}
+		return strings.Join(parts, " ")
+	},
+	revertFailed: func(op *store.Operation) string {
+		if len(op.FailedDeletes) > 0 {
+			return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
+		}
+		return "The following resource(s) failed to update: " + list(op.FailedUpdates) + "."
+	},
+	outputFailed: func(problem string, revert bool) string {
+		if revert {
+			return strings.TrimSuffix(problem, ".") + ". Rollback requested by user."
+		}
+		return problem
+	},
+	deleteFailed: func(op *store.Operation) string {
+		return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
+	},
+}
+
+func list(ids []wire.LogicalID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = string(id)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}

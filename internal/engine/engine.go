@@ -1,0 +1,260 @@
+// Package engine drives stacks: it decides what is asked of whom and what an answer means, and never dials out.
+//
+// The heart is a pure state machine: a decision takes the rows of a stack and something that happened, and returns rows
+// to write and requests to send (machine.go, launch.go, settle.go, phase.go, start.go). [Engine] feeds it: each method
+// that changes something is one [store.Store.Apply], and only after its commit are the requests handed to Dispatch, the
+// answer acknowledged, the caller told. So an acknowledged answer is never lost and a request is never forgotten: what
+// was not handed over when the process died is found in the table.
+//
+// How services call things is a [Dialect]; docs/states.md is generated from its table.
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Config is what an engine needs. Store is required; zero fields mean what they say.
+type Config struct {
+	Store store.Store
+	// Name is what this node is called among others, for people. Zero is "pintle".
+	Name string
+	// Alone says that no other process has the store open, so that whatever an earlier one left is free to take over.
+	Alone bool
+	// Dispatch takes requests that were committed and are ready to be delivered. It must not block; what it does not
+	// take is found by [store.Store.Claim]. Nil leaves them all to Claim.
+	Dispatch func([]store.Request)
+	// Fidelity is how closely to keep to the real service; zero is FidelityPintle.
+	Fidelity Fidelity
+	// CleanupPause is the time between two tries of a clean-up Delete; zero is 60 s.
+	CleanupPause time.Duration
+	// CancelledWait bounds how long a rollback waits for the answer of a request that it cancelled; zero is 5 minutes.
+	CancelledWait time.Duration
+	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats.
+	BeatEvery time.Duration
+	// NewID returns a new unique id, as a UUID; nil is random ones.
+	NewID func() string
+	Log   *slog.Logger
+}
+
+// Engine runs stacks. All methods are safe for concurrent use.
+type Engine struct {
+	env      environment
+	store    store.Store
+	dispatch func([]store.Request)
+	log      *slog.Logger
+	node     atomic.Int64
+	beat     time.Duration
+	// wake tells Run that something may be due earlier than it thought.
+	wake chan struct{}
+	name string
+}
+
+// Open joins the store as a node and takes over what dead nodes left. The engine then accepts calls; its timers run
+// while [Engine.Run] does.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("engine: no store")
+	}
+	e := &Engine{
+		store:    cfg.Store,
+		dispatch: cfg.Dispatch,
+		log:      cfg.Log,
+		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),
+		wake:     make(chan struct{}, 1),
+		name:     cmp.Or(cfg.Name, "pintle"),
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	e.env = environment{
+		fidelity:      cmp.Or(cfg.Fidelity, FidelityPintle),
+		cleanupPause:  cmp.Or(cfg.CleanupPause, defaultCleanupPause),
+		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
+		node:          e.Node,
+		newID:         cfg.NewID,
+	}
+	if e.env.newID == nil {
+		e.env.newID = uuid.NewString
+		e.env.random = randomName
+	} else {
+		e.env.random = func(n int) string { return nameFrom(cfg.NewID(), n) }
+	}
+	if err := e.join(ctx); err != nil {
+		return nil, err
+	}
+	silent := 5 * e.beat
+	if cfg.Alone {
+		silent = 0
+	}
+	if _, err := e.store.Reap(ctx, e.Node(), silent); err != nil {
+		return nil, fmt.Errorf("take over what earlier nodes left: %w", err)
+	}
+	return e, nil
+}
+
+// Node returns the incarnation under which this engine owns requests.
+func (e *Engine) Node() store.Incarnation { return store.Incarnation(e.node.Load()) }
+
+func (e *Engine) join(ctx context.Context) error {
+	node, err := e.store.Join(ctx, e.name)
+	if err != nil {
+		return fmt.Errorf("join the store: %w", err)
+	}
+	e.node.Store(int64(node))
+	return nil
+}
+
+// Create starts the creation of a stack. Errors that the client can mend are of type [Error].
+func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
+	t, err := e.env.parse(CloudFormation, in.Template)
+	if err != nil {
+		return Started{}, err
+	}
+	key, err := newKey()
+	if err != nil {
+		return Started{}, err
+	}
+	id := wire.NewStackID(in.Name.Region, in.Name.Account, in.Name.Name, e.env.newID())
+	return e.start(ctx, store.Target{Name: in.Name}, func(m *machine) error { return m.startCreate(&in, t, key, id) })
+}
+
+// Update starts an update. Errors that the client can mend are of type [Error].
+func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
+	stack, err := e.Find(ctx, in.Stack)
+	if errors.Is(err, store.ErrNotFound) || (err == nil && !stack.Live) {
+		return Started{}, invalid("Stack [" + in.Stack.Stack + "] does not exist")
+	} else if err != nil {
+		return Started{}, err
+	}
+	var t *template.Template // nil: the previous one
+	if !in.UsePrevious {
+		if t, err = e.env.parse(CloudFormation, in.Template); err != nil {
+			return Started{}, err
+		}
+	}
+	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startUpdate(&in, t) })
+}
+
+// Delete starts a delete. A stack that does not exist, or is being deleted already, is no error. Errors that the client
+// can mend are of type [Error].
+func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
+	stack, err := e.Find(ctx, in.Stack)
+	if errors.Is(err, store.ErrNotFound) {
+		return Started{}, nil
+	} else if err != nil {
+		return Started{}, err
+	}
+	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
+}
+
+func (e *Engine) start(ctx context.Context, target store.Target, begin func(*machine) error) (Started, error) {
+	var started Started
+	err := e.apply(ctx, target, func(m *machine) error {
+		if err := begin(m); err != nil {
+			return err
+		}
+		started = Started{StackID: m.stack.ID, Operation: m.op.ID}
+		return nil
+	})
+	return started, err
+}
+
+// Answer takes a response document that came by the response URL of a request. When it returns nil the answer is
+// durable, whatever it says: an answer that is invalid, late or the second one is recorded, not refused. It returns
+// [store.ErrNotFound] for a request that never was.
+func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte) error {
+	return e.Report(ctx, id, Outcome{Kind: Answered, Body: body, Delivered: true})
+}
+
+// Report takes what became of a request's delivery. When it returns nil that is durable.
+func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
+	target := store.Target{Request: id, Alone: outcome.Kind == Accepted}
+	return e.apply(ctx, target, func(m *machine) error {
+		_, err := m.settle(outcome)
+		return err
+	})
+}
+
+// apply runs one decision, and hands over the requests it made once they are committed.
+func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*machine) error) error {
+	var ready []store.Request
+	timed := false // there is a new deadline, or an earlier one
+	err := e.store.Apply(ctx, target, func(view *store.View) (store.Delta, error) {
+		ready, timed = nil, false
+		dialect := CloudFormation
+		if view.Stack.Key != 0 {
+			var err error
+			if dialect, err = DialectOf(view.Stack.Dialect); err != nil {
+				return store.Delta{}, err
+			}
+		}
+		m := newMachine(&e.env, dialect, view)
+		if err := decide(m); err != nil {
+			return store.Delta{}, err
+		}
+		delta, requests, err := m.result()
+		ready = requests
+		for _, r := range delta.Requests {
+			timed = timed || !r.Due.IsZero()
+		}
+		return delta, err
+	})
+	if err != nil {
+		return err
+	}
+	if len(ready) > 0 && e.dispatch != nil {
+		e.dispatch(ready)
+	}
+	if timed {
+		e.wakeUp()
+	}
+	return nil
+}
+
+func (e *Engine) wakeUp() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// newKey returns a random stack key.
+func newKey() (store.StackKey, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(1<<63-1))
+	if err != nil {
+		return 0, fmt.Errorf("draw a stack key: %w", err)
+	}
+	return store.StackKey(n.Int64() + 1), nil
+}
+
+const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// randomName returns n random characters of A–Z and 0–9.
+func randomName(n int) string { return nameFrom(rand.Text(), n) }
+
+// nameFrom makes a name of n characters from the letters and digits of a longer random text.
+func nameFrom(text string, n int) string {
+	name := make([]byte, 0, n)
+	for i := 0; len(name) < n; i++ {
+		c := text[i%len(text)]
+		if c == '-' {
+			continue
+		}
+		name = append(name, nameLetters[int(c)%len(nameLetters)])
+	}
+	return string(name)
+}

@@ -1,0 +1,25 @@
+package engine
+
+// Code is the class of an error that a client made, in CloudFormation's spelling.
+type Code string
+
+// The codes. A face renders them in its own way.
+const (
+	CodeValidation          Code = "ValidationError"
+	CodeAlreadyExists       Code = "AlreadyExistsException"
+	CodeTokenAlreadyExists  Code = "TokenAlreadyExistsException"
+	CodeInsufficientRights  Code = "InsufficientCapabilitiesException"
+	CodeOperationInProgress Code = "OperationInProgressException"
+)
+
+// Error is an error that the client can mend. Message is shown to people and matched by clients: it has the service's
+// own words. Any other error of the engine is a fault of ours or of the database.
+type Error struct {
+	Code    Code
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+func invalid(message string) error { return &Error{CodeValidation, message} }

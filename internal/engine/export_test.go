@@ -1,0 +1,24 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Fire fires what is due now, as Run would.
+func (e *Engine) Fire(ctx context.Context) error {
+	ids, _, err := e.store.Due(ctx, dueBatch)
+	for _, id := range ids {
+		if err == nil {
+			_, err = e.fire(ctx, id)
+		}
+	}
+	return err
+}
+
+// FireOne fires one request if it is due.
+func (e *Engine) FireOne(ctx context.Context, id wire.RequestID) error {
+	_, err := e.fire(ctx, id)
+	return err
+}

@@ -1,0 +1,386 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// run starts every step whose turn has come, and ends the phase when nothing is at work any more; and so on through the
+// phases until something has to be waited for.
+func (m *machine) run() error {
+	for !m.op.Phase.Final() {
+		for len(m.todo) > 0 {
+			step := m.steps[m.todo[0]]
+			m.todo = m.todo[1:]
+			if err := m.launch(step); err != nil {
+				return err
+			}
+		}
+		if m.op.Running > 0 || len(m.more) > 0 {
+			return nil
+		}
+		if err := m.endPhase(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch begins a step's part in the phase.
+func (m *machine) launch(s *store.Step) error {
+	if s.Request != "" {
+		// Its cancelled request is still with the provider. What came of it decides what is to be done.
+		s.State = store.StepHeld
+		m.changeStep(s)
+		m.working(+1)
+		return nil
+	}
+	switch m.op.Phase {
+	case store.PhaseApply:
+		if m.op.Kind == store.KindDelete {
+			return m.remove(s, s.Plan.Old)
+		}
+		return m.advance(s)
+	case store.PhaseRevert:
+		if m.op.Kind == store.KindCreate {
+			return m.remove(s, s.Plan.New)
+		}
+		return m.restore(s)
+	case store.PhaseCleanup, store.PhaseRevertCleanup:
+		return m.clean(s)
+	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
+	}
+	return fmt.Errorf("launch %s of stack %s in phase %s", s.Logical, m.stack.ID, m.op.Phase)
+}
+
+// working counts the steps at work.
+func (m *machine) working(n int) {
+	m.op.Running += n
+	m.opChanged = true
+}
+
+// begin says that a step has a request under way.
+func (m *machine) begin(s *store.Step) {
+	s.State = store.StepRunning
+	m.changeStep(s)
+	m.working(+1)
+}
+
+// done ends a step well and lets those go on that waited for it.
+func (m *machine) done(s *store.Step) {
+	s.State = store.StepDone
+	m.changeStep(s)
+	m.release(s)
+}
+
+// release lets the steps go on that waited for s.
+func (m *machine) release(s *store.Step) {
+	for _, id := range s.Next {
+		next := m.steps[id]
+		if next == nil || next.Plan == nil {
+			m.more = append(m.more, s.Logical) // its neighbours were not loaded
+			return
+		}
+		next.Waiting--
+		next.Stirred = next.Stirred || s.Touched || s.Stirred
+		m.changeStep(next)
+		if next.Waiting == 0 && next.State == store.StepPending && !m.stopping() {
+			m.todo = append(m.todo, id)
+		}
+	}
+}
+
+// stopping reports whether the phase takes on no more work: something failed, and it will be undone.
+func (m *machine) stopping() bool {
+	return m.op.Phase == store.PhaseApply && m.op.Kind != store.KindDelete && m.failed()
+}
+
+func (m *machine) failed() bool {
+	return len(m.op.FailedCreates)+len(m.op.FailedUpdates)+len(m.op.FailedDeletes) > 0
+}
+
+// advance creates or updates the resource of a step as its new declaration says.
+func (m *machine) advance(s *store.Step) error {
+	if m.stopping() {
+		return nil
+	}
+	declared, err := declaration(s.Plan.New)
+	if err != nil {
+		return err
+	}
+	instance := m.current(s.Logical)
+	properties, metadata, ask, problem, err := m.resolve(declared, m.op.To)
+	if err != nil {
+		return err
+	}
+	if instance == nil {
+		return m.create(s, properties, metadata, ask, problem)
+	}
+	s.Instance = instance.Number
+	switch {
+	case problem != "":
+		m.touchForUpdate(s, instance, properties)
+		return m.fail(s, instance, store.VerbUpdate, problem, properties)
+	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
+		if !metadata.Equal(instance.Body.Metadata) {
+			instance.Body.Metadata = metadata
+			m.changeBody(instance)
+		}
+		m.done(s)
+		return nil
+	case ask.token != instance.Body.Token:
+		m.touchForUpdate(s, instance, properties)
+		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
+	}
+	m.touchForUpdate(s, instance, properties)
+	m.update(s, instance, ask, metadata)
+	return nil
+}
+
+// touchForUpdate writes the event with which every update of a resource begins.
+func (m *machine) touchForUpdate(s *store.Step, i *store.Instance, properties value.Value) {
+	s.Touched = true
+	m.changeStep(s)
+	m.resourceEvent(i, store.VerbUpdate, store.ProgressRunning, "", properties, false)
+}
+
+// create begins the life of a resource.
+func (m *machine) create(s *store.Step, properties, metadata value.Value, ask asked, problem string) error {
+	s.Touched = true
+	instance := m.newInstance(s.Logical, store.InstanceBody{
+		Type: s.Plan.Type, Token: ask.token, Timeout: ask.timeout, Properties: ask.properties, Metadata: metadata,
+	})
+	s.Instance = instance.Number
+	m.resourceEvent(instance, store.VerbCreate, store.ProgressRunning, "", properties, false)
+	if problem != "" {
+		return m.fail(s, instance, store.VerbCreate, problem, properties)
+	}
+	instance.Reached = true // until it is known that the request never got there
+	m.ask(s, instance, wire.Create, ask.properties, value.Value{}, ask.timeout)
+	m.begin(s)
+	return nil
+}
+
+// update asks for an Update from what the resource has, or may have, to what it is to have.
+func (m *machine) update(s *store.Step, i *store.Instance, ask asked, metadata value.Value) {
+	old := i.Body.Properties
+	if !i.Body.Attempted.IsNull() {
+		old = i.Body.Attempted
+	}
+	i.Body.Metadata = metadata
+	m.changeBody(i)
+	m.ask(s, i, wire.Update, ask.properties, old, ask.timeout)
+	m.begin(s)
+}
+
+// restore brings the resource of a step back to its old declaration.
+func (m *machine) restore(s *store.Step) error {
+	instance := m.current(s.Logical)
+	if instance == nil || (!s.Touched && !s.Stirred && instance.Body.Attempted.IsNull()) {
+		m.done(s)
+		return nil
+	}
+	s.Instance = instance.Number
+	declared, err := declaration(s.Plan.Old)
+	if err != nil {
+		return err
+	}
+	properties, metadata, ask, problem, err := m.resolve(declared, m.op.From)
+	if err != nil {
+		return err
+	}
+	same := problem == "" && instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties)
+	if same && !s.Touched {
+		m.done(s)
+		return nil
+	}
+	if same { // nothing was sent, or nothing that is not undone already
+		instance.Body.Metadata = metadata
+		m.changeBody(instance)
+		m.resourceEvent(instance, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
+		m.done(s)
+		return nil
+	}
+	m.touchForUpdate(s, instance, properties)
+	if problem != "" {
+		return m.fail(s, instance, store.VerbUpdate, problem, properties)
+	}
+	m.update(s, instance, ask, metadata)
+	return nil
+}
+
+// remove deletes all there is of a step's resource. declared is the declaration whose policy counts, nil if none does.
+func (m *machine) remove(s *store.Step, declared []byte) error {
+	if instance := m.current(s.Logical); instance != nil {
+		policy, err := deletionPolicy(declared)
+		if err != nil {
+			return err
+		}
+		if instance.Reached &&
+			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Kind == store.KindDelete)) {
+			instance.Role, instance.Shown = store.RoleRetained, true
+			m.resourceEvent(instance, store.VerbDelete, store.ProgressSkipped, "", instance.Body.Properties, false)
+		} else {
+			instance.Role, instance.Shown = store.RoleCondemned, true
+			m.changeInstance(instance)
+		}
+	}
+	// What an update replaced and could not clean up keeps the protection it had from that.
+	policy, err := replacePolicy(declared)
+	if err != nil {
+		return err
+	}
+	for _, instance := range m.condemned(s.Logical) {
+		if instance.Replaced && instance.Reached && policy == policyRetain {
+			m.retain(instance)
+		}
+	}
+	return m.deleteNext(s, false)
+}
+
+// retain leaves an instance that is no longer what its logical ID stands for.
+func (m *machine) retain(i *store.Instance) {
+	i.Role = store.RoleRetained
+	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
+}
+
+// clean deletes what a step's resource has left behind: replaced instances and, if it was removed, the last one.
+func (m *machine) clean(s *store.Step) error {
+	for _, instance := range m.condemned(s.Logical) {
+		policy, err := m.cleanupPolicy(s, instance)
+		if err != nil {
+			return err
+		}
+		if instance.Reached &&
+			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup)) {
+			m.retain(instance)
+		}
+	}
+	return m.deleteNext(s, true)
+}
+
+// deleteNext asks for the Delete of the next condemned instance of a step; if there is none the step is done. detached
+// says that the instance is no longer what its logical ID stands for.
+func (m *machine) deleteNext(s *store.Step, detached bool) error {
+	for _, instance := range m.condemned(s.Logical) {
+		if !instance.Reached {
+			m.gone(instance, detached)
+			continue
+		}
+		s.Instance = instance.Number
+		m.resourceEvent(instance, store.VerbDelete, store.ProgressRunning, "", instance.Body.Properties, detached)
+		m.ask(s, instance, wire.Delete, instance.Body.Properties, value.Value{}, instance.Body.Timeout)
+		m.begin(s)
+		return nil
+	}
+	m.done(s)
+	return nil
+}
+
+// gone ends the life of an instance.
+func (m *machine) gone(i *store.Instance, detached bool) {
+	i.Role = store.RoleGone
+	i.Shown = !detached
+	m.resourceEvent(i, store.VerbDelete, store.ProgressSucceeded, "", i.Body.Properties, detached)
+}
+
+// resolve evaluates a declaration in a revision's scope. properties are for people: as declared, if they could not be
+// turned into what is sent. problem says what is wrong with them.
+func (m *machine) resolve(declared *template.Resource, revision int) (
+	properties, metadata value.Value, ask asked, problem string, err error,
+) {
+	scope, err := m.scope(revision)
+	if err != nil {
+		return value.Value{}, value.Value{}, asked{}, "", err
+	}
+	source := attributes{m}
+	properties, failure := template.Evaluate(declared.Properties, scope, source)
+	if failure == nil {
+		metadata, failure = template.Evaluate(declared.Metadata, scope, source)
+	}
+	if failure == nil {
+		ask, failure = m.dialect.request(properties)
+	}
+	if failure != nil {
+		if properties.IsNull() {
+			properties = value.Object()
+		}
+		ask.properties = properties.Stringified()
+		return ask.properties, metadata, ask, m.presentable(failure.Error(), ask.properties), nil
+	}
+	return ask.properties, metadata, ask, "", nil
+}
+
+// attributes are the values of Ref and Fn::GetAtt: what the instances are now.
+type attributes struct{ m *machine }
+
+// PhysicalID is the value of a Ref.
+func (a attributes) PhysicalID(logical string) (value.Value, bool) {
+	instance := a.m.current(wire.LogicalID(logical))
+	if instance == nil {
+		return value.Value{}, false
+	}
+	return value.Str(string(instance.PhysicalID)), true
+}
+
+// Attribute is the value of a Fn::GetAtt. What the provider did not send is an error of whoever reads it.
+func (a attributes) Attribute(logical, name string) (value.Value, error) {
+	instance := a.m.current(wire.LogicalID(logical))
+	if instance == nil {
+		return value.Value{}, fmt.Errorf("resource %s has no attributes: it does not exist", logical)
+	}
+	if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
+		return v, nil
+	}
+	return value.Value{}, fmt.Errorf("%s", a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{
+		StackID: a.m.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,
+	}))
+}
+
+// The policies that keep a resource. Source: CloudFormation, DeletionPolicy.
+const (
+	policyRetain               = "Retain"
+	policyRetainExceptOnCreate = "RetainExceptOnCreate"
+)
+
+func deletionPolicy(declared []byte) (string, error) {
+	if declared == nil {
+		return "", nil
+	}
+	r, err := declaration(declared)
+	if err != nil {
+		return "", err
+	}
+	return r.DeletionPolicy, nil
+}
+
+// cleanupPolicy is the policy that counts for a condemned instance: of a replaced one UpdateReplacePolicy, of a removed
+// one the DeletionPolicy that it was declared with.
+func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error) {
+	if !i.Replaced {
+		declared := s.Plan.Old
+		if declared == nil {
+			declared = s.Plan.New
+		}
+		return deletionPolicy(declared)
+	}
+	if m.op.Phase == store.PhaseRevertCleanup {
+		return "", nil
+	}
+	return replacePolicy(s.Plan.New)
+}
+
+func replacePolicy(declared []byte) (string, error) {
+	if declared == nil {
+		return "", nil
+	}
+	r, err := declaration(declared)
+	if err != nil {
+		return "", err
+	}
+	return r.UpdateReplacePolicy, nil
+}

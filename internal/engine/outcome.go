@@ -1,0 +1,73 @@
+package engine
+
+import "time"
+
+// OutcomeKind is what became of the delivery of a request.
+type OutcomeKind int
+
+// The kinds. The zero kind is invalid.
+const (
+	// Accepted: the provider has the request, and its answer will come by the response URL.
+	Accepted OutcomeKind = iota + 1
+	// Answered: the provider answered in the body of its reply.
+	Answered
+	// Refused: the request was not taken, and no answer will come.
+	Refused
+	// Died: the provider's process ended, or reported an error, before it answered.
+	Died
+	// TimedOut: the provider did not answer in time. The engine finds that out itself.
+	TimedOut
+)
+
+// String returns the word kept with a settled request.
+func (k OutcomeKind) String() string {
+	switch k {
+	case Accepted:
+		return "accepted"
+	case Answered:
+		return "answered"
+	case Refused:
+		return "refused"
+	case Died:
+		return "died"
+	case TimedOut:
+		return "timed out"
+	}
+	return "unknown"
+}
+
+// Outcome is what is reported of one request.
+type Outcome struct {
+	Kind OutcomeKind
+	// Local, of Accepted, says that a process of this node executes the request and dies with it.
+	Local bool
+	// Body, of Answered, is the response document as it came.
+	Body []byte
+	// Text, of Refused and Died, is what to tell people; Log the last lines the process wrote, scrubbed.
+	Text string
+	Log  []string
+	// Delivered, of Refused and Died, says that the request may have reached the provider, and so that there may be
+	// something to delete.
+	Delivered bool
+}
+
+// Fidelity is how closely the engine keeps to what the real service does.
+type Fidelity string
+
+// The fidelities.
+const (
+	// FidelityPintle improves where the service hurts, see docs/protocol.md. It is the default.
+	FidelityPintle Fidelity = "pintle"
+	// FidelityAWS does as AWS does.
+	FidelityAWS Fidelity = "aws"
+)
+
+const (
+	// defaultCleanupPause is the time between two tries of a clean-up Delete.
+	defaultCleanupPause = 60 * time.Second
+	// defaultCancelledWait is how long a Delete waits for the answer of the Create that was cancelled before it.
+	defaultCancelledWait = 5 * time.Minute
+	// cleanupTries is how often a clean-up Delete is tried before the resource is given up.
+	// Source: CloudFormation, troubleshooting.
+	cleanupTries = 3
+)

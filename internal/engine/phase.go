@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// endPhase is called when nothing is at work: it decides what the phase has come to and begins the next one, or ends
+// the operation.
+func (m *machine) endPhase() error {
+	if err := m.whole(); err != nil {
+		return err
+	}
+	words := m.dialect.texts()
+	switch m.op.Phase {
+	case store.PhaseApply:
+		return m.endApply()
+	case store.PhaseCleanup:
+		m.end(store.PhaseSucceeded, m.orphanedReason())
+	case store.PhaseRevert:
+		if m.failed() {
+			if !m.awaitCancelled() {
+				m.end(store.PhaseRevertFailed, words.revertFailed(&m.op))
+			}
+			return nil
+		}
+		if m.op.Kind == store.KindCreate {
+			m.end(store.PhaseReverted, "")
+			return nil
+		}
+		// What was brought back may have another id, or other attributes, than it had.
+		if _, err := m.publish(m.op.From); err != nil {
+			return err
+		}
+		m.stackEvent(store.PhaseRevertCleanup, "")
+		for _, s := range m.sortedSteps() {
+			if s.Plan.Old == nil {
+				m.condemn(s)
+			}
+		}
+		m.beginCleanup()
+	case store.PhaseRevertCleanup:
+		m.end(store.PhaseReverted, m.orphanedReason())
+	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
+	}
+	return nil
+}
+
+func (m *machine) endApply() error {
+	words := m.dialect.texts()
+	if m.op.Kind == store.KindDelete {
+		if m.failed() {
+			m.end(store.PhaseFailed, words.deleteFailed(&m.op))
+			return nil
+		}
+		m.stack.Live = false
+		m.end(store.PhaseSucceeded, "")
+		return nil
+	}
+	if m.failed() {
+		if m.op.DisableRollback {
+			m.end(store.PhaseFailed, words.applyFailed(&m.op, false))
+			return nil
+		}
+		m.beginRevert(words.applyFailed(&m.op, true))
+		return nil
+	}
+	problem, err := m.publish(m.op.To)
+	switch {
+	case err != nil:
+		return err
+	case problem != "" && m.op.DisableRollback:
+		m.end(store.PhaseFailed, words.outputFailed(problem, false))
+	case problem != "":
+		m.beginRevert(words.outputFailed(problem, true))
+	case m.op.Kind == store.KindCreate:
+		m.end(store.PhaseSucceeded, "")
+	default:
+		m.stackEvent(store.PhaseCleanup, "")
+		for _, s := range m.sortedSteps() {
+			if s.Plan.New == nil {
+				m.condemn(s)
+			}
+		}
+		m.beginCleanup()
+	}
+	return nil
+}
+
+// awaitCancelled makes the phase wait for the requests that were cancelled and are still with their providers, so that
+// the next operation does not meet them. It returns false if there are none.
+func (m *machine) awaitCancelled() bool {
+	waits := false
+	for _, s := range m.sortedSteps() {
+		if s.Request != "" {
+			s.State = store.StepAwaited
+			m.changeStep(s)
+			m.working(+1)
+			waits = true
+		}
+	}
+	return waits
+}
+
+func (m *machine) orphanedReason() string {
+	if m.op.Orphaned {
+		return m.dialect.texts().orphaned
+	}
+	return ""
+}
+
+// condemn marks the current instance of a step for the clean-up that begins.
+func (m *machine) condemn(s *store.Step) {
+	if i := m.current(s.Logical); i != nil {
+		i.Role = store.RoleCondemned
+		m.changeInstance(i)
+	}
+}
+
+// end ends the operation.
+func (m *machine) end(phase store.Phase, reason string) {
+	m.stackEvent(phase, reason)
+	m.delta.DropSteps = true
+	clear(m.steps)
+	clear(m.changedSteps)
+}
+
+// beginApply sets the steps up for the phase in which the operation goes for its aim.
+func (m *machine) beginApply() {
+	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		if m.op.Kind == store.KindDelete {
+			return s.Plan.OldFeeds, s.Plan.OldNeeds, true
+		}
+		return s.Plan.NewNeeds, s.Plan.NewFeeds, s.Plan.New != nil
+	})
+}
+
+// beginRevert begins to undo what the operation did. A create's resources are deleted, dependents first; those of an
+// update are brought back to their old declarations in the order of the old template.
+func (m *machine) beginRevert(reason string) {
+	m.stackEvent(store.PhaseRevert, reason)
+	m.op.RollbackID = m.newID()
+	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
+	if m.op.Kind == store.KindCreate {
+		m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+			return s.Plan.NewFeeds, s.Plan.NewNeeds, true
+		})
+		return
+	}
+	m.stack.Revision = m.op.From
+	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
+	})
+}
+
+// beginCleanup begins to delete what is condemned, dependents first: after an update in the order of the old graph,
+// after its rollback in that of the new one, for it is what was made of the new one that is to go.
+func (m *machine) beginCleanup() {
+	idle := true
+	for _, i := range m.instances {
+		idle = idle && i.Role != store.RoleCondemned
+	}
+	if idle {
+		return // and run ends the phase at once
+	}
+	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		if m.op.Phase == store.PhaseRevertCleanup {
+			return s.Plan.NewFeeds, s.Plan.NewNeeds, true
+		}
+		return s.Plan.OldFeeds, s.Plan.OldNeeds, true
+	})
+}
+
+// setOut gives every step its part in a phase: for whom it waits and who waits for it.
+func (m *machine) setOut(part func(*store.Step) (waits, next []wire.LogicalID, takesPart bool)) {
+	for _, s := range m.sortedSteps() {
+		waits, next, takesPart := part(s)
+		s.State, s.Waiting, s.Next, s.Stirred = store.StepIdle, 0, nil, false
+		m.changeStep(s)
+		if !takesPart {
+			continue
+		}
+		s.State, s.Waiting, s.Next = store.StepPending, len(waits), next
+		if s.Waiting == 0 {
+			m.todo = append(m.todo, s.Logical)
+		}
+	}
+}
+
+// publish resolves the outputs of a revision. problem says why they cannot be, and those of before then stay.
+func (m *machine) publish(revision int) (problem string, err error) {
+	t, err := m.template(revision)
+	if err != nil {
+		return "", err
+	}
+	scope, err := m.scope(revision)
+	if err != nil {
+		return "", err
+	}
+	outputs, failure := t.EvaluateOutputs(scope, attributes{m})
+	if failure != nil {
+		return m.presentable(failure.Error()), nil
+	}
+	m.stack.Outputs, m.stack.OutputValues = outputRows(outputs)
+	m.stack.Description, m.stackChanged = t.Description, true
+	return "", nil
+}
+
+func outputRows(outputs []template.Output) ([]store.Output, value.Value) {
+	rows := make([]store.Output, len(outputs))
+	members := make([]value.Member, len(outputs))
+	for i, o := range outputs {
+		rows[i] = store.Output{Key: o.Key, Description: o.Description, ExportName: o.ExportName}
+		members[i] = value.Member{Key: o.Key, Value: o.Value}
+	}
+	return rows, value.Object(members...)
+}

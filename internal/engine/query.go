@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Find returns the stack that a client names: a live one by its name, any by its id. It returns [store.ErrNotFound] if
+// there is none in the account and region of the ref.
+func (e *Engine) Find(ctx context.Context, ref Ref) (store.Stack, error) {
+	if !strings.HasPrefix(ref.Stack, "arn:") {
+		return e.store.LiveStack(ctx, store.StackName{Account: ref.Account, Region: ref.Region, Name: ref.Stack})
+	}
+	stack, err := e.store.Stack(ctx, wire.StackID(ref.Stack))
+	if err == nil && (stack.Account != ref.Account || stack.Region != ref.Region) {
+		return store.Stack{}, store.ErrNotFound
+	}
+	return stack, err
+}
+
+// Revision returns a stack's revision in force, template included.
+func (e *Engine) Revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
+	return e.store.Revision(ctx, stack.Key, stack.Revision)
+}
+
+// Resources returns what stands for each logical ID of a stack, by logical ID: the current instance or, in a stack that
+// was deleted or rolled back, the last one. Resources removed by an update are not among them.
+func (e *Engine) Resources(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
+	instances, err := e.store.Instances(ctx, stack.Key)
+	if err != nil {
+		return nil, err
+	}
+	shown := map[wire.LogicalID]store.Instance{}
+	for _, i := range instances { // by number: a later one wins, but a current one always
+		if i.Role != store.RoleCurrent && !i.Shown {
+			continue
+		}
+		if known, ok := shown[i.Logical]; !ok || known.Role != store.RoleCurrent {
+			shown[i.Logical] = i
+		}
+	}
+	list := make([]store.Instance, 0, len(shown))
+	for _, id := range sortedKeys(shown) {
+		list = append(list, shown[id])
+	}
+	return list, nil
+}
+
+// Check parses a template and refuses what could not be run.
+func (e *Engine) Check(text string) (*template.Template, error) {
+	return e.env.parse(CloudFormation, text)
+}
+
+// Protect turns a stack's protection against deletes on or off and returns the stack's id. Errors that the client can
+// mend are of type [Error].
+func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {
+	stack, err := e.Find(ctx, ref)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", invalid("Stack [" + ref.Stack + "] does not exist")
+	} else if err != nil {
+		return "", err
+	}
+	return stack.ID, e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error {
+		if !m.stack.Live || m.stack.Kind == store.KindDelete && !m.stack.Phase.Final() {
+			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
+				" state and its termination protection can not be changed.")
+		}
+		m.stack.TerminationProtection, m.stackChanged = on, true
+		return nil
+	})
+}
+
+// InputError reports whether an error is the client's to mend, and how it is to be told.
+func InputError(err error) (*Error, bool) {
+	var input *Error
+	ok := errors.As(err, &input)
+	return input, ok
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// dueBatch is how many due requests are taken up at once.
+const dueBatch = 256
+
+// Run runs the timers until ctx ends: it fires what is due, says that this node lives, and takes over from nodes that
+// died. It returns nil when ctx ended. When it returns no goroutine of it is left.
+func (e *Engine) Run(ctx context.Context) error {
+	beat := time.NewTicker(e.beat)
+	defer beat.Stop()
+	due := time.NewTimer(0)
+	defer due.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+			if err := e.live(ctx); err != nil && ctx.Err() == nil {
+				e.log.Error("heartbeat", "error", err)
+			}
+		case <-e.wake:
+			due.Reset(0)
+		case <-due.C:
+			due.Reset(e.expire(ctx))
+		}
+	}
+}
+
+// Close tells the other nodes that this one has stopped in order. It does not close the store.
+func (e *Engine) Close(ctx context.Context) error { return e.store.Leave(ctx, e.Node()) }
+
+// live beats, and takes over what dead nodes left.
+func (e *Engine) live(ctx context.Context) error {
+	err := e.store.Beat(ctx, e.Node())
+	if errors.Is(err, store.ErrGone) {
+		e.log.Warn("this node was taken for dead; it joins anew")
+		err = e.join(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	taken, err := e.store.Reap(ctx, e.Node(), 5*e.beat)
+	if taken > 0 {
+		e.log.Info("took over from a node that died", "requests", taken)
+	}
+	return err
+}
+
+// expire fires everything that is due and returns how long until the next is.
+func (e *Engine) expire(ctx context.Context) time.Duration {
+	const retry, idle, soonest = time.Second, time.Minute, 20 * time.Millisecond
+	for {
+		ids, next, err := e.store.Due(ctx, dueBatch)
+		if err != nil {
+			if ctx.Err() == nil {
+				e.log.Error("look for what is due", "error", err)
+			}
+			return retry
+		}
+		left := 0 // still due: the others must not wait for them
+		for _, id := range ids {
+			fired, err := e.fire(ctx, id)
+			if err != nil && ctx.Err() == nil {
+				e.log.Error("fire what is due", "request", id, "error", err)
+			}
+			if !fired {
+				left++
+			}
+		}
+		switch {
+		case left < len(ids) && len(ids) == dueBatch:
+			continue
+		case left > 0:
+			return retry
+		case next.IsZero():
+			return idle
+		}
+		// The clock of the database may be behind ours: then next is past, and yet nothing is due.
+		return min(max(time.Until(next), soonest), idle)
+	}
+}
+
+// fire ends a request that is out of time, or sends one whose pause is over. It returns false if the request is, for all
+// it knows, still due.
+func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
+	fired := false
+	err := e.apply(ctx, store.Target{Request: id}, func(m *machine) error {
+		r := m.requests[id]
+		if fired = r == nil || r.Due.IsZero(); fired {
+			return nil // settled, or made ready, since it was found
+		}
+		if r.Due.After(m.now) {
+			return nil // moved, or the clock was set back
+		}
+		fired = true
+		if r.State == store.RequestDelayed {
+			m.retry(r)
+			return nil
+		}
+		_, err := m.settle(Outcome{Kind: TimedOut})
+		return err
+	})
+	return fired && err == nil, err
+}

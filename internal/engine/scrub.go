@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// shortSecret is the length below which a secret is not searched for in free text: to replace every "1" or "no" would
+// make a reason unreadable and tell the secret by its gaps.
+const shortSecret = 4
+
+// scrub replaces every secret in a text by the mask, the longest first: as it is, and as it reads in JSON.
+func scrub(text string, secrets []string) string {
+	secrets = slices.Clone(secrets)
+	for _, secret := range secrets {
+		quoted := strings.TrimSuffix(string(value.Str(secret).JSON()), `"`)[1:]
+		if quoted != secret {
+			secrets = append(secrets, quoted)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, secret := range secrets {
+		if len(secret) >= shortSecret {
+			text = strings.ReplaceAll(text, secret, value.Mask)
+		}
+	}
+	return text
+}
+
+var zeroTime time.Time
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,383 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// verdict is what an outcome means for the resource.
+type verdict struct {
+	success bool
+	// id is the one the provider reported, empty if it reported none.
+	id wire.PhysicalID
+	// reason is the event's text if the request failed, scrubbed.
+	reason string
+	// reached says that the provider may have acted.
+	reached bool
+	data    value.Value
+	noEcho  bool
+}
+
+// settle takes what became of the view's request and drives the stack on. It returns false if it changed nothing
+// because the request was settled before.
+func (m *machine) settle(outcome Outcome) (bool, error) {
+	request := m.requests[m.view.Request.ID]
+	if request == nil {
+		m.late(m.view.Request, outcome)
+		return false, nil
+	}
+	if outcome.Kind == Accepted {
+		m.accepted(request, outcome)
+		return true, nil
+	}
+	v := m.judge(request, outcome)
+	request.State, request.Owner, request.Executor = store.RequestSettled, 0, 0
+	request.Ending, request.Settled = outcome.Kind.String(), m.now
+	request.Due = zeroTime
+	m.changeRequest(request)
+
+	instance := m.instances[request.Instance]
+	if instance == nil {
+		return false, fmt.Errorf("instance %d of stack %s was not loaded", request.Instance, m.stack.ID)
+	}
+	step := m.steps[request.Logical]
+	if step == nil || step.Request != request.ID {
+		m.absorb(nil, instance, request, v) // its operation has ended without it
+		return true, nil
+	}
+	step.Request = ""
+	m.changeStep(step)
+	if request.Cancelled {
+		m.absorb(step, instance, request, v)
+		switch step.State {
+		case store.StepHeld:
+			step.State = store.StepPending
+			m.working(-1)
+			m.todo = append(m.todo, step.Logical)
+		case store.StepAwaited:
+			step.State = store.StepIdle
+			m.working(-1)
+		case store.StepIdle, store.StepPending, store.StepRunning, store.StepDone, store.StepFailed, store.StepCancelled:
+		}
+		return true, m.run()
+	}
+	m.working(-1)
+	if err := m.conclude(step, instance, request, v); err != nil {
+		return false, err
+	}
+	return true, m.run()
+}
+
+// accepted notes that the provider has the request: from now on its time runs.
+func (m *machine) accepted(r *store.Request, outcome Outcome) {
+	if r.State != store.RequestReady {
+		return
+	}
+	r.State, r.Delivered, r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)
+	if r.Cancelled {
+		r.Due = minTime(r.Due, m.now.Add(m.cancelledWait))
+	}
+	if outcome.Local {
+		r.Executor = m.node() // not its owner: another node may have taken the row over meanwhile
+	}
+	r.Owner = 0
+	m.changeRequest(r)
+}
+
+// late keeps an outcome that came after its request was settled. It changes nothing else.
+func (m *machine) late(r *store.Request, outcome Outcome) {
+	if outcome.Kind != Answered {
+		return
+	}
+	text := "answer to a request that was settled before (" + r.Ending + ")"
+	got := m.dialect.answer(outcome.Body)
+	status := "FAILED"
+	switch {
+	case got.problem != "":
+		status = "invalid"
+	case got.success:
+		status = "SUCCESS"
+	}
+	m.delta.Audit = append(m.delta.Audit, store.Audit{
+		Time: m.now, Request: r.ID, Logical: r.Logical,
+		Text: text + ": " + status + ", physical id " + strconv.Quote(m.scrub(r, string(got.id), got.data)),
+	})
+}
+
+// judge turns an outcome into a verdict.
+func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
+	words := m.dialect.texts()
+	switch outcome.Kind {
+	case Answered:
+		got := m.dialect.answer(outcome.Body)
+		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
+		switch {
+		case got.problem != "" && m.fidelity == FidelityAWS:
+			v.id, v.reason = "", m.scrub(r, got.problem, got.data)
+		case got.problem != "":
+			v.reason = m.scrub(r, got.explained, got.data)
+		case !got.success:
+			v.reason = words.failed(m.scrub(r, got.reason, got.data), r.ID)
+		}
+		return v
+	case TimedOut:
+		return verdict{reason: words.timedOut(r.ID), reached: true}
+	case Refused, Died:
+		text := outcome.Text
+		if len(outcome.Log) > 0 {
+			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
+		}
+		return verdict{reason: m.scrub(r, text), reached: outcome.Delivered}
+	case Accepted:
+	}
+	return verdict{reason: "unknown outcome", reached: true}
+}
+
+// conclude ends a step's request in the phase that made it.
+func (m *machine) conclude(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
+	switch r.Type {
+	case wire.Create:
+		return m.concludeCreate(s, i, r, v)
+	case wire.Update:
+		return m.concludeUpdate(s, i, r, v)
+	case wire.Delete:
+		return m.concludeDelete(s, i, v)
+	}
+	return fmt.Errorf("request %s of stack %s has type %q", r.ID, m.stack.ID, r.Type)
+}
+
+func (m *machine) concludeCreate(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
+	m.absorb(s, i, r, v)
+	if !v.success {
+		return m.fail(s, i, store.VerbCreate, v.reason, r.Body.Properties)
+	}
+	m.resourceEvent(i, store.VerbCreate, store.ProgressRunning, m.dialect.texts().createInitiated, r.Body.Properties, false)
+	m.resourceEvent(i, store.VerbCreate, store.ProgressSucceeded, "", r.Body.Properties, false)
+	m.done(s)
+	return nil
+}
+
+func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
+	before := i
+	m.absorb(s, i, r, v)
+	i = m.current(s.Logical)
+	s.Instance = i.Number
+	if !v.success {
+		return m.fail(s, i, store.VerbUpdate, v.reason, r.Body.Properties)
+	}
+	if i != before {
+		m.resourceEvent(i, store.VerbUpdate, store.ProgressRunning, m.dialect.texts().replaced, r.Body.Properties, false)
+	}
+	m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", r.Body.Properties, false)
+	m.done(s)
+	return nil
+}
+
+func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) error {
+	cleanup := m.op.Phase == store.PhaseCleanup || m.op.Phase == store.PhaseRevertCleanup
+	if v.success {
+		m.gone(i, cleanup)
+		return m.launch(s) // there may be another one
+	}
+	m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, cleanup)
+	if !cleanup {
+		i.Role = store.RoleCurrent
+		if i.Replaced {
+			i.Role = store.RoleCondemned
+		}
+		s.State = store.StepFailed
+		m.changeStep(s)
+		m.op.FailedDeletes = append(m.op.FailedDeletes, s.Logical)
+		m.opChanged = true
+		return nil
+	}
+	if i.Tries++; i.Tries < cleanupTries {
+		again := m.ask(s, i, wire.Delete, i.Body.Properties, value.Value{}, i.Body.Timeout)
+		again.State, again.Owner, again.Due = store.RequestDelayed, 0, m.now.Add(m.cleanupPause)
+		m.begin(s)
+		return nil
+	}
+	i.Role = store.RoleOrphan
+	m.op.Orphaned, m.opChanged = true, true
+	return m.launch(s)
+}
+
+// retry makes a delayed request ready: its pause is over.
+func (m *machine) retry(r *store.Request) {
+	r.State, r.Owner, r.Due = store.RequestReady, m.node(), zeroTime
+	m.madeReady.add(r.ID)
+	m.changeRequest(r)
+	if i := m.instances[r.Instance]; i != nil {
+		m.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, true)
+	}
+}
+
+// absorb brings an instance to what a verdict says of it, without a word to anyone. step is nil if the operation that
+// asked has ended.
+func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v verdict) {
+	m.changeInstance(i)
+	switch r.Type {
+	case wire.Create:
+		i.Reached = v.reached
+		if v.id != "" {
+			i.PhysicalID = v.id
+		}
+		if i.PhysicalID == "" && i.Reached {
+			i.PhysicalID = m.dialect.generateID(m.stack, i.Logical, m.random)
+		}
+		if v.success {
+			m.confirm(i, r, v)
+		}
+	case wire.Update:
+		if !v.reached {
+			return
+		}
+		if v.id != "" && v.id != i.PhysicalID && i.Role == store.RoleCurrent {
+			i = m.replace(s, i, r, v.id)
+		}
+		if v.success {
+			m.confirm(i, r, v)
+			return
+		}
+		i.Body.Attempted = r.Body.Properties
+		m.changeBody(i)
+	case wire.Delete:
+		if v.success {
+			m.gone(i, true)
+		}
+	}
+}
+
+// confirm notes what a provider has made.
+func (m *machine) confirm(i *store.Instance, r *store.Request, v verdict) {
+	i.Body.Properties, i.Body.Timeout, i.Body.Attempted = r.Body.Properties, r.Body.Timeout, value.Value{}
+	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = v.data, v.noEcho, r.ID
+	m.changeBody(i)
+}
+
+// replace makes another physical resource the current one: the one with that id which is still there, or a new one. The
+// loser is condemned.
+func (m *machine) replace(
+	s *store.Step, loser *store.Instance, r *store.Request, id wire.PhysicalID,
+) *store.Instance {
+	loser.Role, loser.Replaced = store.RoleCondemned, true
+	m.changeInstance(loser)
+	var winner *store.Instance
+	for _, other := range m.condemned(loser.Logical) {
+		if other != loser && other.PhysicalID == id {
+			winner = other
+		}
+	}
+	if winner == nil {
+		body := *loser.Body
+		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those it came to be with
+		winner = m.newInstance(loser.Logical, body)
+		winner.PhysicalID, winner.Reached = id, true
+		winner.Verb, winner.Progress, winner.Changed = loser.Verb, loser.Progress, loser.Changed
+	} else {
+		winner.Role, winner.Replaced = store.RoleCurrent, false
+	}
+	if s != nil {
+		s.Instance = winner.Number
+		m.changeStep(s)
+	}
+	return winner
+}
+
+// fail ends a step badly: the resource's own event, then whatever that means for its siblings.
+func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason string, properties value.Value) error {
+	first := !m.failed()
+	m.resourceEvent(i, verb, store.ProgressFailed, reason, properties, false)
+	s.State = store.StepFailed
+	m.changeStep(s)
+	m.failing(s.Logical, verb)
+	if m.op.Phase != store.PhaseApply || !first || m.op.DisableRollback {
+		return nil
+	}
+	if err := m.whole(); err != nil {
+		return err
+	}
+	for _, sibling := range m.sortedSteps() {
+		if sibling.State == store.StepRunning {
+			m.cancel(sibling)
+		}
+	}
+	return nil
+}
+
+func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
+	if verb == store.VerbCreate {
+		m.op.FailedCreates = append(m.op.FailedCreates, logical)
+	} else {
+		m.op.FailedUpdates = append(m.op.FailedUpdates, logical)
+	}
+	m.opChanged = true
+}
+
+// cancel gives up a running step because another one failed. Its request stays with the provider: what that has made
+// is known only by its answer, so what undoes the step waits for the answer, within bounds.
+func (m *machine) cancel(s *store.Step) {
+	request, instance := m.requests[s.Request], m.instances[s.Instance]
+	s.State = store.StepCancelled
+	m.changeStep(s)
+	m.working(-1)
+
+	verb, reason := store.VerbUpdate, m.dialect.texts().updateCancelled
+	if request.Type == wire.Create {
+		verb, reason = store.VerbCreate, m.dialect.texts().createCancelled
+		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
+	}
+	switch {
+	case m.newReq[request.ID]: // made by this very decision: nobody has been asked, and nobody is
+		delete(m.requests, request.ID)
+		delete(m.changedReq, request.ID)
+		delete(m.newReq, request.ID)
+		instance.Reached = request.Type != wire.Create
+		s.Request = ""
+	case m.fidelity == FidelityAWS && request.Type == wire.Create: // the Delete does not wait, and what the Create makes leaks
+		request.State, request.Owner, request.Executor, request.Due = store.RequestSettled, 0, 0, zeroTime
+		request.Ending, request.Settled, request.Cancelled = "cancelled", m.now, true
+		m.changeRequest(request)
+		s.Request = ""
+	default:
+		request.Cancelled = true
+		if request.State == store.RequestWaiting {
+			request.Due = minTime(request.Due, m.now.Add(m.cancelledWait))
+		}
+		m.changeRequest(request)
+	}
+	m.resourceEvent(instance, verb, store.ProgressFailed, reason, request.Body.Properties, false)
+	m.failing(s.Logical, verb)
+}
+
+// scrub removes from a text what nobody may read: signatures, the secrets that the provider was given, those that it or
+// its neighbours hold, and those in what it says beside the text.
+func (m *machine) scrub(r *store.Request, text string, beside ...value.Value) string {
+	return m.presentable(text, append(beside, r.Body.Properties, r.Body.OldProperties)...)
+}
+
+// presentable makes a text fit for people: without signatures, without control characters, and without any secret that this
+// decision knows of.
+func (m *machine) presentable(text string, more ...value.Value) string {
+	var secrets []string
+	for _, v := range more {
+		secrets = append(secrets, v.Secrets()...)
+	}
+	for _, revision := range m.view.Revisions {
+		secrets = append(secrets, revision.Parameters.Secrets()...)
+	}
+	for _, i := range m.instances {
+		if i.Body != nil {
+			for _, v := range []value.Value{i.Body.Properties, i.Body.Attempted, i.Body.Data} {
+				secrets = append(secrets, v.Secrets()...)
+			}
+		}
+	}
+	// A secret may hold such a character, or have one put into it by a program that colours its output.
+	return scrub(wire.CleanText(wire.Redact(scrub(text, secrets))), secrets)
+}

@@ -1,0 +1,374 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Parameter is a parameter as a client passes it: a value, or the one of the stack's last operation.
+type Parameter struct {
+	Key         string
+	Value       string
+	UsePrevious bool
+}
+
+// Options are what a create and an update have in common.
+type Options struct {
+	// Token is the client's own name for the request, empty for none: the same request with the same token is one.
+	Token        string
+	Parameters   []Parameter
+	Capabilities []string
+	// Tags replace those of the stack; nil leaves them.
+	Tags []store.Tag
+	// NotificationARNs replace those of the stack; nil leaves them.
+	NotificationARNs []string
+	// RoleARN is kept with the stack; empty leaves the one it has.
+	RoleARN string
+	// DisableRollback leaves a stack that failed as it is.
+	DisableRollback bool
+}
+
+// CreateStack is what it takes to create a stack.
+type CreateStack struct {
+	Options
+	Name     store.StackName
+	Template string
+	// TerminationProtection refuses deletes from the start.
+	TerminationProtection bool
+	// TimeoutMinutes is kept with the stack; 0 is none.
+	TimeoutMinutes int
+}
+
+// UpdateStack is what it takes to update a stack.
+type UpdateStack struct {
+	Options
+	Stack Ref
+	// Template is the new text; UsePrevious takes the stack's own.
+	Template    string
+	UsePrevious bool
+}
+
+// DeleteStack is what it takes to delete a stack.
+type DeleteStack struct {
+	Stack Ref
+	Token string
+}
+
+// Ref names a stack as a client does: by its name, or by its id.
+type Ref struct {
+	Account string
+	Region  string
+	// Stack is the name or the ARN as it was given.
+	Stack string
+}
+
+// Started is what a client learns of an operation that has begun.
+type Started struct {
+	StackID   wire.StackID
+	Operation string
+}
+
+// startCreate decides the creation of a stack.
+func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.StackKey, id wire.StackID) error {
+	if m.stack.Key != 0 {
+		if in.Token != "" && m.op.Token == in.Token && m.op.Kind == store.KindCreate {
+			return nil // the same request once more
+		}
+		return &Error{CodeAlreadyExists, "Stack [" + in.Name.Name + "] already exists"}
+	}
+	m.stack = store.Stack{
+		Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
+		Dialect: m.dialect.Name(), Created: m.now, Description: t.Description,
+		TerminationProtection: in.TerminationProtection, TimeoutMinutes: in.TimeoutMinutes,
+	}
+	m.applyOptions(&in.Options)
+	revision, scope, err := m.bind(&in.Options, t, nil)
+	if err != nil {
+		return err
+	}
+	revision.Template = in.Template
+	candidates, err := plan.Create(plan.Side{Template: t, Scope: scope})
+	if err != nil {
+		return refused(err)
+	}
+	m.addRevision(revision)
+	m.open(store.KindCreate, in.Token, 0, revision.Number)
+	m.op.DisableRollback = in.DisableRollback
+	return m.proceed(candidates)
+}
+
+// startUpdate decides an update to a template, nil for the one in force.
+func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
+	if again, err := m.repeated(in.Token, store.KindUpdate); again || err != nil {
+		return err
+	}
+	if !m.updatable() {
+		return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
+			" state and can not be updated.")
+	}
+	before := m.view.Revisions[m.stack.Revision]
+	old, err := m.template(before.Number)
+	if err != nil {
+		return err
+	}
+	text := in.Template
+	if t == nil {
+		t, text = old, before.Template
+	}
+	m.applyOptions(&in.Options)
+	revision, scope, err := m.bind(&in.Options, t, &before)
+	if err != nil {
+		return err
+	}
+	revision.Template = text
+	from := plan.Side{Template: old, Scope: scopeOf(&m.view.Stack, &before)}
+	to := plan.Side{Template: t, Scope: scope}
+	candidates, err := plan.Update(from, to)
+	if err != nil {
+		return refused(err)
+	}
+	if !slices.Equal(before.Tags, revision.Tags) || !before.Parameters.Equal(revision.Parameters) || plan.Differs(from, to) {
+		m.addRevision(revision)
+		m.open(store.KindUpdate, in.Token, before.Number, revision.Number)
+		m.stack.Updated = m.now
+		m.op.DisableRollback = in.DisableRollback
+		return m.proceed(candidates)
+	}
+	return invalid("No updates are to be performed.")
+}
+
+// startDelete decides a delete. It returns false if there is nothing to do.
+func (m *machine) startDelete(in *DeleteStack) error {
+	if again, err := m.repeated(in.Token, store.KindDelete); again || err != nil {
+		return err
+	}
+	switch {
+	case !m.stack.Live, m.op.Kind == store.KindDelete && !m.op.Phase.Final():
+		return nil // it is gone, or going
+	case !m.op.Phase.Final():
+		return &Error{CodeOperationInProgress, "Stack:" + string(m.stack.ID) + " is in " +
+			m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) + " state and can not be deleted. " +
+			"Wait until its operation has ended."}
+	case m.stack.TerminationProtection:
+		return invalid("Stack [" + m.stack.Name + "] cannot be deleted while TerminationProtection is enabled")
+	}
+	var sides []plan.Side
+	leftover := m.leftover()
+	for _, number := range []int{m.stack.Revision, leftover} {
+		if number == 0 {
+			continue
+		}
+		revision := m.view.Revisions[number]
+		t, err := m.template(number)
+		if err != nil {
+			return err
+		}
+		sides = append(sides, plan.Side{Template: t, Scope: scopeOf(&m.stack, &revision)})
+	}
+	var extra []string
+	for _, number := range sortedKeys(m.instances) {
+		if i := m.instances[number]; i.Role == store.RoleCurrent || i.Role == store.RoleCondemned {
+			extra = append(extra, string(i.Logical))
+		}
+	}
+	candidates, err := plan.Delete(sides, extra)
+	if err != nil {
+		return refused(err)
+	}
+	m.open(store.KindDelete, in.Token, m.stack.Revision, leftover)
+	m.stack.Deleted = m.now
+	return m.proceed(candidates)
+}
+
+// leftover returns the revision besides the one in force from which there may still be instances: the other side of an
+// update that neither got there nor back. A delete keeps it as its To, for the next delete if this one fails. 0 is none.
+func (m *machine) leftover() int {
+	switch {
+	case m.op.Kind == store.KindDelete:
+		return m.op.To
+	case m.op.Kind == store.KindCreate || m.op.Phase == store.PhaseSucceeded || m.op.Phase == store.PhaseReverted:
+		return 0
+	case m.op.To == m.stack.Revision:
+		return m.op.From
+	}
+	return m.op.To
+}
+
+// repeated reports whether the stack's newest operation is the same request, sent once more.
+func (m *machine) repeated(token string, kind store.Kind) (bool, error) {
+	switch {
+	case token == "" || m.op.Token != token:
+		return false, nil
+	case m.op.Kind == kind:
+		return true, nil
+	}
+	return false, &Error{CodeTokenAlreadyExists,
+		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
+}
+
+// updatable reports whether an update may begin: the stack has come to rest in a state that an update can go from.
+func (m *machine) updatable() bool {
+	switch m.stack.Phase {
+	case store.PhaseSucceeded:
+		return m.stack.Kind != store.KindDelete
+	case store.PhaseReverted:
+		return m.stack.Kind == store.KindUpdate
+	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseFailed,
+		store.PhaseRevertFailed:
+	}
+	return false
+}
+
+// applyOptions puts on the stack what an operation says of it.
+func (m *machine) applyOptions(in *Options) {
+	m.stack.Capabilities, m.stack.DisableRollback = in.Capabilities, in.DisableRollback
+	if in.NotificationARNs != nil {
+		m.stack.NotificationARNs = in.NotificationARNs
+	}
+	if in.RoleARN != "" {
+		m.stack.RoleARN = in.RoleARN
+	}
+	m.stackChanged = true
+}
+
+// bind makes the revision that an operation goes to. before is the one it comes from, nil for none.
+func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (
+	store.Revision, *template.Scope, error,
+) {
+	inputs := make(map[string]template.Input, len(in.Parameters))
+	given := make([]string, 0, len(in.Parameters))
+	for _, p := range in.Parameters {
+		inputs[p.Key] = template.Input{Value: p.Value, UsePrevious: p.UsePrevious}
+		given = append(given, p.Key)
+	}
+	revision := store.Revision{Stack: m.stack.Key, Number: m.stack.Revisions + 1, Inputs: given, Tags: in.Tags}
+	var previous map[string]value.Value
+	if before != nil {
+		previous = scopeOf(&m.stack, before).Parameters
+		if in.Tags == nil {
+			revision.Tags = before.Tags
+		}
+	}
+	scope, err := t.Bind(inputs, previous, pseudoOf(&m.stack))
+	if err != nil {
+		return store.Revision{}, nil, refused(err)
+	}
+	members := make([]value.Member, 0, len(t.Parameters))
+	for _, p := range t.Parameters {
+		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
+	}
+	revision.Parameters, revision.Conditions = value.Object(members...), scope.Conditions
+	return revision, scope, nil
+}
+
+func (m *machine) addRevision(revision store.Revision) {
+	m.stack.Revisions, m.stack.Revision = revision.Number, revision.Number
+	m.delta.Revisions = append(m.delta.Revisions, revision)
+	m.view.Revisions = cloneWith(m.view.Revisions, revision.Number, revision)
+}
+
+// open begins an operation.
+func (m *machine) open(kind store.Kind, token string, from, to int) {
+	m.op = store.Operation{
+		Stack: m.stack.Key, Number: m.stack.Operation + 1, Kind: kind, Token: token, From: from, To: to,
+		ID: m.newID(), Started: m.now, Instances: m.op.Instances, Earliest: m.now,
+	}
+	if last := m.view.Operation.Latest; !m.now.After(last) {
+		m.op.Earliest = last.Add(time.Millisecond)
+	}
+	m.stack.Operation = m.op.Number
+	m.stackEvent(store.PhaseApply, m.dialect.texts().userInitiated)
+}
+
+// proceed turns the candidates into steps and starts the first of them.
+func (m *machine) proceed(candidates []plan.Candidate) error {
+	clear(m.steps)
+	for _, c := range candidates {
+		s := &store.Step{Stack: m.stack.Key, Logical: wire.LogicalID(c.Logical), State: store.StepIdle, Plan: &store.StepPlan{
+			OldNeeds: logicalIDs(c.OldNeeds), NewNeeds: logicalIDs(c.NewNeeds),
+			OldFeeds: logicalIDs(c.OldFeeds), NewFeeds: logicalIDs(c.NewFeeds),
+		}}
+		for _, side := range []struct {
+			declared *template.Resource
+			text     *json.RawMessage
+		}{{c.Old, &s.Plan.Old}, {c.New, &s.Plan.New}} {
+			if side.declared == nil {
+				continue
+			}
+			text, err := json.Marshal(side.declared)
+			if err != nil {
+				return fmt.Errorf("write the declaration of %s: %w", c.Logical, err)
+			}
+			*side.text, s.Plan.Type = text, side.declared.Type
+		}
+		m.steps[s.Logical] = s
+		m.changeStep(s)
+		m.newPlans.add(s.Logical)
+	}
+	m.delta.DropSteps = true
+	m.beginApply()
+	return m.run()
+}
+
+// parse reads a template and refuses types that the dialect has no provider for.
+func (*environment) parse(dialect Dialect, text string) (*template.Template, error) {
+	t, err := template.Parse(text)
+	if err != nil {
+		return nil, refused(err)
+	}
+	var unknown []string
+	var reasons []string
+	for _, r := range t.Resources {
+		if err := dialect.checkType(r.Type); err != nil && !slices.Contains(unknown, r.Type) {
+			unknown = append(unknown, r.Type)
+			reasons = append(reasons, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, err))
+		}
+	}
+	if unknown != nil {
+		return nil, invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
+			"]. This version runs custom resources only: " + strings.Join(reasons, "; "))
+	}
+	return t, nil
+}
+
+// refused turns an error of a template, or of what was passed for it, into the client's.
+func refused(err error) error {
+	var problems template.Errors
+	var problem *template.Error
+	var types *plan.TypeError
+	if errors.As(err, &problems) || errors.As(err, &problem) || errors.As(err, &types) {
+		return &Error{CodeValidation, err.Error()}
+	}
+	return err
+}
+
+func logicalIDs(names []string) []wire.LogicalID {
+	if names == nil {
+		return nil
+	}
+	ids := make([]wire.LogicalID, len(names))
+	for i, name := range names {
+		ids[i] = wire.LogicalID(name)
+	}
+	return ids
+}
+
+// cloneWith returns a copy of m with one more entry; the view's own maps are not changed.
+func cloneWith[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	clone := make(map[K]V, len(m)+1)
+	for k, v := range m {
+		clone[k] = v
+	}
+	clone[k] = v
+	return clone
+}
