@@ -107,7 +107,7 @@ type service struct {
 var invoke = service{
 	call: func(ctx context.Context, c *clients, token wire.Token, r store.Request, body []byte) error {
 		input := &lambda.InvokeInput{
-			FunctionName:   aws.String(strings.TrimSuffix(string(r.Body.Token), ":"+token.Qualifier)),
+			FunctionName:   aws.String(strings.TrimSuffix(string(r.Body.ServiceToken()), ":"+token.Qualifier)),
 			InvocationType: types.InvocationTypeEvent,
 			Payload:        body,
 		}
@@ -127,7 +127,7 @@ var invoke = service{
 var publish = service{
 	call: func(ctx context.Context, c *clients, _ wire.Token, r store.Request, body []byte) error {
 		_, err := c.sns.Publish(ctx, &sns.PublishInput{
-			TopicArn: aws.String(string(r.Body.Token)),
+			TopicArn: aws.String(string(r.Body.ServiceToken())),
 			Subject:  aws.String(subject),
 			Message:  aws.String(string(body)),
 		})
@@ -166,7 +166,7 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 			text += ": "
 		}
 		return refuse(fmt.Sprintf("%s%s is in %s, and a service token must be in the region of its stack, %s",
-			text, r.Body.Token, token.Region, r.Body.Region))
+			text, r.Body.ServiceToken(), token.Region, r.Body.Region))
 	}
 	body, responseURL, err := d.document(r)
 	if err != nil {
@@ -174,7 +174,7 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 	}
 	if endpoint := to.endpoint(c); onLoopback(responseURL) && (endpoint == nil || !onLoopback(*endpoint)) {
 		return refuse(fmt.Sprintf("%s runs in AWS and cannot reach the response URL, which is on loopback: "+
-			"start with --public-url, or add a local provider %s to pintle.yaml under providers", r.Body.Token, token.Name))
+			"start with --public-url, or add a local provider %s to pintle.yaml under providers", r.Body.ServiceToken(), token.Name))
 	}
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)

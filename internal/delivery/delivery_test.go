@@ -47,7 +47,7 @@ func request(id string, stack store.StackKey, token string) store.Request {
 			Dialect:      "cloudformation",
 			StackID:      stackID,
 			Region:       "us-east-1",
-			Token:        wire.ServiceToken(token),
+			Token:        value.Str(string(token)),
 			ResourceType: "Custom::Thing",
 			Timeout:      time.Hour,
 			Properties: value.Object(
@@ -396,7 +396,7 @@ func TestRefusals(t *testing.T) {
 		want   delivery.Refused
 	}{
 		"a token of Alibaba Cloud": {
-			func(r *store.Request) { r.Body.Token = "acs:fc:cn-hangzhou:1:services/s/functions/f" },
+			func(r *store.Request) { r.Body.Token = value.Str("acs:fc:cn-hangzhou:1:services/s/functions/f") },
 			delivery.Refused{Text: "service token acs:fc:cn-hangzhou:1:services/s/functions/f: this version does not deliver " +
 				"to Alibaba Cloud's kinds of provider"},
 		},
@@ -405,19 +405,19 @@ func TestRefusals(t *testing.T) {
 			delivery.Refused{Text: `requests of the dialect "ros" cannot be delivered by this version`},
 		},
 		"a name": {
-			func(r *store.Request) { r.Body.Token = "Thing" },
+			func(r *store.Request) { r.Body.Token = value.Str("Thing") },
 			delivery.Refused{Text: `no local provider named "Thing", and it is no Lambda function, SNS topic or http(s) URL: ` +
 				"add it to pintle.yaml under providers, or give --provider Thing=./path"},
 		},
 		"too large": {
 			func(r *store.Request) {
-				r.Body.Token = "http://127.0.0.1:1/"
+				r.Body.Token = value.Str("http://127.0.0.1:1/")
 				r.Body.Properties = value.Object(value.Member{Key: "P", Value: value.Str(strings.Repeat("x", wire.MaxRequest))})
 			},
 			delivery.Refused{Text: "the request is 262767 bytes long, 262144 are allowed: the properties of Thing are too large"},
 		},
 		"a type": {
-			func(r *store.Request) { r.Body.Token, r.Type = "http://127.0.0.1:1/", "Poke" },
+			func(r *store.Request) { r.Body.Token, r.Type = value.Str("http://127.0.0.1:1/"), "Poke" },
 			delivery.Refused{Text: `requests of the type "Poke" cannot be delivered`},
 		},
 	}

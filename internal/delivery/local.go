@@ -113,15 +113,15 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 		return local.Event{}, err
 	}
 	event := local.Event{ID: string(r.ID), Payload: payload, Secrets: hide.secrets}
-	token, err := wire.ParseToken(r.Body.Token)
+	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil {
 		return event, nil //nolint:nilerr // a token that is mapped as a whole may be any text
 	}
 	switch token.Service {
 	case wire.SNS:
-		event.Payload = local.SNSEvent(string(r.Body.Token), payload, d.config.Now(), string(r.ID))
+		event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), payload, d.config.Now(), string(r.ID))
 	case wire.Lambda:
-		event.FunctionARN = string(r.Body.Token)
+		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.HTTP, wire.Other:
 	}
 	return event, nil

@@ -23,26 +23,26 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Body.Dialect != "cloudformation" {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
-	if provider, ok := d.config.Local.Match(r.Body.Token); ok {
+	if provider, ok := d.config.Local.Match(r.Body.ServiceToken()); ok {
 		if provider.URL != "" {
 			return d.sendWeb(soft, hard, s, hide, provider.URL, true)
 		}
 		return d.sendLocal(soft, s, hide, provider.Name)
 	}
-	token, err := wire.ParseToken(r.Body.Token)
+	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
 	switch token.Service {
 	case wire.HTTP:
-		return d.sendWeb(soft, hard, s, hide, string(r.Body.Token), d.config.AllowPrivate)
+		return d.sendWeb(soft, hard, s, hide, string(r.Body.ServiceToken()), d.config.AllowPrivate)
 	case wire.Lambda:
 		return d.sendCloud(soft, hard, s, hide, token, invoke)
 	case wire.SNS:
 		return d.sendCloud(soft, hard, s, hide, token, publish)
 	case wire.Other:
 	}
-	text := string(r.Body.Token)
+	text := string(r.Body.ServiceToken())
 	if strings.HasPrefix(text, "acs:") || strings.HasPrefix(text, "web:") || strings.HasPrefix(text, "web[") {
 		return Refused{Text: hide.text(fmt.Sprintf(
 			"service token %s: this version does not deliver to Alibaba Cloud's kinds of provider", text))}
@@ -58,7 +58,7 @@ func (d *Delivery) document(r store.Request) (body []byte, responseURL string, e
 	}
 	request := wire.Request{
 		RequestType:        r.Type,
-		ServiceToken:       r.Body.Token,
+		ServiceToken:       r.Body.ServiceToken(),
 		ResponseURL:        responseURL,
 		StackID:            r.Body.StackID,
 		RequestID:          r.ID,

@@ -81,7 +81,7 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 			return asked{}, err
 		}
 	}
-	return asked{properties, wire.ServiceToken(token.Text()), timeout}, nil
+	return asked{properties, token, timeout}, nil
 }
 
 func (cloudFormation) answer(body []byte) answer {

@@ -39,7 +39,7 @@ type Dialect interface {
 // asked is what a custom resource asks of its provider.
 type asked struct {
 	properties value.Value
-	token      wire.ServiceToken
+	token      value.Value
 	timeout    time.Duration
 }
 

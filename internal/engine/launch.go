@@ -132,7 +132,7 @@ func (m *machine) advance(s *store.Step) error {
 		}
 		m.done(s)
 		return nil
-	case ask.token != instance.Body.Token:
+	case !ask.token.Equal(instance.Body.Token):
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
 	}

@@ -76,8 +76,7 @@ type Instance struct {
 
 // InstanceBody is the part of an instance that changes only with a successful answer.
 type InstanceBody struct {
-	Type  string            `json:"type"`
-	Token wire.ServiceToken `json:"token"`
+	Type string `json:"type"`
 	// Timeout is the ServiceTimeout.
 	Timeout time.Duration `json:"timeout"`
 	// NoEcho says that the provider asked for its data to be hidden; then every scalar in Data is secret.
@@ -85,6 +84,8 @@ type InstanceBody struct {
 	// AnsweredBy is the request whose answer gave Data.
 	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
 
+	// Token is the service token, a string. It may be secret: a URL can hold a password.
+	Token value.Value `json:"-"`
 	// Properties are the resolved properties the provider last confirmed, as they were sent.
 	Properties value.Value `json:"-"`
 	// Attempted are the properties of an Update that failed or was cancelled; null if the last one was confirmed.

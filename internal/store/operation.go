@@ -59,7 +59,8 @@ type Operation struct {
 
 	Kind  Kind  `json:"kind"`
 	Phase Phase `json:"phase"`
-	// From and To are revision numbers: what the stack was and is to be. 0 is nothing.
+	// From and To are revision numbers: what the stack was and is to be. 0 is nothing. To of a delete is the other side of
+	// an update that was not finished, of which there may be instances.
 	From int `json:"from"`
 	To   int `json:"to"`
 

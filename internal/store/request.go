@@ -53,15 +53,16 @@ type Request struct {
 
 // RequestBody is the part of a request that does not change: what is sent.
 type RequestBody struct {
-	Dialect      string            `json:"dialect"`
-	StackID      wire.StackID      `json:"stackID"`
-	Region       string            `json:"region"`
-	Token        wire.ServiceToken `json:"token"`
-	ResourceType string            `json:"resourceType"`
-	PhysicalID   wire.PhysicalID   `json:"physicalID,omitempty"`
+	Dialect      string          `json:"dialect"`
+	StackID      wire.StackID    `json:"stackID"`
+	Region       string          `json:"region"`
+	ResourceType string          `json:"resourceType"`
+	PhysicalID   wire.PhysicalID `json:"physicalID,omitempty"`
 	// Timeout is how long the provider may take, from delivery.
 	Timeout time.Duration `json:"timeout"`
 
+	// Token is the service token, a string; see [RequestBody.ServiceToken].
+	Token value.Value `json:"-"`
 	// Properties is always an object; OldProperties is null but for an Update.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
@@ -69,3 +70,6 @@ type RequestBody struct {
 
 // Incarnation identifies one life of one node. 0 is no node.
 type Incarnation int64
+
+// ServiceToken returns the service token in clear. It may be secret: see [value.Value.Secrets] of Token.
+func (b *RequestBody) ServiceToken() wire.ServiceToken { return wire.ServiceToken(b.Token.Text()) }

@@ -133,7 +133,7 @@ var nodeTests = []test{
 		b.settle("b1")
 		same(t, "after one was settled", b.claim(node, 3), "b2 a1 c1")
 		got, err := b.Claim(context.Background(), node, 1, nil)
-		if err != nil || len(got) != 1 || got[0].Body == nil || got[0].Body.Token == "" || got[0].Owner != node || got[0].Logical != "Thing" {
+		if err != nil || len(got) != 1 || got[0].Body == nil || got[0].Body.ServiceToken() == "" || got[0].Owner != node || got[0].Logical != "Thing" {
 			t.Errorf("claimed %+v, error %v", got, err)
 		}
 	}},

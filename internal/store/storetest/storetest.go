@@ -135,7 +135,7 @@ func (b *bench) asks(key store.StackKey, requests ...store.Request) {
 		r := &requests[i]
 		r.Stack = key
 		if r.Body == nil {
-			r.Body = &store.RequestBody{Dialect: "cloudformation", Token: "arn:aws:sns:eu-west-1:000000000000:Thing"}
+			r.Body = &store.RequestBody{Dialect: "cloudformation", Token: value.Str("arn:aws:sns:eu-west-1:000000000000:Thing")}
 		}
 		if r.Logical == "" {
 			r.Logical = "Thing"
