@@ -57,11 +57,11 @@ func (r *Step) values() []*value.Value      { return nil }
 func (r *StepPlan) values() []*value.Value  { return nil }
 func (r *Instance) values() []*value.Value  { return nil }
 func (r *InstanceBody) values() []*value.Value {
-	return []*value.Value{&r.Token, &r.Properties, &r.Attempted, &r.Data, &r.Metadata}
+	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token}
 }
 func (r *Request) values() []*value.Value { return nil }
 func (r *RequestBody) values() []*value.Value {
-	return []*value.Value{&r.Token, &r.Properties, &r.OldProperties}
+	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token}
 }
 
 // Encode returns the row's plain part, and its values with secrets sealed; values is nil for a row that has none. Each

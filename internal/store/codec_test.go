@@ -32,13 +32,13 @@ func TestCodec(t *testing.T) {
 		t.Errorf("decoded (-want +got):\n%s", diff)
 	}
 
-	// A row from before Attempted, Data and Metadata were added, and one from after another value was.
+	// A row from before Attempted and all after it were added, and one from after another value was.
 	first, _, _ := bytes.Cut(values, []byte("\n"))
 	got = store.InstanceBody{}
 	if err := codec.Decode(&got, plain, first); err != nil || !got.Properties.Equal(row.Properties) || !got.Data.IsNull() {
 		t.Errorf("an older row: %+v, error %v", got, err)
 	}
-	if err := codec.Decode(&got, plain, append(values, "\nnull"...)); err == nil || !strings.Contains(err.Error(), "more than the 4 values") {
+	if err := codec.Decode(&got, plain, append(values, "\nnull"...)); err == nil || !strings.Contains(err.Error(), "more than the 5 values") {
 		t.Errorf("a newer row: error %v", err)
 	}
 }
