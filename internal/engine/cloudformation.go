@@ -84,7 +84,7 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 	return asked{properties, token, timeout}, nil
 }
 
-func (cloudFormation) answer(body []byte) answer {
+func (cloudFormation) answer(body []byte, size int) answer {
 	response, err := wire.ParseResponse(body)
 	got := answer{
 		success: err == nil && response.Status == wire.Success,
@@ -101,6 +101,7 @@ func (cloudFormation) answer(body []byte) answer {
 		got.data = got.data.Tainted(value.OfAttribute)
 	}
 	if invalid, ok := errors.AsType[*wire.ResponseError](err); ok {
+		invalid.Size = max(invalid.Size, size)
 		got.problem, got.explained = invalid.Text, invalid.Error()
 		if len(got.id) > wire.MaxPhysicalID {
 			got.id = ""

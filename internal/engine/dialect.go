@@ -26,8 +26,8 @@ type Dialect interface {
 	// request splits what a custom resource declares into what is sent and what it says of its provider. The properties
 	// are returned as the provider will see them, and as they are compared.
 	request(properties value.Value) (asked, error)
-	// answer reads a response document.
-	answer(body []byte) answer
+	// answer reads a response document, of which body may be the beginning: size is 0, or how long it is.
+	answer(body []byte, size int) answer
 	// generateID invents the physical id of a resource whose provider gave none.
 	generateID(stack store.Stack, logical wire.LogicalID, random func(n int) string) wire.PhysicalID
 	// eventID returns the id of a resource's event.

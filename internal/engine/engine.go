@@ -176,8 +176,10 @@ func (e *Engine) start(ctx context.Context, target store.Target, begin func(*mac
 // Answer takes a response document that came by the response URL of a request. When it returns nil the answer is
 // durable, whatever it says: an answer that is invalid, late or the second one is recorded, not refused. It returns
 // [store.ErrNotFound] for a request that never was.
-func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte) error {
-	return e.Report(ctx, id, Outcome{Kind: Answered, Body: body, Delivered: true})
+//
+// body may be the beginning of a longer document: size is then its length, 0 if body is all there is.
+func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, size int) error {
+	return e.Report(ctx, id, Outcome{Kind: Answered, Body: body, Size: size, Delivered: true})
 }
 
 // Report takes what became of a request's delivery. When it returns nil that is durable.

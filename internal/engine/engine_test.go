@@ -154,15 +154,15 @@ func TestAnswersCountOnce(t *testing.T) {
 	r := w.take("C")
 	w.answer(r, success("a"))
 	n := len(w.events())
-	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("b")))))
-	w.must(w.engine.Answer(w.ctx, r.ID, []byte("rubbish")))
+	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("b"))), 0))
+	w.must(w.engine.Answer(w.ctx, r.ID, []byte("rubbish"), 0))
 	w.want(n, []string{})
 	audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
 	w.must(err)
 	if len(audit) != 2 {
 		t.Errorf("%d entries in the audit, want 2", len(audit))
 	}
-	if err := w.engine.Answer(w.ctx, "never", nil); !errors.Is(err, store.ErrNotFound) {
+	if err := w.engine.Answer(w.ctx, "never", nil, 0); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an answer to a request that never was: %v, want ErrNotFound", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestAnswerBeforeAccepted(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
 	r := w.take("C")
-	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("a")))))
+	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("a"))), 0))
 	w.accept(r)
 	w.pass(2 * time.Hour)
 	w.want(0, createdC)
@@ -364,4 +364,14 @@ func TestRunFiresTimeouts(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Of a document that was not read to its end the real length is told.
+func TestAnswerThatWasCut(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one("")))
+	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(strings.Repeat("x", wire.MaxResponse+1)), 5123))
+	if !strings.Contains(w.history(), "Response object is too long. The response has 5123 bytes, 4096 are allowed.") {
+		t.Errorf("the reason does not tell the length:\n%s", w.history())
+	}
 }

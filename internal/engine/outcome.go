@@ -41,8 +41,10 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Local, of Accepted, says that a process of this node executes the request and dies with it.
 	Local bool
-	// Body, of Answered, is the response document as it came.
+	// Body, of Answered, is the response document as it came, or so much of it as was read; Size is then how long it
+	// really was. 0 says that Body is all of it.
 	Body []byte
+	Size int
 	// Text, of Refused and Died, is what to tell people; Log the last lines the process wrote, scrubbed.
 	Text string
 	Log  []string

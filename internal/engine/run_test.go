@@ -186,7 +186,7 @@ func TestLongChainIsLoadedAtOnce(t *testing.T) {
 	answer := func() {
 		r := inbox[0]
 		inbox = inbox[1:]
-		if err := e.Answer(t.Context(), r.ID, []byte(document(r, success(string(r.Logical))))); err != nil {
+		if err := e.Answer(t.Context(), r.ID, []byte(document(r, success(string(r.Logical)))), 0); err != nil {
 			t.Fatal(err)
 		}
 	}

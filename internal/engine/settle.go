@@ -95,7 +95,7 @@ func (m *machine) late(r *store.Request, outcome Outcome) {
 		return
 	}
 	text := "answer to a request that was settled before (" + r.Ending + ")"
-	got := m.dialect.answer(outcome.Body)
+	got := m.dialect.answer(outcome.Body, outcome.Size)
 	status := "FAILED"
 	switch {
 	case got.problem != "":
@@ -114,7 +114,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	words := m.dialect.texts()
 	switch outcome.Kind {
 	case Answered:
-		got := m.dialect.answer(outcome.Body)
+		got := m.dialect.answer(outcome.Body, outcome.Size)
 		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
 		switch {
 		case got.problem != "" && m.fidelity == FidelityAWS:

@@ -323,7 +323,7 @@ func TestTranscriptK(t *testing.T) {
 	if !strings.HasPrefix(id, "S-C-") {
 		t.Errorf("invented id %q", id)
 	}
-	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("late")))))
+	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("late"))), 0))
 	audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
 	w.must(err)
 	if len(audit) != 1 || !strings.Contains(audit[0].Text, `SUCCESS, physical id "late"`) {

@@ -169,7 +169,7 @@ func short(properties []byte) string {
 func (w *world) answer(r store.Request, members string) {
 	w.t.Helper()
 	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}))
-	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, members))))
+	w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, members)), 0))
 }
 
 func document(r store.Request, members string) string {

@@ -48,7 +48,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.hard, cancel)()
-	err = s.config.Engine.Answer(ctx, key.RequestID, body)
+	size := 0
+	if len(body) > wire.MaxResponse {
+		size = int(max(r.ContentLength, 0)) // -1 if the sender did not say
+	}
+	err = s.config.Engine.Answer(ctx, key.RequestID, body, size)
 	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusOK)

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -112,7 +113,7 @@ pintle_role = deployer
 	w := newWorld(t, func(_ *world, c *server.Config) { c.Dev, c.Keys = false, keys.Lookup })
 	list := func(id, secret string) error {
 		_, err := cloudformation.New(cloudformation.Options{
-			BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider(id, secret, ""),
+			BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(), Credentials: credentials.NewStaticCredentialsProvider(id, secret, ""),
 		}).ListStacks(t.Context(), &cloudformation.ListStacksInput{})
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -132,7 +133,7 @@ func (w *world) end() error {
 // client is the SDK's own, with any key.
 func (w *world) client() *cloudformation.Client {
 	return cloudformation.New(cloudformation.Options{
-		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1,
+		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	})
 }

@@ -253,7 +253,7 @@ func TestDisableRollback(t *testing.T) {
 		w.must(err)
 		first := w.take()[0]
 		w.must(w.engine.Report(t.Context(), first.ID, engine.Outcome{Kind: engine.Accepted}))
-		w.must(w.engine.Answer(t.Context(), first.ID, []byte(`{"Status": "FAILED", "PhysicalResourceId": "x", "Reason": "no \u001b[31mred"}`)))
+		w.must(w.engine.Answer(t.Context(), first.ID, []byte(`{"Status": "FAILED", "PhysicalResourceId": "x", "Reason": "no \u001b[31mred"}`), 0))
 		w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "x"`)
 		out, err := w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{StackName: &name})
 		w.must(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
@@ -74,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	})
 	w.url = "http://" + listener.Addr().String()
 	w.client = sdk.New(sdk.Options{
-		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1,
+		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	})
 	return w
@@ -114,7 +115,7 @@ func (w *world) provide(members string) {
 			body := fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`,
 				r.Body.StackID, r.ID, r.Logical, strings.ReplaceAll(members, "%s", string(r.Logical)))
 			w.must(w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}))
-			w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body)))
+			w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
 		}
 	}
 }
