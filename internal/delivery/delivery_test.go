@@ -47,7 +47,7 @@ func request(id string, stack store.StackKey, token string) store.Request {
 			Dialect:      "cloudformation",
 			StackID:      stackID,
 			Region:       "us-east-1",
-			Token:        value.Str(string(token)),
+			Token:        value.Str(token),
 			ResourceType: "Custom::Thing",
 			Timeout:      time.Hour,
 			Properties: value.Object(
