@@ -91,6 +91,9 @@ func (cloudFormation) answer(body []byte, size int) answer {
 		id:      response.PhysicalResourceID,
 		reason:  response.Reason,
 		noEcho:  response.NoEcho,
+		copied: wire.ResponseKey{
+			StackID: response.StackID, LogicalID: response.LogicalResourceID, RequestID: response.RequestID,
+		},
 	}
 	if len(response.Data) > 0 {
 		if data, err := value.Parse(response.Data); err == nil && data.Kind() == value.Map {

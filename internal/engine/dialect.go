@@ -50,6 +50,8 @@ type answer struct {
 	reason  string
 	data    value.Value // an object, or null
 	noEcho  bool
+	// copied are the names of the request as the answer gives them.
+	copied wire.ResponseKey
 	// problem is the service's text for an invalid response, explained the same with what we know besides. Both are
 	// empty for a valid one. id, reason and data are then what could be read.
 	problem, explained string

@@ -375,3 +375,15 @@ func TestAnswerThatWasCut(t *testing.T) {
 		t.Errorf("the reason does not tell the length:\n%s", w.history())
 	}
 }
+
+func TestAnswerWithOtherNames(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one("")))
+	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(`{"StackId": "s", "RequestId": "r", "LogicalResourceId": "C", `+success("a")+`}`), 0))
+	w.want(0, createdC)
+	audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
+	w.must(err)
+	if len(audit) != 1 || !strings.Contains(audit[0].Text, "is no copy of the request's") {
+		t.Errorf("audit %v", audit)
+	}
+}

@@ -103,10 +103,12 @@ func (m *machine) late(r *store.Request, outcome Outcome) {
 	case got.success:
 		status = "SUCCESS"
 	}
-	m.delta.Audit = append(m.delta.Audit, store.Audit{
-		Time: m.now, Request: r.ID, Logical: r.Logical,
-		Text: text + ": " + status + ", physical id " + strconv.Quote(m.scrub(r, string(got.id), got.data)),
-	})
+	m.audit(r, text+": "+status+", physical id "+strconv.Quote(m.scrub(r, string(got.id), got.data)))
+}
+
+// audit puts something on record that is no event.
+func (m *machine) audit(r *store.Request, text string) {
+	m.delta.Audit = append(m.delta.Audit, store.Audit{Time: m.now, Request: r.ID, Logical: r.Logical, Text: text})
 }
 
 // judge turns an outcome into a verdict.
@@ -115,6 +117,9 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	switch outcome.Kind {
 	case Answered:
 		got := m.dialect.answer(outcome.Body, outcome.Size)
+		if want := (wire.ResponseKey{StackID: m.stack.ID, LogicalID: r.Logical, RequestID: r.ID}); got.problem == "" && got.copied != want {
+			m.audit(r, "the answer's StackId, RequestId or LogicalResourceId is no copy of the request's; it was taken all the same")
+		}
 		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
 		switch {
 		case got.problem != "" && m.fidelity == FidelityAWS:
