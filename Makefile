@@ -4,7 +4,7 @@ SEEDS    ?= 5000
 FUZZTIME ?= 20000x
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough states ci
+.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough picture states ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,15 @@ clients: ## every test, with the AWS CLI and boto3 required instead of skipped
 walkthrough: ## deploy the example, then delete it
 	go run ./cmd/pintle deploy examples/walkthrough
 	go run ./cmd/pintle delete examples/walkthrough
+
+picture: ## draw docs/walkthrough.svg, the picture in the README, from a run
+	{ echo '$$ go run ./cmd/pintle deploy examples/walkthrough'; \
+	  go run ./cmd/pintle deploy examples/walkthrough 2>&1; echo; \
+	  echo '$$ go run ./cmd/pintle deploy examples/walkthrough --template examples/walkthrough/template.update.json'; \
+	  go run ./cmd/pintle deploy examples/walkthrough --template examples/walkthrough/template.update.json 2>/dev/null; echo; \
+	  echo '$$ go run ./cmd/pintle delete examples/walkthrough'; \
+	  go run ./cmd/pintle delete examples/walkthrough 2>/dev/null; } \
+	| sed 's#$(CURDIR)/##g' | (cd tools && go run ./picture) > docs/walkthrough.svg
 
 states: ## write docs/states.md anew from the engine's table
 	go generate ./internal/engine

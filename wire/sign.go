@@ -83,6 +83,8 @@ func newEndpoint(base *url.URL) (endpoint, error) {
 		return endpoint{}, errors.New("base URL must be http or https and have a host")
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		return endpoint{}, errors.New("base URL must have no query, fragment or user")
+	case base.Path != "" && base.Path[0] != '/':
+		return endpoint{}, errors.New("the path of a base URL must begin with a slash")
 	}
 	return endpoint{canonicalHost(base.Host), strings.TrimSuffix(base.Path, "/")}, nil
 }

@@ -207,6 +207,7 @@ func TestSignerRefuses(t *testing.T) {
 		{KeyID: "A", Secret: secret, Bases: []*url.URL{parseURL(t, "ftp://h/")}},
 		{KeyID: "A", Secret: secret, Bases: []*url.URL{parseURL(t, "http://h/?a=1")}},
 		{KeyID: "A", Secret: secret, Bases: []*url.URL{nil}},
+		{KeyID: "A", Secret: secret, Bases: []*url.URL{{Scheme: "http", Host: "h", Path: "response"}}},
 	} {
 		if _, err := wire.NewSigner(c); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("NewSigner(%+v): %v", c, err)

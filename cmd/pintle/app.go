@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+)
+
+// app is what the commands know of the world around them.
+type app struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	// cwd is what relative paths are relative to.
+	cwd string
+	// screen describes the terminal that stdout is; nil if it is none.
+	screen *display.Screen
+	// ran says that a command's own code was reached: an error before that is one of usage.
+	ran bool
+}
+
+// run runs the command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	f, ok := errors.AsType[*failure](err)
+	switch {
+	case ok:
+	case a.ran:
+		f = failed(readable(err))
+	default:
+		f = usageError(err, "pintle --help lists the commands and their flags")
+	}
+	f.print(a.stderr)
+	return f.code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "pintle",
+		Short: "Run stacks of CloudFormation custom resources, without the cloud",
+		Long: `Pintle runs stacks of CloudFormation custom resources on this machine.
+
+  pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
+  pintle delete DIR    delete it
+  pintle serve --dev   serve the CloudFormation API to the AWS CLI and SDKs
+
+Stacks are kept in a data directory: .pintle beside pintle.yaml, or --data. The
+first command that needs an engine becomes it; others meanwhile are its clients.
+PINTLE_DATA, PINTLE_PROJECT, PINTLE_REGION, PINTLE_ENDPOINT and PINTLE_LOG_LEVEL
+stand in for flags that are not given.
+
+Exit codes: 0 done, 1 the operation failed, 2 usage.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return a.readEnvironment(cmd)
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(err, cmd.CommandPath()+" --help lists the flags")
+	})
+	root.AddCommand(a.deployCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
+		a.serveCommand(), a.envCommand(), a.versionCommand())
+	return root
+}
+
+// command makes the RunE of a command.
+func (a *app) command(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		return run(cmd.Context(), args)
+	}
+}
+
+// path makes a path that the user gave absolute.
+func (a *app) path(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.cwd, path)
+}
+
+// short returns a path as the user would type it.
+func (a *app) short(path string) string {
+	if relative, err := filepath.Rel(a.cwd, path); err == nil && !strings.HasPrefix(relative, "..") {
+		return relative
+	}
+	return path
+}
+
+// now is the clock.
+func (a *app) now() time.Time { return time.Now() }
+
+// say writes a notice for people, which is no part of the command's output.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.stderr, display.Clean(fmt.Sprintf(format, args...)))
+}
+
+// document writes the one JSON document of -o json.
+func (a *app) document(document any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(document)
+}

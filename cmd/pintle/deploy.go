@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// deployOptions are the flags of deploy.
+type deployOptions struct {
+	connection
+	stack, template, parameterFile, fidelity, output string
+	parameters, providers, tags                      []string
+	disableRollback                                  bool
+}
+
+// desired is what a deploy brings about.
+type desired struct {
+	stack, template, path string
+	parameters, tags      pairs
+	providers             []provided
+	disableRollback       bool
+}
+
+func (a *app) deployCommand() *cobra.Command {
+	var o deployOptions
+	cmd := &cobra.Command{
+		Use:   "deploy [DIR]",
+		Short: "Create or update a stack, and watch it",
+		Long: `Create or update the stack that DIR/pintle.yaml describes (DIR: the current
+folder), watch it to its end and print its outputs. Flags win over the file:
+
+  stack: walkthrough
+  template: template.json
+  parameters: {Name: value}
+  providers:
+    CRTest: ./provider   # a Go package, an executable, a folder with bootstrap,
+                         # or an http(s) URL
+
+A parameter that is not given keeps the value it has in the stack, or else takes
+its default; without any tags given, a stack keeps its tags. A stack that is at work already is watched first; one whose creation
+was rolled back is deleted first. Ctrl-C stops the watching: see what it says.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
+	}
+	flags := cmd.Flags()
+	o.connection.flags(flags)
+	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
+	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
+	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
+	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
+	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
+	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
+	flags.StringVar(&o.fidelity, "fidelity", "", "how closely to keep to AWS's behaviour: `aws` or pintle (default pintle)")
+	fromEnvironment(flags, "fidelity")
+	outputFlag(flags, &o.output)
+	return cmd
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) (err error) {
+	asJSON, err := wantJSON(o.output)
+	if err != nil {
+		return err
+	}
+	fidelity, err := parseFidelity(o.fidelity)
+	if err != nil {
+		return err
+	}
+	p, err := a.locate(dir, o.data)
+	if err != nil {
+		return err
+	}
+	p.stackGiven, p.endpoint = o.stack, o.endpoint
+	want, err := a.desire(p, o)
+	if err != nil {
+		return err
+	}
+	r := &result{Stack: want.stack, Action: "none"}
+	s, err := a.open(ctx, o.connection, p.data, node.Command, fidelity)
+	if err == nil {
+		err = s.bring(ctx, p, want, r, asJSON)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = s.interrupted(p, "deploy", want.stack)
+		}
+		err = errors.Join(err, s.close())
+	}
+	return a.conclude(r, asJSON, err)
+}
+
+func parseFidelity(text string) (engine.Fidelity, error) {
+	switch f := engine.Fidelity(text); f {
+	case "":
+		return engine.FidelityPintle, nil
+	case engine.FidelityAWS, engine.FidelityPintle:
+		return f, nil
+	}
+	return "", usagef("want aws or pintle", "--fidelity %q is not known", text)
+}
+
+// desire reads everything that a deploy needs before it talks to anyone.
+func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
+	want.disableRollback = o.disableRollback
+	if p.project == nil && o.template == "" {
+		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
+			project.FileName, a.short(p.dir))
+	}
+	if want.stack, err = p.stack(o.stack); err != nil {
+		return want, err
+	}
+	if want.template, want.path, err = a.templateText(p, o.template); err != nil {
+		return want, err
+	}
+	if p.project != nil {
+		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
+	}
+	if o.parameterFile != "" {
+		if err := want.parameters.readParameterFile(a.path(o.parameterFile)); err != nil {
+			return want, err
+		}
+	}
+	if err := want.parameters.setAll("parameter", o.parameters); err != nil {
+		return want, err
+	}
+	if err := want.tags.setAll("tag", o.tags); err != nil {
+		return want, err
+	}
+	if o.endpoint == "" {
+		want.providers, err = a.providers(p, o.providers)
+		return want, err
+	}
+	if len(o.providers) > 0 {
+		return want, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
+			"this machine, and --endpoint names another one")
+	}
+	if p.project != nil && len(p.project.Providers) > 0 {
+		a.say("the providers of %s are not used: the server at %s has its own", a.short(p.project.File), o.endpoint)
+	}
+	return want, nil
+}
+
+// bring brings the stack to what is desired and reports what came of it.
+func (s *session) bring(ctx context.Context, p place, want desired, r *result, asJSON bool) error {
+	if err := s.provide(ctx, want.providers); err != nil {
+		return err
+	}
+	if s.client() && s.fidelity == engine.FidelityAWS {
+		s.app.say("--fidelity is for an engine that this command starts; the one at %s has its own", s.url)
+	}
+	for {
+		stack, err := s.describe(ctx, want.stack)
+		switch status := stack.StackStatus; {
+		case errors.Is(err, errNoStack):
+			id, err := s.create(ctx, want)
+			if err != nil {
+				return s.refused(err, want)
+			}
+			return s.follow(ctx, p, want.stack, id, "create", r, asJSON)
+		case err != nil:
+			return err
+		case underWay(status):
+			s.app.say("stack %s is at work already (%s): watching that first", want.stack, status)
+			c, err := s.watch(ctx, aws.ToString(stack.StackId), s.app.watcher(want.stack, asJSON))
+			r.Events = append(r.Events, eventDocuments(c.events)...)
+			if err != nil {
+				return err
+			}
+			if !wentWell(c.stack.StackStatus) {
+				r.take(c.stack)
+				return s.broken(ctx, p, want.stack, c, r)
+			}
+		case status == types.StackStatusRollbackComplete:
+			s.app.say("the creation of stack %s was rolled back: deleting what is left of it first", want.stack)
+			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), r, asJSON); err != nil {
+				return err
+			}
+		case !updatable(status):
+			r.take(stack)
+			return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, status),
+				"delete it with: "+p.again("delete"))
+		default:
+			changed, err := s.update(ctx, want, stack)
+			if err != nil {
+				return s.refused(err, want)
+			}
+			if changed {
+				return s.follow(ctx, p, want.stack, aws.ToString(stack.StackId), "update", r, asJSON)
+			}
+			r.take(stack)
+			if !asJSON {
+				fmt.Fprintf(s.app.stdout, "stack %s: no changes (%s)\n", want.stack, status)
+				s.app.printOutputs(stack)
+			}
+			return nil
+		}
+	}
+}
+
+// updatable reports whether a stack that is at rest can be updated. Source: CloudFormation, stack status codes.
+func updatable(status types.StackStatus) bool {
+	return status == types.StackStatusCreateComplete || status == types.StackStatusUpdateComplete ||
+		status == types.StackStatusUpdateRollbackComplete
+}
+
+func (s *session) create(ctx context.Context, want desired) (string, error) {
+	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
+		StackName: &want.stack, TemplateBody: &want.template, Parameters: want.given(nil), Tags: want.tagList(),
+		DisableRollback: &want.disableRollback,
+	})
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.StackId), nil
+}
+
+// update starts an update; false says that there was nothing to change.
+func (s *session) update(ctx context.Context, want desired, stack types.Stack) (bool, error) {
+	checked, err := s.stacks.ValidateTemplate(ctx, &cloudformation.ValidateTemplateInput{TemplateBody: &want.template})
+	if err != nil {
+		return false, err
+	}
+	// A parameter that was not given keeps its value, if both the stack and the template have it.
+	var kept []string
+	for _, declared := range checked.Parameters {
+		has := slices.ContainsFunc(stack.Parameters, func(p types.Parameter) bool {
+			return aws.ToString(p.ParameterKey) == aws.ToString(declared.ParameterKey)
+		})
+		if has {
+			kept = append(kept, aws.ToString(declared.ParameterKey))
+		}
+	}
+	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
+		StackName: stack.StackId, TemplateBody: &want.template, Parameters: want.given(kept), Tags: want.tagList(),
+		DisableRollback: &want.disableRollback,
+	})
+	if message, ok := refusal(err); ok && strings.Contains(message, "No updates are to be performed") {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// given returns the parameters as the service takes them; those in kept that have no value here keep theirs.
+func (w desired) given(kept []string) []types.Parameter {
+	list := make([]types.Parameter, 0, len(w.parameters)+len(kept))
+	for _, p := range w.parameters {
+		list = append(list, types.Parameter{ParameterKey: aws.String(p.Name), ParameterValue: aws.String(p.Text)})
+	}
+	for _, name := range kept {
+		if !slices.ContainsFunc(w.parameters, func(p project.Pair) bool { return p.Name == name }) {
+			list = append(list, types.Parameter{ParameterKey: aws.String(name), UsePreviousValue: aws.Bool(true)})
+		}
+	}
+	return list
+}
+
+// tagList returns the tags; none at all leaves the stack those that it has.
+func (w desired) tagList() []types.Tag {
+	var list []types.Tag
+	for _, t := range w.tags {
+		list = append(list, types.Tag{Key: aws.String(t.Name), Value: aws.String(t.Text)})
+	}
+	return list
+}
+
+// refused explains an operation that the engine did not take up.
+func (s *session) refused(err error, want desired) error {
+	message, ok := refusal(err)
+	if !ok {
+		return err
+	}
+	hint := "mend " + s.app.short(want.path) + ", or what was given for it"
+	if strings.Contains(message, "must have values") {
+		hint = "give each with --parameter NAME=VALUE, or in pintle.yaml under parameters"
+	}
+	return failed(fmt.Errorf("stack %s: %s", want.stack, message), hint)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/api/operator"
+)
+
+// description is a stack with all that is in it: the document of describe -o json.
+type description struct {
+	stackDocument
+	Parameters map[string]string  `json:"parameters,omitempty"`
+	Tags       map[string]string  `json:"tags,omitempty"`
+	Outputs    map[string]string  `json:"outputs,omitempty"`
+	Resources  []resourceDocument `json:"resources"`
+	// Requests are those that providers have not answered.
+	Requests []operator.Request `json:"requests,omitempty"`
+}
+
+type resourceDocument struct {
+	LogicalID  string    `json:"logicalId"`
+	PhysicalID string    `json:"physicalId,omitempty"`
+	Type       string    `json:"type"`
+	Status     string    `json:"status"`
+	Reason     string    `json:"reason,omitempty"`
+	Changed    time.Time `json:"changed"`
+}
+
+func (a *app) describeCommand() *cobra.Command {
+	var o readOptions
+	cmd := &cobra.Command{
+		Use:   "describe [STACK]",
+		Short: "Show a stack: its outputs, its resources, and what it waits for",
+		Args:  cobra.MaximumNArgs(1),
+		RunE:  a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
+	}
+	o.flags(cmd.Flags())
+	return cmd
+}
+
+// readStack connects to read one stack; name is what the command was given, empty for the project's stack.
+func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *session, p place, name string, err error) {
+	if p, err = a.locate(o.project, o.data); err != nil {
+		return nil, p, "", err
+	}
+	p.endpoint = o.endpoint
+	if name = given; name == "" {
+		if name, err = p.stack(""); err != nil {
+			return nil, p, "", err
+		}
+	}
+	s, ok, err := a.reader(ctx, o.connection, p.data)
+	if err == nil && !ok {
+		err = failed(fmt.Errorf("there is no stack %s: nothing was deployed into %s", name, a.short(p.data)),
+			"--data names the data directory, --project the folder it is in")
+	}
+	return s, p, name, err
+}
+
+func noStack(name string) error {
+	return failed(fmt.Errorf("there is no stack %s", name), "`pintle list` names those that there are")
+}
+
+func (a *app) showStack(ctx context.Context, o *readOptions, given string) error {
+	asJSON, err := wantJSON(o.output)
+	if err != nil {
+		return err
+	}
+	s, _, name, err := a.readStack(ctx, o, given)
+	if err != nil {
+		return err
+	}
+	d, err := s.description(ctx, name)
+	if err := errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	if asJSON {
+		return a.document(d)
+	}
+	a.printDescription(d)
+	return nil
+}
+
+func (s *session) description(ctx context.Context, name string) (d description, err error) {
+	stack, err := s.describe(ctx, name)
+	if errors.Is(err, errNoStack) {
+		return d, noStack(name)
+	} else if err != nil {
+		return d, err
+	}
+	d.stackDocument = stackDocument{
+		Name: aws.ToString(stack.StackName), ID: aws.ToString(stack.StackId), Status: string(stack.StackStatus),
+		Reason: aws.ToString(stack.StackStatusReason), Description: aws.ToString(stack.Description),
+		Created: aws.ToTime(stack.CreationTime), Updated: stack.LastUpdatedTime, Deleted: stack.DeletionTime,
+	}
+	d.Parameters, d.Tags, d.Outputs = map[string]string{}, map[string]string{}, map[string]string{}
+	for _, p := range stack.Parameters {
+		d.Parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
+	}
+	for _, t := range stack.Tags {
+		d.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	for _, o := range stack.Outputs {
+		d.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	if d.Resources, err = s.resources(ctx, d.ID); err != nil {
+		return d, err
+	}
+	d.Requests, err = s.operator.requests(ctx, d.ID)
+	if errors.Is(err, errNoOperator) {
+		err = nil
+	}
+	return d, err
+}
+
+func (s *session) resources(ctx context.Context, stack string) ([]resourceDocument, error) {
+	list := []resourceDocument{}
+	pages := cloudformation.NewListStackResourcesPaginator(s.stacks, &cloudformation.ListStackResourcesInput{StackName: &stack})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.StackResourceSummaries {
+			list = append(list, resourceOf(r))
+		}
+	}
+	return list, nil
+}
+
+func resourceOf(r types.StackResourceSummary) resourceDocument {
+	return resourceDocument{
+		LogicalID: aws.ToString(r.LogicalResourceId), PhysicalID: aws.ToString(r.PhysicalResourceId),
+		Type: aws.ToString(r.ResourceType), Status: string(r.ResourceStatus),
+		Reason: aws.ToString(r.ResourceStatusReason), Changed: aws.ToTime(r.LastUpdatedTimestamp),
+	}
+}
+
+func (a *app) printDescription(d description) {
+	head := [][]string{{"stack", d.Name}, {"status", d.Status}}
+	add := func(label, text string) {
+		if text != "" {
+			head = append(head, []string{label, text})
+		}
+	}
+	add("reason", d.Reason)
+	add("description", d.Description)
+	add("created", stamp(d.Created))
+	add("updated", stamp(aws.ToTime(d.Updated)))
+	add("deleted", stamp(aws.ToTime(d.Deleted)))
+	add("id", d.ID)
+	fmt.Fprint(a.stdout, display.Columns(head))
+
+	a.printMap("parameters", d.Parameters)
+	a.printMap("tags", d.Tags)
+	a.printMap("outputs", d.Outputs)
+	if len(d.Resources) > 0 {
+		var rows [][]string
+		for _, r := range d.Resources {
+			rows = append(rows, []string{r.LogicalID, r.Type, r.Status, r.PhysicalID, firstLineOf(r.Reason)})
+		}
+		fmt.Fprint(a.stdout, "\nresources\n"+indented(rows))
+	}
+	if len(d.Requests) > 0 {
+		var rows [][]string
+		for _, r := range d.Requests {
+			left := ""
+			if r.RemainingSeconds != nil {
+				left = display.Span(seconds(*r.RemainingSeconds)) + " left"
+			}
+			rows = append(rows, []string{string(r.Logical), r.Type, r.State, "since " + stamp(r.Since), left, r.Progress})
+		}
+		fmt.Fprint(a.stdout, "\nnot answered yet\n"+indented(rows))
+	}
+}
+
+func (a *app) printMap(label string, texts map[string]string) {
+	if len(texts) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, name := range sortedKeys(texts) {
+		rows = append(rows, []string{name, texts[name]})
+	}
+	fmt.Fprint(a.stdout, "\n"+label+"\n"+indented(rows))
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+)
+
+func (a *app) envCommand() *cobra.Command {
+	var data, projectDir, shell string
+	cmd := &cobra.Command{
+		Use:   "env",
+		Short: "Print the variables that point AWS clients at the running server",
+		Long: `Print the variables that point AWS clients at the server that runs on the data
+directory. They hold secrets.
+PINTLE_WEBHOOK_SECRET is for providers behind a URL: what they check requests by.
+
+  eval "$(pintle env)"
+  aws cloudformation list-stacks`,
+		Args: cobra.NoArgs,
+		RunE: a.command(func(ctx context.Context, _ []string) error {
+			p, err := a.locate(projectDir, data)
+			if err != nil {
+				return err
+			}
+			return a.printEnvironment(ctx, p, shell)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
+	flags.StringVar(&projectDir, "project", "", "`DIR` of the pintle.yaml (default: the current folder)")
+	flags.StringVar(&shell, "shell", "sh", "sh, fish or powershell")
+	fromEnvironment(flags, "data", "project")
+	return cmd
+}
+
+func (a *app) printEnvironment(ctx context.Context, p place, shell string) error {
+	set, unset, ok := shellForms(shell)
+	if !ok {
+		return usagef("want sh, fish or powershell", "--shell %q is not known", shell)
+	}
+	hint := "start one with: pintle serve --dev"
+	if p.dataGiven != "" {
+		hint += " --data " + quote(p.dataGiven)
+	}
+	if !node.Exists(p.data) {
+		return failed(fmt.Errorf("no server runs on %s", a.short(p.data)), hint)
+	}
+	lock, err := node.Acquire(p.data)
+	if err == nil {
+		return errors.Join(failed(fmt.Errorf("no server runs on %s", a.short(p.data)), hint), lock.Release())
+	}
+	held, ok := errors.AsType[*node.HeldError](err)
+	if !ok {
+		return failed(err)
+	}
+	record, ok := live(ctx, held)
+	if !ok || !record.Serving {
+		return failed(fmt.Errorf("%w, but not by a server", held), hint)
+	}
+	// A session token of another account would make every call fail.
+	if a.getenv("AWS_SESSION_TOKEN") != "" {
+		fmt.Fprintf(a.stdout, unset+"\n", "AWS_SESSION_TOKEN")
+	}
+	for _, v := range [][2]string{
+		{"AWS_ENDPOINT_URL_CLOUDFORMATION", record.URL},
+		{"AWS_ENDPOINT_URL_STS", record.URL},
+		{"AWS_ACCESS_KEY_ID", record.Client.ID},
+		{"AWS_SECRET_ACCESS_KEY", record.Client.Secret},
+		{"AWS_REGION", record.Region},
+		{"AWS_DEFAULT_REGION", record.Region}, // boto3 and the AWS CLI of version 1 know only this one
+		{"PINTLE_WEBHOOK_SECRET", string(record.Webhook)},
+	} {
+		fmt.Fprintf(a.stdout, set+"\n", v[0], quoteFor(shell, v[1]))
+	}
+	return nil
+}
+
+// shellForms returns how a shell sets and unsets a variable.
+func shellForms(shell string) (set, unset string, ok bool) {
+	switch shell {
+	case "sh":
+		return "export %s=%s", "unset %s", true
+	case "fish":
+		return "set -gx %s %s", "set -e %s", true
+	case "powershell":
+		return "$env:%s = %s", "Remove-Item Env:%s", true
+	}
+	return "", "", false
+}
+
+func quoteFor(shell, text string) string {
+	if shell == "powershell" {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	return quote(text)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// failure is an error as a command ends with it.
+type failure struct {
+	code  int
+	err   error
+	hints []string
+	// detail explains the failure of an operation; nil for other errors.
+	detail *failureDocument
+}
+
+// Error returns the error's text.
+func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.err }
+
+func usageError(err error, hints ...string) *failure {
+	return &failure{code: exitUsage, err: err, hints: hints}
+}
+
+func usagef(hint, format string, args ...any) *failure {
+	return usageError(fmt.Errorf(format, args...), hint)
+}
+
+func failed(err error, hints ...string) *failure {
+	return &failure{code: exitFailed, err: err, hints: hints}
+}
+
+// readable shortens an error of the SDK to what a person needs.
+func readable(err error) error {
+	if told, ok := errors.AsType[smithy.APIError](err); ok {
+		return fmt.Errorf("%s (%s)", told.ErrorMessage(), told.ErrorCode())
+	}
+	if broken, ok := errors.AsType[*net.OpError](err); ok {
+		return fmt.Errorf("the engine cannot be reached: %w", broken)
+	}
+	return err
+}
+
+// print writes the error, what explains it, and what to do about it.
+func (f *failure) print(w io.Writer) {
+	text := display.CleanLines(f.err.Error())
+	fmt.Fprintf(w, "error: %s\n", strings.ReplaceAll(text, "\n", "\n       "))
+	if f.detail != nil {
+		f.detail.print(w)
+	}
+	for _, hint := range f.hints {
+		if hint != "" {
+			fmt.Fprintf(w, "hint:  %s\n", strings.ReplaceAll(display.CleanLines(hint), "\n", "\n       "))
+		}
+	}
+}

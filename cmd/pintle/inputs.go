@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// Bounds of what is read from files. Source of the first: CloudFormation, quotas, template body.
+const (
+	maxTemplate       = 51200
+	maxParameterFile  = 1 << 20
+	parameterFileForm = `want {"Key": "Value", …} or [{"ParameterKey": "Key", "ParameterValue": "Value"}, …]`
+)
+
+// pairs are named texts, unique by name, in order.
+type pairs []project.Pair
+
+// set adds a pair or replaces the text of the one with that name.
+func (p *pairs) set(name, text string) {
+	for i := range *p {
+		if (*p)[i].Name == name {
+			(*p)[i].Text = text
+			return
+		}
+	}
+	*p = append(*p, project.Pair{Name: name, Text: text})
+}
+
+// setAll adds what was given as NAME=TEXT to a flag.
+func (p *pairs) setAll(flag string, given []string) error {
+	for _, word := range given {
+		name, text, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return usagef("", "--%s %q: want NAME=VALUE", flag, word)
+		}
+		p.set(name, text)
+	}
+	return nil
+}
+
+// readParameterFile adds the parameters of a file.
+func (p *pairs) readParameterFile(path string) error {
+	text, err := readFile(path, maxParameterFile)
+	if err != nil {
+		return usageError(fmt.Errorf("parameter file: %w", err))
+	}
+	read, err := parseParameters(text)
+	if err != nil {
+		return usagef(parameterFileForm, "parameter file %s: %w", path, err)
+	}
+	for _, pair := range read {
+		p.set(pair.Name, pair.Text)
+	}
+	return nil
+}
+
+// parseParameters reads the text of a parameter file: an object, or a list as the AWS CLI takes it.
+func parseParameters(text []byte) (pairs, error) {
+	var read pairs
+	var list []struct {
+		ParameterKey   *string
+		ParameterValue *string
+	}
+	if err := json.Unmarshal(text, &list); err == nil {
+		for i, item := range list {
+			if item.ParameterKey == nil || *item.ParameterKey == "" || item.ParameterValue == nil {
+				return nil, fmt.Errorf("item %d lacks ParameterKey or ParameterValue", i+1)
+			}
+			read.set(*item.ParameterKey, *item.ParameterValue)
+		}
+		return read, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, fmt.Errorf("no JSON from byte %d on", syntax.Offset)
+		}
+		return nil, errors.New("neither an object nor a list")
+	}
+	for _, name := range sortedKeys(object) {
+		value, err := scalarText(object[name])
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", name, err)
+		}
+		read.set(name, value)
+	}
+	return read, nil
+}
+
+// scalarText returns a JSON string, number, boolean, or list of them joined by commas, as the text of a parameter. The
+// text of a number is kept.
+func scalarText(raw json.RawMessage) (string, error) {
+	raw = []byte(strings.TrimSpace(string(raw)))
+	switch raw[0] {
+	case '"':
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return text, err
+	case '[':
+		var items []json.RawMessage
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return "", err
+		}
+		texts := make([]string, len(items))
+		for i, item := range items {
+			text, err := scalarText(item)
+			if err != nil {
+				return "", err
+			}
+			if strings.Contains(text, ",") {
+				return "", errors.New("an item of the list holds a comma, which would split it")
+			}
+			texts[i] = text
+		}
+		return strings.Join(texts, ","), nil
+	case '{', 'n':
+		return "", errors.New("want a string, a number, a boolean or a list of them")
+	}
+	return string(raw), nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// templateText reads the template: the one given, or the project's, or the one that lies in the folder.
+func (a *app) templateText(p place, given string) (text, path string, err error) {
+	switch {
+	case given != "":
+		path = a.path(given)
+	case p.project != nil && p.project.Template != "":
+		path = p.project.Template
+	default:
+		if path, err = findTemplate(p.dir); err != nil {
+			return "", "", err
+		}
+	}
+	if strings.Contains(path, "://") {
+		return "", path, usagef("download it and name the file", "template %s: this version reads templates from files only", path)
+	}
+	read, err := readFile(path, maxTemplate)
+	if err != nil {
+		return "", path, usagef("name it with --template", "template: %w", err)
+	}
+	return string(read), path, nil
+}
+
+func findTemplate(dir string) (string, error) {
+	var found []string
+	for _, name := range []string{"template.json", "template.yaml", "template.yml"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	const hint = "name it with --template, or in pintle.yaml as template: FILE"
+	switch len(found) {
+	case 0:
+		return "", usagef(hint, "there is no template in %s", dir)
+	case 1:
+		return filepath.Join(dir, found[0]), nil
+	}
+	return "", usagef(hint, "there are several templates in %s: %s", dir, strings.Join(found, ", "))
+}
+
+// readFile reads a file that has at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, limit)
+	}
+	return text, nil
+}
+
+// provided is a provider that a command brings along.
+type provided struct {
+	name       string
+	definition node.Definition
+	shown      string // the target as it was written
+}
+
+// providers returns the providers of the project and of --provider flags, which win.
+func (a *app) providers(p place, given []string) ([]provided, error) {
+	flags := pairs{}
+	if err := flags.setAll("provider", given); err != nil {
+		return nil, err
+	}
+	var list []provided
+	var problems []error
+	add := func(dir string, declared project.Provider) {
+		d, err := node.Define(dir, declared)
+		if err != nil {
+			problems = append(problems, err)
+			return
+		}
+		list = append(list, provided{declared.Name, d, declared.Target})
+	}
+	if p.project != nil {
+		for _, declared := range p.project.Providers {
+			if !slices.ContainsFunc(flags, func(pair project.Pair) bool { return pair.Name == declared.Name }) {
+				add(p.project.Dir, declared)
+			}
+		}
+	}
+	for _, pair := range flags {
+		add(a.cwd, project.Provider{Name: pair.Name, Target: pair.Text})
+	}
+	if problems != nil {
+		return nil, usageError(errors.Join(problems...))
+	}
+	return list, nil
+}

@@ -1,0 +1,50 @@
+package display
+
+import (
+	"strings"
+	"time"
+)
+
+// Event is an event of a stack as it is shown.
+type Event struct {
+	Time     time.Time
+	Logical  string
+	Physical string
+	Type     string
+	Status   string
+	Reason   string
+	// Own says that it is the stack's own.
+	Own bool
+}
+
+// Waiting is a request that is not settled.
+type Waiting struct {
+	Logical string
+	// Left is the time until the provider's is up; negative if it does not run yet.
+	Left time.Duration
+	// Progress says what holds it up, empty for nothing.
+	Progress string
+}
+
+// Watcher shows the course of an operation. Its methods are called by one goroutine.
+type Watcher interface {
+	// Events takes new events, oldest first.
+	Events(events []Event)
+	// Tick takes what is under way, and is called again and again.
+	Tick(now time.Time, waiting []Waiting)
+	// End leaves the terminal in order.
+	End()
+}
+
+// inProgress and bad say what a status means.
+func inProgress(status string) bool { return strings.HasSuffix(status, "_IN_PROGRESS") }
+
+func bad(status string) bool {
+	return strings.HasSuffix(status, "_FAILED") || strings.Contains(status, "ROLLBACK")
+}
+
+// firstLine returns the first line of a text, cleaned.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return Clean(line)
+}

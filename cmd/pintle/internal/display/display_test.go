@@ -1,0 +1,231 @@
+package display_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), go test -update writes it anew:\n%s", path, diff)
+	}
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+
+func own(seconds float64, status, reason string) display.Event {
+	return display.Event{
+		Time: at(seconds), Logical: "shop", Physical: "arn:aws:cloudformation:eu-west-1:000000000000:stack/shop/1",
+		Type: "AWS::CloudFormation::Stack", Status: status, Reason: reason, Own: true,
+	}
+}
+
+func of(seconds float64, logical, status, physical, reason string) display.Event {
+	return display.Event{
+		Time: at(seconds), Logical: logical, Physical: physical, Type: "Custom::" + logical, Status: status, Reason: reason,
+	}
+}
+
+// play shows a create that fails and is rolled back, with a tick after each part.
+func play(w display.Watcher) {
+	w.Events([]display.Event{
+		own(0, "CREATE_IN_PROGRESS", "User Initiated"),
+		of(0, "Certificate", "CREATE_IN_PROGRESS", "", ""),
+		of(0, "Database", "CREATE_IN_PROGRESS", "", ""),
+	})
+	w.Tick(at(1.5), []display.Waiting{
+		{Logical: "Certificate", Left: 3598 * time.Second},
+		{Logical: "Database", Left: -1, Progress: "connection refused, retrying, 58 s left"},
+	})
+	w.Tick(at(3), []display.Waiting{
+		{Logical: "Certificate", Left: 3597 * time.Second},
+		{Logical: "Database", Left: -1, Progress: "connection refused, retrying, 56 s left"},
+	})
+	w.Events([]display.Event{
+		of(4.25, "Certificate", "CREATE_IN_PROGRESS", "cert-1", "Resource creation Initiated"),
+		of(4.25, "Certificate", "CREATE_COMPLETE", "cert-1", ""),
+		of(4.25, "Website", "CREATE_IN_PROGRESS", "", ""),
+		of(61, "Database", "CREATE_FAILED", "db-\x1b[31m7", "provider \x1b]0;title\x07db: refused\nLast lines of its log:\nno"),
+		of(61, "Website", "CREATE_FAILED", "shop-Website-1", "Resource creation cancelled"),
+		own(61, "ROLLBACK_IN_PROGRESS", "The following resource(s) failed to create: [Database, Website]."),
+		of(62, "Certificate", "DELETE_IN_PROGRESS", "cert-1", ""),
+	})
+	w.Tick(at(125), []display.Waiting{{Logical: "Certificate", Left: 3537 * time.Second}})
+	w.Events([]display.Event{
+		of(126, "Certificate", "DELETE_COMPLETE", "cert-1", ""),
+		own(126, "ROLLBACK_COMPLETE", ""),
+	})
+	w.Tick(at(127), nil)
+	w.End()
+}
+
+func TestLines(t *testing.T) {
+	var out strings.Builder
+	play(display.NewLines(&out, time.UTC))
+	golden(t, "lines.txt", out.String())
+}
+
+func TestDatedLines(t *testing.T) {
+	var out strings.Builder
+	lines := display.NewLines(&out, time.FixedZone("here", 3600))
+	lines.Dated = true
+	lines.Events([]display.Event{of(0, strings.Repeat("Long", 15), "CREATE_COMPLETE", "id", "")})
+	want := "2026-03-01 13:00:00  LongLongLongLongLongLongLongLongLongLon…  CREATE_COMPLETE       id\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func screen(columns, rows int, colour bool) *display.Screen {
+	return &display.Screen{Colour: colour, Size: func() (int, int) { return columns, rows }}
+}
+
+func TestTable(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		columns, rows int
+		colour        bool
+	}{
+		{"wide", 120, 30, false},
+		{"colour", 120, 30, true},
+		{"narrow", 60, 30, false},
+		{"tiny", 20, 5, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out strings.Builder
+			play(display.NewTable(&out, screen(test.columns, test.rows, test.colour), "shop"))
+			// A drawing begins by erasing the one before; the file shows where.
+			text := strings.ReplaceAll(out.String(), "\x1b", "␛")
+			golden(t, "table-"+test.name+".txt", text)
+			if test.colour {
+				return
+			}
+			for line := range strings.Lines(out.String()) {
+				line = line[strings.LastIndex(line, "\x1b[J")+1:]
+				if n := len([]rune(strings.TrimSuffix(strings.TrimPrefix(line, "[J"), "\n"))); n > test.columns {
+					t.Errorf("a line has %d columns of %d: %q", n, test.columns, line)
+				}
+			}
+		})
+	}
+}
+
+func TestTableChoosesRows(t *testing.T) {
+	var out strings.Builder
+	table := display.NewTable(&out, screen(80, 8, false), "shop")
+	events := []display.Event{own(0, "CREATE_IN_PROGRESS", "User Initiated")}
+	for i := range 20 {
+		events = append(events, of(0, fmt.Sprintf("Done%02d", i), "CREATE_COMPLETE", "id", ""))
+	}
+	events = append(events, of(0, "Failed", "CREATE_FAILED", "", "no"), of(0, "Busy", "CREATE_IN_PROGRESS", "", ""))
+	table.Events(events)
+	table.Tick(at(1), nil)
+	golden(t, "table-many.txt", out.String())
+}
+
+func TestTableDrawsOnlyWhatChanged(t *testing.T) {
+	var out strings.Builder
+	table := display.NewTable(&out, screen(80, 24, false), "shop")
+	table.Events([]display.Event{own(0, "CREATE_COMPLETE", "")})
+	table.Tick(at(1), nil)
+	once := out.String()
+	table.Tick(at(2), nil)
+	if diff := cmp.Diff(once, out.String()); diff != "" {
+		t.Errorf("the same was drawn again:\n%s", diff)
+	}
+}
+
+func TestClean(t *testing.T) {
+	for _, test := range []struct{ text, line, lines string }{
+		{"plain", "plain", "plain"},
+		{"  two\n lines\t\r\n", "two lines", "  two\n lines \n"},
+		{"\x1b[31;1mred\x1b[0m", "red", "red"},
+		{"\x1b]0;title\x07after \x1b]8;;http://x\x1b\\link", "after link", "after link"},
+		{"\x1bc\x1b(Breset", "reset", "reset"},
+		{"bell\a back\b\x7f\u009b31m", "bell back31m", "bell back31m"},
+		{"turned \u202etxt.exe", "turned txt.exe", "turned txt.exe"},
+		{"bad \xff byte", "bad � byte", "bad � byte"},
+		{"日本 é", "日本 é", "日本 é"},
+	} {
+		if got := display.Clean(test.text); got != test.line {
+			t.Errorf("Clean(%q) = %q, want %q", test.text, got, test.line)
+		}
+		if got := display.CleanLines(test.text); got != test.lines {
+			t.Errorf("CleanLines(%q) = %q, want %q", test.text, got, test.lines)
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, text := range []string{"a\x1b[31mb", "\x1b]0;x", "\x1b\x1b[[J", "\u202e\u009b"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		clean := display.CleanLines(text)
+		for _, r := range clean {
+			if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("CleanLines(%q) = %q, which has %U", text, clean, r)
+			}
+		}
+		if again := display.CleanLines(clean); again != clean {
+			t.Errorf("CleanLines(%q) = %q, and once more %q", text, clean, again)
+		}
+		if line := display.Clean(text); strings.Contains(line, "\n") {
+			t.Errorf("Clean(%q) = %q has two lines", text, line)
+		}
+	})
+}
+
+func TestSpan(t *testing.T) {
+	for _, test := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{-time.Second, "0 ms"},
+		{40 * time.Millisecond, "40 ms"},
+		{999 * time.Millisecond, "999 ms"},
+		{1490 * time.Millisecond, "1.4 s"},
+		{12900 * time.Millisecond, "12 s"},
+		{125 * time.Second, "2 m 05 s"},
+		{3720 * time.Second, "1 h 02 m"},
+		{100 * time.Hour, "100 h 00 m"},
+	} {
+		if got := display.Span(test.d); got != test.want {
+			t.Errorf("Span(%v) = %q, want %q", test.d, got, test.want)
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	got := display.Columns([][]string{{"a", "日本", "x"}, {"long", "b"}, {"", "", "y\x1b[2J"}})
+	want := "a     日本  x\nlong  b\n            y\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,76 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Lines shows events as plain lines, one each.
+type Lines struct {
+	out  io.Writer
+	zone *time.Location
+	// Dated puts the date in front of the time.
+	Dated bool
+
+	logical  int
+	progress map[string]string // by logical ID: what was said last, without its digits
+}
+
+// Least and greatest widths of the columns that grow with what is in them.
+const (
+	leastLogical = 16
+	mostLogical  = 40
+	statusWidth  = 20 // ROLLBACK_IN_PROGRESS
+)
+
+// NewLines returns a watcher that writes lines to out, with times in zone.
+func NewLines(out io.Writer, zone *time.Location) *Lines {
+	return &Lines{out: out, zone: zone, logical: leastLogical, progress: map[string]string{}}
+}
+
+// Events implements [Watcher].
+func (l *Lines) Events(events []Event) {
+	for _, e := range events {
+		l.logical = min(max(l.logical, width(Clean(e.Logical))), mostLogical)
+	}
+	for _, e := range events {
+		delete(l.progress, e.Logical)
+		note := firstLine(e.Reason)
+		if note == "" && !e.Own && !inProgress(e.Status) {
+			note = Clean(e.Physical)
+		}
+		l.line(e.Time, e.Logical, Clean(e.Status), note)
+	}
+}
+
+// Tick implements [Watcher]. What holds a resource up is a line of its own, once for each thing that does.
+func (l *Lines) Tick(now time.Time, waiting []Waiting) {
+	for _, w := range waiting {
+		said := strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return -1
+			}
+			return r
+		}, w.Progress)
+		if said == "" || l.progress[w.Logical] == said {
+			continue
+		}
+		l.progress[w.Logical] = said
+		l.line(now, w.Logical, "…", Clean(w.Progress))
+	}
+}
+
+// End implements [Watcher].
+func (l *Lines) End() {}
+
+func (l *Lines) line(at time.Time, logical, status, note string) {
+	layout := "15:04:05"
+	if l.Dated {
+		layout = "2006-01-02 15:04:05"
+	}
+	line := at.In(l.zone).Format(layout) + "  " + pad(clip(Clean(logical), mostLogical), l.logical) + "  " +
+		pad(status, statusWidth) + "  " + note
+	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
+}

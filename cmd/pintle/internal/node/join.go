@@ -1,0 +1,115 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+func (n *Node) openProviders(ctx context.Context, keys *store.Keys, account string) (err error) {
+	n.providers = newProviders(n.store, keys, n.notes, n.log)
+	if n.config.Role != Reader {
+		n.runtime, err = local.New(local.Config{
+			Done: func(id string, outcome local.Outcome) {
+				n.notes.end(wire.RequestID(id))
+				n.delivery.Done(id, outcome)
+			},
+			Log: func(provider, id, line string) {
+				if id != "" {
+					n.notes.line(wire.RequestID(id), line)
+				}
+				n.log.Info(line, "provider", provider, "request", id)
+			},
+			Progress: n.providers.building,
+			Logger:   n.log,
+			Region:   n.config.Region,
+			Account:  account,
+			CacheDir: n.config.Lock.path(buildDir),
+		})
+		if err != nil {
+			return err
+		}
+		n.providers.runtime = n.runtime
+	}
+	return n.providers.load(ctx)
+}
+
+// webhookPurpose names the derived key that signs requests to URLs.
+const webhookPurpose = "webhook"
+
+func (n *Node) dispatch(ready []store.Request) {
+	if n.delivery != nil {
+		n.delivery.Dispatch(ready)
+	}
+}
+
+func (n *Node) openDelivery(keys *store.Keys, signer *wire.Signer, base *url.URL) (err error) {
+	n.delivery, err = delivery.New(delivery.Config{
+		Table:  n.store,
+		Node:   n.engine.Node,
+		Report: n.report,
+		ResponseURL: func(r store.Request) (string, error) {
+			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife)
+			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
+		},
+		WebhookSecret: keys.Derive(webhookPurpose),
+		Local:         n.providers,
+		AllowPrivate:  n.config.AllowPrivate,
+		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
+		Progress:      n.notes.progress,
+		Log:           n.log,
+	})
+	return err
+}
+
+// report tells the engine what became of a delivery.
+func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.Outcome) error {
+	var told engine.Outcome
+	switch o := outcome.(type) {
+	case delivery.Accepted:
+		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Delivered: true}
+	case delivery.Answered:
+		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Delivered: true}
+	case delivery.Refused:
+		told = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
+	case delivery.Died:
+		n.notes.died(id, o.Log)
+		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered}
+	default:
+		return fmt.Errorf("unknown outcome %T", outcome)
+	}
+	err := n.engine.Report(ctx, id, told)
+	if err == nil && told.Kind != engine.Accepted {
+		n.notes.end(id)
+	}
+	return err
+}
+
+func (n *Node) hooks() operator.Hooks {
+	return operator.Hooks{
+		Providers: func(context.Context) ([]operator.Provider, error) { return n.providers.list(), nil },
+		PutProvider: func(ctx context.Context, name string, definition json.RawMessage) error {
+			if id, ok := sigv4.FromContext(ctx); !ok || id.AccessKeyID != n.record.Owner.ID {
+				return &operator.Error{Status: http.StatusForbidden, Message: "providers of this server are defined by " +
+					"its own user only: by commands on its data directory, or by --provider and --project when it starts"}
+			}
+			return n.providers.put(ctx, name, definition)
+		},
+		Progress: n.providers.progress,
+		Logs: func(_ context.Context, id wire.RequestID) ([]string, error) {
+			return n.notes.log(id), nil
+		},
+	}
+}

@@ -1,0 +1,298 @@
+// Package node is an engine with everything around it: the data directory, the store, delivery, provider processes and
+// the HTTP door, opened, joined, run and closed in order. It decides nothing.
+package node
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/sqlite"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Role is what a node is opened for. The set is closed.
+type Role int
+
+// The roles. The zero Role is Command.
+const (
+	// Command runs stacks for the time of one command; other commands may be its clients meanwhile.
+	Command Role = iota
+	// Reader only shows what is there: nothing is delivered, nothing times out, nobody else is served.
+	Reader
+	// Server runs until it is told to stop.
+	Server
+)
+
+// Config is what a node is opened with. Lock is required.
+type Config struct {
+	// Lock holds the data directory. Open takes it over: it is released when the node is closed, or not opened.
+	Lock *Lock
+	Role Role
+	// Listen is host:port. Empty means loopback, on the port of the last run.
+	Listen string
+	// Dev takes any access key.
+	Dev bool
+	// PublicURL is where providers reach this node; nil means its own address.
+	PublicURL *url.URL
+	// CredentialsFile is made if it is not there; empty means the one of the data directory.
+	CredentialsFile string
+	// Region is what provider processes are told and commands use; empty means us-east-1.
+	Region string
+	// Fidelity is the engine's.
+	Fidelity engine.Fidelity
+	// AllowPrivate lets service tokens that are URLs lead into private networks.
+	AllowPrivate bool
+	// Version is what the node tells of the program.
+	Version string
+	// Log gets what operators should know; nil discards it.
+	Log *slog.Logger
+}
+
+// Node is a running engine. Use [Open], then [Node.Run] once, then [Node.Close].
+type Node struct {
+	config    Config
+	log       *slog.Logger
+	record    Record
+	store     store.Store
+	engine    *engine.Engine
+	notes     *notes
+	providers *providers
+	runtime   *local.Runtime     // nil in a Reader
+	delivery  *delivery.Delivery // nil in a Reader
+	server    *server.Server
+	listener  net.Listener
+	// credentialsMade says that the credentials file was made by Open.
+	credentialsMade bool
+}
+
+// Open opens the data directory and joins everything on it. Nothing is delivered or served before [Node.Run].
+func Open(ctx context.Context, config Config) (_ *Node, err error) {
+	n := &Node{config: config, log: config.Log, notes: newNotes()}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
+	keys, err := store.OpenKeys(config.Lock.path(keysFile))
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := n.openCredentials()
+	if err != nil {
+		return nil, err
+	}
+	n.store, err = sqlite.Open(ctx, sqlite.Config{
+		Path: config.Lock.path(databaseFile), Codec: store.NewCodec(keys), Log: n.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := n.listen(); err != nil {
+		return nil, err
+	}
+	n.record = Record{
+		PID: os.Getpid(), URL: "http://" + reachable(n.listener.Addr()), Serving: config.Role == Server,
+		Region: n.config.Region,
+		Owner:  Credentials{ID: "OWNER" + rand.Text(), Secret: rand.Text() + rand.Text()},
+		Client: Credentials{ID: credentials.Default().ID, Secret: string(credentials.Default().Secret)},
+
+		Webhook: Secret("whsec_" + base64.StdEncoding.EncodeToString(keys.Derive(webhookPurpose))),
+	}
+	base, err := n.base()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := wire.NewSigner(wire.SignerConfig{
+		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(keys.Derive("response URL id")[:8])),
+		Secret: hex.EncodeToString(keys.Derive("response URL")),
+		Bases:  []*url.URL{base.JoinPath(server.ResponsePath)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := n.openProviders(ctx, keys, credentials.Default().Account); err != nil {
+		return nil, err
+	}
+	n.engine, err = engine.Open(ctx, engine.Config{
+		Store: n.store, Name: "pintle " + strconv.Itoa(os.Getpid()), Alone: true, Fidelity: config.Fidelity, Log: n.log,
+		Dispatch: n.dispatch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if config.Role != Reader {
+		if err := n.openDelivery(keys, signer, base.JoinPath(server.ResponsePath)); err != nil {
+			return nil, err
+		}
+	}
+	n.server, err = server.New(server.Config{
+		Engine: n.engine, Store: n.store, Signer: signer, Dev: config.Dev, Account: credentials.Default().Account,
+		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
+		TokenKey: keys.Derive("paging token"), Log: n.log,
+		Keys: func(id string) (sigv4.Key, bool) {
+			if id == n.record.Owner.ID {
+				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true
+			}
+			return credentials.Lookup(id)
+		},
+	})
+	return n, err
+}
+
+// Record says how to reach the node.
+func (n *Node) Record() Record { return n.record }
+
+// CredentialsFile returns the path of the credentials file, and whether it was made by this Open.
+func (n *Node) CredentialsFile() (path string, made bool) {
+	return n.credentialsPath(), n.credentialsMade
+}
+
+// Define adds or replaces a provider, which is built in the background if it has to be.
+func (n *Node) Define(ctx context.Context, name string, definition Definition) error {
+	text, err := json.Marshal(definition)
+	if err != nil {
+		return err
+	}
+	return n.providers.put(ctx, name, text)
+}
+
+// Run serves, delivers and keeps time until ctx ends, and then stops in an order that loses least: no new request is
+// sent; provider processes end, while the answers of those that finish in their grace still come in; the server drains;
+// the timers stop. What was not answered is found in the table by the next run. No goroutine and no process of the node
+// is left when it returns.
+func (n *Node) Run(ctx context.Context) error {
+	if n.config.Role != Reader {
+		if err := n.config.Lock.publish(n.record); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	ticking, stopTicking := context.WithCancel(context.WithoutCancel(ctx))
+	group.Go(func() (err error) {
+		defer stopServing()
+		if n.config.Role == Reader {
+			<-ctx.Done()
+			return nil
+		}
+		return errors.Join(n.delivery.Run(ctx), n.runtime.Close())
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		return n.config.Lock.withdraw()
+	})
+	group.Go(func() error {
+		defer stopTicking()
+		return n.server.Serve(serving)
+	})
+	group.Go(func() error {
+		if n.config.Role == Reader {
+			<-ticking.Done()
+			return nil
+		}
+		return n.engine.Run(ticking)
+	})
+	return group.Wait()
+}
+
+// Close closes what [Open] opened and gives the data directory free.
+func (n *Node) Close() error {
+	var errs []error
+	if n.providers != nil {
+		n.providers.close()
+	}
+	if n.runtime != nil {
+		errs = append(errs, n.runtime.Close())
+	}
+	if n.listener != nil {
+		if err := n.listener.Close(); !errors.Is(err, net.ErrClosed) { // the server has closed it, if it ran
+			errs = append(errs, err)
+		}
+	}
+	if n.engine != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		errs = append(errs, n.engine.Close(ctx))
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	return errors.Join(append(errs, n.config.Lock.Release())...)
+}
+
+func (n *Node) credentialsPath() string {
+	return cmp.Or(n.config.CredentialsFile, n.config.Lock.path(credentialsFile))
+}
+
+func (n *Node) openCredentials() (keys *sigv4.Keys, err error) {
+	keys, n.credentialsMade, err = sigv4.LoadOrCreate(n.credentialsPath())
+	return keys, err
+}
+
+func (n *Node) listen() (err error) {
+	kept := true
+	switch {
+	case n.config.Listen != "":
+		n.listener, err = net.Listen("tcp", n.config.Listen)
+	case n.config.Role == Reader: // it gives no URL to anyone, and must not be in the way of who does
+		n.listener, err = net.Listen("tcp", "127.0.0.1:0")
+		return err
+	default:
+		n.listener, kept, err = n.config.Lock.listen()
+	}
+	if err != nil {
+		return err
+	}
+	if !kept {
+		n.log.Warn("the port of the last run is taken by another program: answers to requests that were sent before cannot arrive")
+	}
+	if err := n.config.Lock.keepPort(n.listener); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
+// base returns the URL under which providers reach this node.
+func (n *Node) base() (*url.URL, error) {
+	if n.config.PublicURL != nil {
+		return n.config.PublicURL.JoinPath("/"), nil
+	}
+	return url.Parse(n.record.URL + "/")
+}
+
+// reachable returns host and port at which this machine reaches a listener.
+func reachable(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,26 @@
+// Command pintle runs stacks of CloudFormation custom resources on this machine: it is an engine, and a client of one.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// From the first signal on, the next one has its usual effect.
+	defer context.AfterFunc(ctx, stop)()
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "."
+	}
+	a := &app{
+		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, screen: terminal(os.Stdout),
+	}
+	return a.run(ctx, os.Args[1:])
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/api/operator"
+)
+
+// maxDocument bounds what is read of an answer.
+const maxDocument = 16 << 20
+
+// errNoOperator says that the other side does not speak Pintle's own face: it may be another service.
+var errNoOperator = errors.New("the server has no operator's face")
+
+// operatorClient is a client of Pintle's own face.
+type operatorClient struct {
+	base   string
+	region string
+	keys   aws.CredentialsProvider
+	now    func() time.Time
+}
+
+func (c *operatorClient) requests(ctx context.Context, stack string) ([]operator.Request, error) {
+	var out operator.Requests
+	err := c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/requests", nil, &out)
+	return out.Requests, err
+}
+
+func (c *operatorClient) audit(ctx context.Context, stack string) ([]operator.Audit, error) {
+	var out operator.Audits
+	err := c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/audit", nil, &out)
+	return out.Audit, err
+}
+
+func (c *operatorClient) logs(ctx context.Context, stack, request string) ([]string, error) {
+	var out operator.Logs
+	path := "stacks/" + url.PathEscape(stack) + "/logs?request=" + url.QueryEscape(request)
+	err := c.do(ctx, http.MethodGet, path, nil, &out)
+	return out.Lines, err
+}
+
+func (c *operatorClient) providers(ctx context.Context) ([]operator.Provider, error) {
+	var out operator.Providers
+	err := c.do(ctx, http.MethodGet, "providers", nil, &out)
+	return out.Providers, err
+}
+
+func (c *operatorClient) define(ctx context.Context, name string, d node.Definition) error {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, http.MethodPut, "providers/"+url.PathEscape(name), body, nil)
+}
+
+// do sends one signed request. An error that the server tells is returned in its words.
+func (c *operatorClient) do(ctx context.Context, method, path string, body []byte, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.base+operator.Prefix+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	keys, err := c.keys.Retrieve(ctx)
+	if err != nil {
+		return fmt.Errorf("credentials: %w", err)
+	}
+	hash := sha256.Sum256(body)
+	if err := v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), "pintle", c.region, c.now()); err != nil {
+		return fmt.Errorf("sign: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxDocument))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode == http.StatusOK {
+		if out == nil {
+			return nil
+		}
+		if err := json.Unmarshal(text, out); err == nil {
+			return nil
+		}
+		return errNoOperator
+	}
+	var told struct{ Error string }
+	if err := json.Unmarshal(text, &told); err != nil || told.Error == "" {
+		return errNoOperator
+	}
+	return errors.New(told.Error)
+}

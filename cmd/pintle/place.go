@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// dataName is the name of a data directory beside a project file.
+const dataName = ".pintle"
+
+// place is where a command works: a project's folder and a data directory.
+type place struct {
+	dir     string           // absolute
+	given   string           // dir as it was typed, empty if it was not
+	project *project.Project // nil if dir has no project file
+	data    string           // absolute
+	// dataGiven, stackGiven and endpoint are flags as they were typed, empty if they were not.
+	dataGiven, stackGiven, endpoint string
+}
+
+// locate finds out where a command works. dir is empty for the current directory.
+func (a *app) locate(dir, data string) (place, error) {
+	p := place{dir: a.path(dir), given: dir, dataGiven: data}
+	info, err := os.Stat(p.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return p, usagef("give the folder of a pintle.yaml", "there is no folder %s", dir)
+	case err != nil:
+		return p, usageError(err)
+	case !info.IsDir():
+		return p, usagef("give its folder; a template is named with --template", "%s is no folder", dir)
+	}
+	p.project, err = project.Load(p.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, usageError(err)
+	}
+	switch {
+	case data != "":
+		p.data = a.path(data)
+	case p.project != nil:
+		p.data = filepath.Join(p.dir, dataName)
+	default:
+		p.data = filepath.Join(a.cwd, dataName)
+	}
+	return p, nil
+}
+
+var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
+
+// stack returns the name of the stack that a command is about: what was given, or what the project says, or the name of
+// its folder.
+func (p place) stack(given string) (string, error) {
+	name := given
+	if name == "" && p.project != nil {
+		name = p.project.Stack
+		if name == "" {
+			name = filepath.Base(p.dir)
+		}
+	}
+	switch {
+	case name == "":
+		return "", usagef("name it with --stack, or give the folder of a pintle.yaml", "it is not said which stack is meant")
+	case stackName.MatchString(name):
+		return name, nil
+	}
+	return "", usagef("name it with --stack", "%q cannot be the name of a stack: "+
+		"want a letter, then letters, digits and hyphens, 128 at most", name)
+}
+
+// again returns the command line that does something to the same stack.
+func (p place) again(verb string) string {
+	line := "pintle " + verb
+	if p.given != "" {
+		line += " " + quote(p.given)
+	}
+	if p.stackGiven != "" {
+		line += " --stack " + quote(p.stackGiven)
+	}
+	return line + p.flags()
+}
+
+// look returns the command line that shows something of a stack.
+func (p place) look(verb, stack string) string {
+	line := "pintle " + verb + " " + quote(stack)
+	if p.given != "" && p.dataGiven == "" && p.endpoint == "" {
+		line += " --project " + quote(p.given)
+	}
+	return line + p.flags()
+}
+
+func (p place) flags() string {
+	flags := ""
+	if p.dataGiven != "" {
+		flags += " --data " + quote(p.dataGiven)
+	}
+	if p.endpoint != "" {
+		flags += " --endpoint " + quote(p.endpoint)
+	}
+	return flags
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
+
+// quote returns a word as a shell takes it.
+func quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// connection is the flags that say which engine a command works with.
+type connection struct {
+	data, endpoint, region string
+}
+
+func (c *connection) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
+	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to be a client of, with the AWS SDK's own credentials")
+	flags.StringVar(&c.region, "region", "", "region of the stack (default: AWS_REGION, or us-east-1)")
+	fromEnvironment(flags, "data", "endpoint", "region")
+}
+
+// regionOr returns the region that was asked for.
+func (a *app) regionOr(given string) string {
+	for _, region := range []string{given, a.getenv("AWS_REGION"), a.getenv("AWS_DEFAULT_REGION")} {
+		if region != "" {
+			return region
+		}
+	}
+	return "us-east-1"
+}
+
+func outputFlag(flags *pflag.FlagSet, output *string) {
+	flags.StringVarP(output, "output", "o", "text", "text or json")
+}
+
+func wantJSON(output string) (bool, error) {
+	switch output {
+	case "text":
+		return false, nil
+	case "json":
+		return true, nil
+	}
+	return false, usageError(fmt.Errorf("--output %q: want text or json", output))
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// result is what came of a deploy or a delete: the document of -o json.
+type result struct {
+	Stack   string `json:"stack"`
+	StackID string `json:"stackId,omitempty"`
+	// Action is create, update, delete, or none if there was nothing to do.
+	Action  string            `json:"action"`
+	Status  string            `json:"status,omitempty"`
+	Outputs map[string]string `json:"outputs,omitempty"`
+	Events  []eventDocument   `json:"events,omitempty"`
+	Failure *failureDocument  `json:"failure,omitempty"`
+}
+
+// eventDocument is an event in a JSON document.
+type eventDocument struct {
+	Time       time.Time `json:"time"`
+	LogicalID  string    `json:"logicalId"`
+	PhysicalID string    `json:"physicalId,omitempty"`
+	Type       string    `json:"type"`
+	Status     string    `json:"status"`
+	Reason     string    `json:"reason,omitempty"`
+}
+
+// failureDocument says why an operation failed, whose fault it is and what to do.
+type failureDocument struct {
+	Resource   string   `json:"resource,omitempty"`
+	Type       string   `json:"type,omitempty"`
+	PhysicalID string   `json:"physicalId,omitempty"`
+	Status     string   `json:"status,omitempty"`
+	Reason     string   `json:"reason"`
+	Fault      string   `json:"fault,omitempty"`
+	Log        []string `json:"log,omitempty"`
+	// Others are further resources that failed, and were not merely cancelled.
+	Others []string `json:"others,omitempty"`
+	Next   string   `json:"next,omitempty"`
+}
+
+func eventDocuments(events []types.StackEvent) []eventDocument {
+	list := make([]eventDocument, len(events))
+	for i, e := range events {
+		list[i] = eventDocument{
+			Time: aws.ToTime(e.Timestamp), LogicalID: aws.ToString(e.LogicalResourceId),
+			PhysicalID: aws.ToString(e.PhysicalResourceId), Type: aws.ToString(e.ResourceType),
+			Status: string(e.ResourceStatus), Reason: aws.ToString(e.ResourceStatusReason),
+		}
+	}
+	return list
+}
+
+// take fills a result from a stack.
+func (r *result) take(stack types.Stack) {
+	r.StackID, r.Status = aws.ToString(stack.StackId), string(stack.StackStatus)
+	r.Outputs = map[string]string{}
+	for _, o := range stack.Outputs {
+		r.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+}
+
+// printOutputs lists the outputs of a stack.
+func (a *app) printOutputs(stack types.Stack) {
+	if len(stack.Outputs) == 0 {
+		return
+	}
+	fmt.Fprintln(a.stdout, "\noutputs")
+	var rows [][]string
+	for _, o := range stack.Outputs {
+		rows = append(rows, []string{aws.ToString(o.OutputKey), aws.ToString(o.OutputValue)})
+	}
+	fmt.Fprint(a.stdout, indented(rows))
+}
+
+// indented renders rows with two blanks in front.
+func indented(rows [][]string) string {
+	text := display.Columns(rows)
+	return "  " + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
+}
+
+// Faults, as they are told to people.
+const (
+	faultAnswered  = "the provider's: it answered FAILED"
+	faultInvalid   = "the provider's: it answered, but not as the protocol has it"
+	faultDied      = "the provider's: its process ended before it answered"
+	faultUnstarted = "the provider's: it could not be started"
+	faultSilent    = "the provider's: it took the request and did not answer in time"
+	faultTemplate  = "the template's"
+	faultDelivery  = "delivery: the request did not get to a provider"
+)
+
+// fault tells by the reason of a resource's failure whose fault it is. The texts are those of package wire, and of what
+// delivery reports.
+func fault(reason string) string {
+	switch first := firstLineOf(reason); {
+	case strings.HasPrefix(first, "Received response status [FAILED]"):
+		return faultAnswered
+	case strings.HasPrefix(first, "CloudFormation did not receive a response"):
+		return faultSilent
+	case strings.HasPrefix(first, wire.TextTooLong), strings.HasPrefix(first, wire.TextInvalidPhysicalID),
+		strings.HasPrefix(first, "Invalid Response object"):
+		return faultInvalid
+	case strings.HasPrefix(first, "provider "):
+		_, what, _ := strings.Cut(first, ": ")
+		if strings.HasPrefix(what, "it could not be started") || strings.HasPrefix(what, "target ") {
+			return faultUnstarted
+		}
+		return faultDied
+	case strings.HasPrefix(first, "CustomResource attribute error"), strings.HasPrefix(first, wire.TextTokenChanged),
+		strings.HasPrefix(first, "Value of property"), strings.HasPrefix(first, "Template "),
+		strings.HasPrefix(first, "Unable to"):
+		return faultTemplate
+	}
+	return faultDelivery
+}
+
+// logHead is the line in a reason after which the engine puts the end of a provider's log.
+const logHead = "Last lines of its log:"
+
+func firstLineOf(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
+
+// cancelled reports whether a resource failed only because another one did.
+func cancelled(reason string) bool {
+	return strings.HasPrefix(reason, wire.TextCreationCancelled) || strings.HasPrefix(reason, wire.TextUpdateCancelled)
+}
+
+// failures returns the events of resources that failed by themselves.
+func failures(events []types.StackEvent) (list []types.StackEvent) {
+	for _, e := range events {
+		if !own(e) && strings.HasSuffix(string(e.ResourceStatus), "_FAILED") && !cancelled(aws.ToString(e.ResourceStatusReason)) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// explain says why an operation failed.
+func (s *session) explain(ctx context.Context, c course) *failureDocument {
+	list := failures(c.events)
+	if len(list) == 0 { // it was the stack's own, e.g. an output
+		f := &failureDocument{Reason: aws.ToString(c.stack.StackStatusReason), Fault: faultTemplate}
+		for _, e := range c.events {
+			if reason := aws.ToString(e.ResourceStatusReason); own(e) && reason != "" && reason != userInitiated {
+				f.Reason = reason
+				break
+			}
+		}
+		return f
+	}
+	first := list[0]
+	reason := aws.ToString(first.ResourceStatusReason)
+	text, log, _ := strings.Cut(reason, logHead)
+	f := &failureDocument{
+		Resource: aws.ToString(first.LogicalResourceId), Type: aws.ToString(first.ResourceType),
+		PhysicalID: aws.ToString(first.PhysicalResourceId), Status: string(first.ResourceStatus),
+		Reason: strings.TrimSpace(text), Fault: fault(reason),
+	}
+	if log = strings.TrimSpace(log); log != "" {
+		f.Log = strings.Split(log, "\n")
+	} else if id := requestIn(reason); id != "" {
+		// Without the log the explanation is still one.
+		f.Log, _ = s.operator.logs(ctx, aws.ToString(c.stack.StackId), id)
+	}
+	for _, e := range list[1:] {
+		other := aws.ToString(e.LogicalResourceId) + " " + string(e.ResourceStatus) + ": " +
+			firstLineOf(aws.ToString(e.ResourceStatusReason))
+		f.Others = append(f.Others, other)
+	}
+	return f
+}
+
+var requestID = regexp.MustCompile(`(?:\(RequestId: |requestId \[)([0-9A-Za-z._-]{1,128})[)\]]`)
+
+// requestIn returns the id of the request that a reason is about, empty if it does not say.
+func requestIn(reason string) string {
+	// The last one: what a provider says comes before it, and may hold anything.
+	found := requestID.FindAllStringSubmatch(reason, -1)
+	if found == nil {
+		return ""
+	}
+	return found[len(found)-1][1]
+}
+
+// maxOthers is how many further failures are told.
+const maxOthers = 5
+
+// print writes the explanation, below the error's own line.
+func (f *failureDocument) print(w io.Writer) {
+	line := func(label, text string) {
+		text = strings.ReplaceAll(strings.TrimSpace(display.CleanLines(text)), "\n", "\n            ")
+		fmt.Fprintf(w, "  %-8s  %s\n", label, text)
+	}
+	if f.Resource != "" {
+		line("resource", f.Resource+"  "+f.Type+"  "+f.Status)
+	}
+	line("reason", f.Reason)
+	if f.Fault != "" {
+		line("fault", f.Fault)
+	}
+	if len(f.Log) > 0 {
+		line("log", strings.Join(f.Log, "\n"))
+	}
+	for i, other := range f.Others {
+		if i == maxOthers {
+			line("", fmt.Sprintf("and %d more", len(f.Others)-maxOthers))
+			break
+		}
+		line("also", other)
+	}
+}
+
+// conclude reports what came of an operation, and returns the error that the command ends with.
+func (a *app) conclude(r *result, asJSON bool, err error) error {
+	f, isFailure := errors.AsType[*failure](err)
+	if !asJSON || isFailure && f.code == exitUsage {
+		return err
+	}
+	if err != nil && r.Failure == nil {
+		r.Failure = &failureDocument{Reason: readable(err).Error()}
+		if isFailure && len(f.hints) > 0 {
+			r.Failure.Next = f.hints[0]
+		}
+	}
+	return errors.Join(a.document(r), err)
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// patience is how long a script waits for what must come.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"pintle":   main,
+		"provider": provider,
+		"web":      web,
+	})
+}
+
+// TestScript runs what a user could have typed. The commands beside testscript's own:
+//
+//	ready DATA          waits until a server serves the data directory
+//	meet RESOURCE       waits until a provider was told to meet for the resource, and holds it
+//	part RESOURCE       lets it go on
+//	usage ARGS          runs pintle and wants exit code 2, an error, and nothing on stdout
+//	shows TEXT ARGS     runs pintle until it prints the text
+//	written FILE        waits until a file is there
+//	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port
+//	json FILE PATH WANT compares a value in a JSON document, a path of names and numbers with dots between
+func TestScript(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
+
+// TestAWSCLI drives the server with the real AWS CLI.
+func TestAWSCLI(t *testing.T) {
+	require.Tool(t, "aws")
+	runScripts(t, filepath.Join("testdata", "aws"))
+}
+
+func runScripts(t *testing.T, dir string) {
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(env *testscript.Env) error {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = listener.Close() }) // the script is over
+			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
+			path, err := exec.LookPath("provider")
+			if err != nil {
+				return err
+			}
+			env.Setenv("PROVIDER", path)
+			env.Setenv("MEETING", listener.Addr().String())
+			env.Setenv("TZ", "UTC")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each process lingers for a second
+			if err := goEnvironment(env); err != nil {
+				return err
+			}
+			large := strings.Repeat("#", maxTemplate+1)
+			if err := os.WriteFile(filepath.Join(env.WorkDir, "large.yaml"), []byte(large), 0o600); err != nil {
+				return err
+			}
+			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ready":   ready,
+			"written": written,
+			"address": address,
+			"usage":   usage,
+			"shows":   shows,
+			"meet":    meet,
+			"part":    part,
+			"json":    compareJSON,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// goEnvironment lets providers be built from source with what is on this machine already.
+func goEnvironment(env *testscript.Env) error {
+	names := []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOROOT"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	values := strings.Split(string(out), "\n")
+	for i, name := range names {
+		env.Setenv(name, values[i])
+	}
+	env.Setenv("GOPROXY", "off")
+	env.Setenv("GOTOOLCHAIN", "local")
+	walkthrough, err := filepath.Abs(filepath.Join("..", "..", "examples", "walkthrough"))
+	env.Setenv("WALKTHROUGH", walkthrough)
+	return err
+}
+
+// provider is the program behind the scripts' providers: it does what its properties say.
+func provider() {
+	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
+		var p struct {
+			Do, On, Say string
+			Data        map[string]any
+		}
+		if err := r.Decode(&p); err != nil {
+			return pintle.Response{}, err
+		}
+		if p.Say != "" {
+			fmt.Println(p.Say)
+		}
+		if p.On != "" && p.On != string(r.Type) {
+			return pintle.Response{PhysicalID: physicalID(r), Data: p.Data}, nil
+		}
+		switch p.Do {
+		case "fail":
+			return pintle.Response{PhysicalID: physicalID(r)}, errors.New("there is no such thing")
+		case "exit":
+			os.Exit(3)
+		case "meet":
+			attend(string(r.LogicalID))
+		}
+		return pintle.Response{PhysicalID: physicalID(r), Data: p.Data}, nil
+	}))
+}
+
+func physicalID(r *pintle.Request) pintle.PhysicalID {
+	if r.PhysicalID != "" {
+		return r.PhysicalID
+	}
+	return pintle.PhysicalID("thing-" + string(r.LogicalID))
+}
+
+// web is an independent provider behind a URL: it has nothing of Pintle in it. It writes a project file and appends to
+// requests.txt what it gets. What Do says is "body" answers at once, anything else later by a PUT as cfn-response does.
+func web() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	text := "stack: web\nproviders:\n  Web: http://" + listener.Addr().String() + "/\n"
+	if err := os.WriteFile(os.Args[1]+"~", []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(os.Args[1]+"~", os.Args[1]); err != nil {
+		panic(err)
+	}
+	log, err := os.Create("requests.txt")
+	if err != nil {
+		panic(err)
+	}
+	panic(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test's
+		var request struct {
+			RequestType, ResponseURL, StackId, RequestId, LogicalResourceId string //nolint:revive // the wire's names
+			ResourceProperties                                              struct{ Do string }
+		}
+		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		fmt.Fprintln(log, request.RequestType)
+		answer, _ := json.Marshal(map[string]any{
+			"Status": "SUCCESS", "PhysicalResourceId": "web-thing", "StackId": request.StackId,
+			"RequestId": request.RequestId, "LogicalResourceId": request.LogicalResourceId,
+			"Data": map[string]any{"Said": "by web"},
+		})
+		if request.ResourceProperties.Do == "body" {
+			_, _ = w.Write(answer)
+			return
+		}
+		go func() {
+			if request.ResourceProperties.Do == "meet" && request.RequestType == "Create" {
+				attend(request.LogicalResourceId)
+			}
+			put, _ := http.NewRequest(http.MethodPut, request.ResponseURL, bytes.NewReader(answer))
+			if response, err := http.DefaultClient.Do(put); err == nil {
+				fmt.Fprintln(log, response.Status)
+				_ = response.Body.Close()
+			}
+		}()
+	})))
+}
+
+// attend waits at the script's meeting until it may part.
+func attend(name string) {
+	conn, err := net.Dial("tcp", os.Getenv("MEETING"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(conn, name)
+	_, _ = io.Copy(io.Discard, conn) // until the other side says so
+	_ = conn.Close()
+}
+
+type meetingKey struct{}
+
+// meeting is where a script meets providers.
+type meeting struct {
+	listener *net.TCPListener
+	guests   map[string]net.Conn // by logical ID
+}
+
+func meet(ts *testscript.TestScript, neg bool, args []string) {
+	m := ts.Value(meetingKey{}).(*meeting)
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: meet RESOURCE, then part RESOURCE")
+	}
+	ts.Check(m.listener.SetDeadline(time.Now().Add(patience)))
+	guest, err := m.listener.Accept()
+	ts.Check(err)
+	ts.Defer(func() { _ = guest.Close() })
+	name, err := bufio.NewReader(guest).ReadString('\n')
+	ts.Check(err)
+	if name = strings.TrimSpace(name); name != args[0] {
+		ts.Fatalf("met %s, want %s", name, args[0])
+	}
+	m.guests[name] = guest
+}
+
+func part(ts *testscript.TestScript, neg bool, args []string) {
+	m := ts.Value(meetingKey{}).(*meeting)
+	if neg || len(args) != 1 || m.guests[args[0]] == nil {
+		ts.Fatalf("usage: meet RESOURCE, then part RESOURCE")
+	}
+	_ = m.guests[args[0]].Close() // it may have died
+	delete(m.guests, args[0])
+}
+
+// until waits until something is true.
+func until(ts *testscript.TestScript, what string, holds func() bool) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if holds() {
+			return
+		}
+	}
+	ts.Fatalf("waited in vain: %s", what)
+}
+
+func ready(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ready DATA")
+	}
+	until(ts, args[0]+" is served", func() bool {
+		record, err := node.ReadRecord(ts.MkAbs(args[0]))
+		if err != nil {
+			return false
+		}
+		response, err := http.Get(record.URL + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close() // its status is what is wanted
+		return response.StatusCode == http.StatusOK
+	})
+}
+
+func address(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: address DATA")
+	}
+	record, err := node.ReadRecord(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Setenv("ADDRESS", record.URL)
+	ts.Setenv("HOST", strings.TrimPrefix(record.URL, "http://"))
+}
+
+func written(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: written FILE")
+	}
+	until(ts, args[0]+" is there", func() bool {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err == nil
+	})
+}
+
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: shows TEXT ARGS")
+	}
+	until(ts, "pintle prints "+args[0], func() bool {
+		return ts.Exec("pintle", args[1:]...) == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
+	})
+}
+
+func usage(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("pintle", args...)
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if neg || !ok || ended.ExitCode() != exitUsage {
+		ts.Fatalf("pintle %s: %v, want exit code %d", strings.Join(args, " "), err, exitUsage)
+	}
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("stdout is not empty:\n%s", out)
+	}
+}
+
+func compareJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH WANT")
+	}
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	var value any
+	ts.Check(decoder.Decode(&value))
+	if decoder.More() {
+		ts.Fatalf("%s holds more than one document", args[0])
+	}
+	for name := range strings.SplitSeq(args[1], ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(v) {
+				ts.Fatalf("%s: there is no item %s in a list of %d", args[1], name, len(v))
+			}
+			value = v[i]
+		default:
+			value = nil
+		}
+	}
+	got := fmt.Sprint(value)
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+)
+
+type serveOptions struct {
+	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
+	providers                                                                 []string
+	dev, allowPrivate                                                         bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the CloudFormation API until told to stop",
+		Args:  cobra.NoArgs,
+		RunE:  a.command(func(ctx context.Context, _ []string) error { return a.serve(ctx, &o) }),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen at, host:port; port 0 is any free one")
+	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
+	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
+	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
+	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
+	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
+	flags.StringVar(&o.region, "region", "", "region that provider processes are told (default: AWS_REGION, or us-east-1)")
+	flags.StringVar(&o.fidelity, "fidelity", "", "how closely to keep to AWS's behaviour: `aws` or pintle (default pintle)")
+	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
+	flags.StringVar(&o.logLevel, "log-level", "", "debug, info, warn or error (default info)")
+	fromEnvironment(flags, "listen", "data", "project", "provider", "dev", "public-url", "credentials", "region",
+		"fidelity", "allow-private", "log-level")
+	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
+what is left of earlier runs. In another terminal:
+
+  eval "$(pintle env)"
+  aws cloudformation list-stacks
+
+Beyond loopback every call needs a key of the credentials file, and --dev is
+refused.
+
+` + environmentTable(flags)
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, o *serveOptions) error {
+	config, err := a.serveConfig(o)
+	if err != nil {
+		return err
+	}
+	p, err := a.locate(o.project, o.data)
+	if err != nil {
+		return err
+	}
+	list, err := a.providers(p, o.providers)
+	if err != nil {
+		return err
+	}
+	if config.Lock, err = a.hold(ctx, p.data); err != nil {
+		return err
+	}
+	n, err := node.Open(ctx, config)
+	if err != nil {
+		if _, ok := errors.AsType[*net.OpError](err); ok {
+			return failed(err, "give another address with --listen")
+		}
+		return failed(err)
+	}
+	for _, provider := range list {
+		if err := n.Define(ctx, provider.name, provider.definition); err != nil {
+			return errors.Join(failed(err), n.Close())
+		}
+	}
+	a.greet(n, p, o, list)
+	return errors.Join(n.Run(ctx), n.Close())
+}
+
+func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
+	c = node.Config{
+		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
+		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version,
+	}
+	if c.Fidelity, err = parseFidelity(o.fidelity); err != nil {
+		return c, err
+	}
+	if c.Log, err = a.logger(o.logLevel, slog.LevelInfo); err != nil {
+		return c, err
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return c, usagef("give host:port, e.g. 127.0.0.1:4600", "--listen %q is no address", o.listen)
+	}
+	if o.dev && !loopback(host) {
+		return c, usagef("leave --dev out and use the keys of the credentials file, or listen on 127.0.0.1",
+			"--dev takes any access key, so it listens on loopback only, and %s is not", o.listen)
+	}
+	if o.publicURL != "" {
+		c.PublicURL, err = url.Parse(o.publicURL)
+		if err != nil || c.PublicURL.Scheme != "http" && c.PublicURL.Scheme != "https" || c.PublicURL.Host == "" ||
+			c.PublicURL.RawQuery != "" || c.PublicURL.User != nil {
+			return c, usagef("give it as https://host/path, without a user and a query", "--public-url is no such URL")
+		}
+	}
+	if o.credentials != "" {
+		c.CredentialsFile = a.path(o.credentials)
+	}
+	return c, nil
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// hold locks the data directory. A command that only reads it is waited for; another engine is not.
+func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
+	for deadline := a.now().Add(heldFor); ; {
+		lock, err := node.Acquire(data)
+		if err == nil {
+			return lock, nil
+		}
+		held, ok := errors.AsType[*node.HeldError](err)
+		if !ok || held.URL != "" || a.now().After(deadline) {
+			return nil, failed(err, "end it, or give another directory with --data")
+		}
+		if err := pause(ctx, heldPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// greet says where the server is and how to use it.
+func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
+	credentials, made := n.CredentialsFile()
+	keys := a.short(credentials)
+	switch {
+	case o.dev:
+		keys = "any (--dev)"
+	case made:
+		keys += " (made just now)"
+	}
+	rows := [][]string{
+		{"serving", "CloudFormation and STS at " + n.Record().URL},
+		{"data", a.short(p.data)},
+		{"keys", keys},
+	}
+	for _, provider := range list {
+		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})
+	}
+	fmt.Fprint(a.stdout, display.Columns(rows))
+	line := "pintle env"
+	if p.dataGiven != "" {
+		line += " --data " + quote(p.dataGiven)
+	} else if p.given != "" {
+		line += " --project " + quote(p.given)
+	}
+	fmt.Fprintf(a.stdout, "\nPoint AWS clients at it:  eval \"$(%s)\"\n\n", line)
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/near"
+)
+
+// Waiting for a data directory that another process is opening or closing.
+const (
+	heldPause = 50 * time.Millisecond
+	heldFor   = 15 * time.Second
+)
+
+// session is a command's connection to an engine: a remote one, that of another process of this machine, or one that
+// this process became.
+type session struct {
+	app        *app
+	connection connection
+	data       string // the data directory, empty for a remote engine
+	role       node.Role
+	fidelity   engine.Fidelity
+
+	stacks   *cloudformation.Client
+	operator *operatorClient
+	// here is the engine that this process became, nil for none; stop ends it.
+	here *node.Node
+	stop func() error
+	url  string
+}
+
+// open connects to the engine of a data directory, or becomes it in the given role; with --endpoint it connects to that.
+func (a *app) open(ctx context.Context, c connection, data string, role node.Role, fidelity engine.Fidelity) (*session, error) {
+	s := &session{app: a, connection: c, data: data, role: role, fidelity: fidelity, stop: func() error { return nil }}
+	if c.endpoint != "" {
+		return s, s.remote(ctx)
+	}
+	return s, s.connect(ctx)
+}
+
+// remote connects to a server with the credentials that the AWS SDK finds.
+func (s *session) remote(ctx context.Context) error {
+	u, err := url.Parse(s.connection.endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return usagef("give it as http://host:port", "--endpoint %q is no URL", s.connection.endpoint)
+	}
+	s.data, s.url = "", s.connection.endpoint
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.app.regionOr(s.connection.region)))
+	if err != nil {
+		return failed(fmt.Errorf("AWS configuration: %w", err))
+	}
+	if _, err := loaded.Credentials.Retrieve(ctx); err != nil {
+		return failed(fmt.Errorf("AWS credentials for %s: %w", u.Host, err),
+			"on the server's machine `pintle env` prints the variables that set them")
+	}
+	s.use(loaded.Credentials, loaded.Region)
+	return nil
+}
+
+// connect finds the engine of the data directory, or becomes it.
+func (s *session) connect(ctx context.Context) error {
+	for deadline := s.app.now().Add(heldFor); ; {
+		lock, err := node.Acquire(s.data)
+		if err == nil {
+			return s.become(ctx, lock)
+		}
+		held, ok := errors.AsType[*node.HeldError](err)
+		if !ok {
+			return failed(err)
+		}
+		if record, ok := live(ctx, held); ok {
+			s.url = record.URL
+			s.use(static(record.Owner), s.app.regionOr(s.connection.region))
+			return nil
+		}
+		// It is being opened or closed, or only read.
+		if s.app.now().After(deadline) {
+			return failed(held, "wait for that process, end it, or give another directory with --data")
+		}
+		if err := pause(ctx, heldPause); err != nil {
+			return err
+		}
+	}
+}
+
+// live reports whether the holder of a data directory can be talked to, and how.
+func live(ctx context.Context, held *node.HeldError) (node.Record, bool) {
+	if held.URL == "" {
+		return node.Record{}, false
+	}
+	record, err := node.ReadRecord(held.Directory)
+	if err != nil || record.PID != held.PID {
+		return node.Record{}, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, record.URL+"/healthz", nil)
+	if err != nil {
+		return node.Record{}, false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return node.Record{}, false
+	}
+	_ = response.Body.Close() // nothing of it is read
+	return record, response.StatusCode == http.StatusOK
+}
+
+// become makes this process the engine of the data directory.
+func (s *session) become(ctx context.Context, lock *node.Lock) error {
+	log, err := s.app.logger("", slog.LevelError)
+	if err != nil {
+		return errors.Join(err, lock.Release())
+	}
+	region := s.app.regionOr(s.connection.region)
+	here, err := node.Open(ctx, node.Config{
+		Lock: lock, Role: s.role, Region: region, Fidelity: s.fidelity, AllowPrivate: true,
+		Version: buildRelease().Version, Log: log,
+	})
+	if err != nil {
+		return failed(err)
+	}
+	// An interrupt ends the watching first, and this only then.
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- here.Run(running) }()
+	s.stop = func() error {
+		cancel()
+		return errors.Join(<-ended, here.Close())
+	}
+	s.here, s.url = here, here.Record().URL
+	s.use(static(here.Record().Owner), region)
+	return nil
+}
+
+// close ends the session, and the engine if this process is it.
+func (s *session) close() error {
+	stop := s.stop
+	s.stop, s.here = func() error { return nil }, nil
+	return stop()
+}
+
+// client reports whether the engine is another process of this machine.
+func (s *session) client() bool { return s.here == nil && s.data != "" }
+
+// use makes the clients.
+func (s *session) use(keys aws.CredentialsProvider, region string) {
+	s.stacks = cloudformation.New(cloudformation.Options{
+		BaseEndpoint: &s.url, Region: region, Credentials: keys, HTTPClient: near.Client(),
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts, o.MaxBackoff = 4, time.Second
+		}),
+	})
+	s.operator = &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}
+}
+
+func static(c node.Credentials) aws.CredentialsProvider {
+	return credentials.NewStaticCredentialsProvider(c.ID, c.Secret, "")
+}
+
+// logger returns a logger that writes to stderr from a level on, which PINTLE_LOG_LEVEL may set too.
+func (a *app) logger(level string, fallback slog.Level) (*slog.Logger, error) {
+	if level == "" {
+		level = a.getenv("PINTLE_LOG_LEVEL")
+	}
+	least := fallback
+	if level != "" {
+		if err := least.UnmarshalText([]byte(level)); err != nil {
+			return nil, usagef("want debug, info, warn or error", "log level %q is not known", level)
+		}
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: least})), nil
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reader connects to show what is there. ok is false if nothing was ever deployed into the data directory.
+func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
+	if c.endpoint == "" && !node.Exists(data) {
+		if _, err := os.Stat(data); err == nil || os.IsNotExist(err) {
+			return nil, false, nil
+		}
+	}
+	s, err = a.open(ctx, c, data, node.Reader, engine.FidelityPintle)
+	return s, err == nil, err
+}

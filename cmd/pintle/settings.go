@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// environmentMark is the annotation of a flag that an environment variable may set.
+const environmentMark = "pintle_environment"
+
+// fromEnvironment lets PINTLE_NAME set each of the flags that were not given. Several values of a flag that may be
+// repeated are separated by commas.
+func fromEnvironment(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		// The flag was defined a moment ago, so there is no error.
+		_ = flags.SetAnnotation(name, environmentMark, []string{variable(name)})
+	}
+}
+
+func variable(flag string) string {
+	return "PINTLE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readEnvironment sets the flags of a command that were not given.
+func (a *app) readEnvironment(cmd *cobra.Command) error {
+	var problem error
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		value := a.getenv(variable(flag.Name))
+		if flag.Annotations[environmentMark] == nil || flag.Changed || value == "" || problem != nil {
+			return
+		}
+		values := []string{value}
+		if flag.Value.Type() == "stringArray" {
+			values = strings.Split(value, ",")
+		}
+		for _, value := range values {
+			if err := cmd.Flags().Set(flag.Name, value); err != nil {
+				problem = usagef("unset it, or give --"+flag.Name, "%s: %w", variable(flag.Name), err)
+				return
+			}
+		}
+	})
+	return problem
+}
+
+// environmentTable is the part of a command's help that names the variables.
+func environmentTable(flags *pflag.FlagSet) string {
+	var rows []string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Annotations[environmentMark] != nil {
+			rows = append(rows, fmt.Sprintf("  %-24s --%s", variable(flag.Name), flag.Name))
+		}
+	})
+	slices.Sort(rows)
+	return "Environment variables stand in for flags that are not given:\n" + strings.Join(rows, "\n")
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+)
+
+// The pace at which an engine is asked what is new: fast while things happen, slower while nothing does.
+const (
+	fastest = 30 * time.Millisecond
+	slowest = 500 * time.Millisecond
+	redraw  = 200 * time.Millisecond // of a table, whose clocks run
+)
+
+// mostLosses is how often in a row an engine may be gone before that is an error.
+const mostLosses = 5
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// course is an operation as it was watched to its end.
+type course struct {
+	stack  types.Stack
+	events []types.StackEvent // from the operation's first to its last
+}
+
+// watch shows the newest operation of a stack from its beginning to its end. If ctx ends before, the error is that of
+// ctx and the course is what was seen.
+func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) (course, error) {
+	defer w.End()
+	c := course{}
+	seen, wait, lastWait, losses := "", fastest, slowest, 0
+	if s.app.screen != nil {
+		lastWait = redraw
+	}
+	for {
+		stack, fresh, waiting, err := s.look(ctx, stackID, seen)
+		switch {
+		case ctx.Err() != nil:
+			return c, ctx.Err()
+		case lost(err) && s.client() && losses < mostLosses:
+			// It was the engine of another command that has ended. Whoever comes first goes on with its work.
+			losses++
+			if err := s.connect(ctx); err != nil {
+				return c, err
+			}
+			continue
+		case err != nil:
+			return c, err
+		}
+		c.stack, losses = stack, 0
+		if len(fresh) > 0 {
+			c.events = append(c.events, fresh...)
+			seen, wait = aws.ToString(fresh[len(fresh)-1].EventId), fastest
+			w.Events(shown(fresh))
+		}
+		w.Tick(s.app.now(), waiting)
+		if !underWay(stack.StackStatus) {
+			return c, nil
+		}
+		if err := pause(ctx, wait); err != nil {
+			return c, err
+		}
+		wait = min(wait*3/2, lastWait)
+	}
+}
+
+// look asks once: for the stack first, so that the events of a final status are all there.
+func (s *session) look(ctx context.Context, stackID, seen string) (
+	stack types.Stack, fresh []types.StackEvent, waiting []display.Waiting, err error,
+) {
+	if stack, err = s.describe(ctx, stackID); err != nil {
+		return stack, nil, nil, err
+	}
+	if fresh, err = s.history(ctx, stackID, seen, begins); err != nil {
+		return stack, nil, nil, err
+	}
+	if underWay(stack.StackStatus) {
+		waiting = s.waiting(ctx, stackID)
+	}
+	return stack, fresh, waiting, nil
+}
+
+// watcher returns what shows an operation: a table on a terminal, lines elsewhere. With JSON on stdout lines go to
+// stderr.
+func (a *app) watcher(stack string, asJSON bool) display.Watcher {
+	switch {
+	case asJSON:
+		return display.NewLines(a.stderr, time.Local)
+	case a.screen != nil:
+		return display.NewTable(a.stdout, a.screen, stack)
+	}
+	return display.NewLines(a.stdout, time.Local)
+}
+
+// interrupted is how a command ends that was told to stop while it watched.
+func (s *session) interrupted(p place, verb, stack string) error {
+	if s.here == nil {
+		return failed(errors.New("detached: the operation goes on at "+s.url), "watch it with: "+p.look("events", stack)+" --follow")
+	}
+	return failed(errors.New("stopped: the operation is kept as it is in "+s.app.short(s.data)),
+		"resume it with: "+p.again(verb))
+}
