@@ -167,9 +167,9 @@ func web() {
 	if err != nil {
 		panic(err)
 	}
-	panic(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test's
+	panic(http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
-			RequestType, ResponseURL, StackId, RequestId, LogicalResourceId string //nolint:revive // the wire's names
+			RequestType, ResponseURL, StackId, RequestId, LogicalResourceId string
 			ResourceProperties                                              struct{ Do string }
 		}
 		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&request); err != nil {

@@ -237,7 +237,7 @@ func TestOnlyTheOwnerDefinesProviders(t *testing.T) {
 func TestProvidersAreKeptAndSealed(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(program, []byte("#!/nonexistent\n"), 0o700); err != nil { //nolint:gosec // it is to be executable
+	if err := os.WriteFile(program, []byte("#!/nonexistent\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	d, err := node.Define(filepath.Dir(program), project.Provider{
