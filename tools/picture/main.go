@@ -47,11 +47,11 @@ func draw(w io.Writer, head []string, r io.Reader) error {
 	width, height := float64(columns)*charWidth+2*margin, len(lines)*lineHeight+2*margin
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" role="img" aria-label="A terminal">
 <rect width="100%%" height="100%%" rx="8" fill="#16181d"/>
-<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13.5" fill="#d7dae0" style="white-space:pre">
+<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13.5" fill="#d7dae0">
 `, width, height, width, height)
 	for i, line := range lines {
 		fmt.Fprintf(w, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n",
-			margin, margin+14+i*lineHeight, colour(line), html.EscapeString(line))
+			margin, margin+14+i*lineHeight, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0"))
 	}
 	_, err := fmt.Fprintln(w, "</g>\n</svg>")
 	return err
