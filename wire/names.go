@@ -7,8 +7,8 @@ type StackID string
 // LogicalID is the name of a resource in its template, e.g. "Bucket".
 type LogicalID string
 
-// PhysicalID is the name that a provider gave to a resource, 1 to [MaxPhysicalID] bytes. A provider that answers an
-// Update with another one has made a replacement.
+// PhysicalID is the name that a provider gave to a resource, 1 to [MaxPhysicalID] bytes without the characters that
+// [CleanText] drops. A provider that answers an Update with another one has made a replacement.
 type PhysicalID string
 
 // RequestID names one request, usually a UUID. It is unique within a stack.

@@ -8,13 +8,22 @@ import (
 // redacted stands for a secret that was removed.
 const redacted = "REDACTED"
 
-// secretName finds the name of a secret query parameter and what separates it from its value: "=" in a URL, or
-// whatever quotes, colons and brackets are around it when a program prints a parsed query. Either may be
-// percent-encoded, more than once, or escaped for JSON.
-var secretName = regexp.MustCompile(`(?i)X-Amz-(?:Signature|Credential|Security-Token)` +
-	`(?:["'\s]|\\+["']|\\+u0022|&quot;|&#34;|%(?:25)*(?:22|20))*` +
-	`(?:=|:|\\+u003[da]|%(?:25)*3[DA])` +
-	`(?:["'\s\[]|\\+["']|\\+u0022|&quot;|&#34;|%(?:25)*(?:22|20|5B))*`)
+// What programs put around the names and values of a query when they print it, as regular expressions. Each may be
+// percent-encoded, more than once, or escaped for JSON or HTML.
+const (
+	redactQuote = `(?:b?["']|\\+["']|\\+u002[27]|&quot;|&apos;|&#(?:34|39|x22|x27);|%(?:25)*2[27])`
+	redactSpace = `(?:[\x00-\x20\x7f]|\\+[nrt]|\\+u00[01][0-9a-f]|%(?:25)*20|\[[0-9;]*m)` // with the colours of a terminal
+	redactEqual = `(?:=|:|\\+u003[da]|&#(?:61|x3d);|%(?:25)*3[DA])(?:>|\\+u003e|&gt;|%(?:25)*3E)?`
+	redactOpen  = `(?:[\[(]|%(?:25)*5B|string\([0-9]+\))`
+)
+
+// secretName finds the name of a secret query parameter and what separates it from its value: "=" in a URL, what stands
+// between key and value of a map, or the comma between the two in a list of pairs.
+var secretName = regexp.MustCompile(`(?i)X-Amz-(?:Signature|Credential|Security-Token)(?:` +
+	`(?:` + redactQuote + `|` + redactSpace + `|\])*` + redactEqual + `(?:` + redactQuote + `|` + redactSpace + `|` + redactOpen + `)*` +
+	`|` + redactQuote + redactSpace + `*,` + redactSpace + `*` +
+	`(?:` + redactQuote + `?value` + redactQuote + `?` + redactSpace + `*` + redactEqual + redactSpace + `*)?` + redactQuote +
+	`)`)
 
 // secretValue matches the value itself: the characters of a signature, scope or token, which are letters, digits and
 // "/+=" and a few more, plain, percent-encoded or escaped for JSON. Anything else ends it, an encoded "&" too.
@@ -22,7 +31,7 @@ var secretValue = regexp.MustCompile(`(?i)^(?:[A-Z0-9/+=._~-]|%(?:25)*(?:2[BDEF]
 
 // Redact returns text with the value of every X-Amz-Signature, X-Amz-Credential and X-Amz-Security-Token in it replaced,
 // so that a response URL in a log or a reason lets nobody answer. It knows URLs, also inside JSON and inside other
-// URLs, and parsed queries as programs print them.
+// URLs, and parsed queries as the languages of providers print them.
 func Redact(text string) string {
 	found := secretName.FindAllStringIndex(text, -1)
 	if found == nil {

@@ -129,6 +129,8 @@ func readResponse(fields map[string]json.RawMessage) (r Response, text, detail s
 		refuse(TextInvalidPhysicalID, "Every response needs one, also to a Delete and with status FAILED")
 	case len(r.PhysicalResourceID) > MaxPhysicalID:
 		refuse(TextInvalidPhysicalID, fmt.Sprintf("It is %d bytes long, %d are allowed", len(r.PhysicalResourceID), MaxPhysicalID))
+	case CleanText(string(r.PhysicalResourceID)) != string(r.PhysicalResourceID):
+		refuse(TextInvalidPhysicalID, "It holds control characters, which no list of resources can show")
 	}
 	r.Extra = extra(fields, responseFields)
 	return r, text, detail

@@ -18,7 +18,8 @@ const ResponsePath = "response"
 const retryAfter = "1"
 
 // answer takes a provider's answer. It is told 200 only when the answer is durable, whatever it says: one that is too
-// long, garbage, late or the second one would have been taken by S3 too, and what it means is the engine's to decide.
+// long, garbage, late or the second one would have been taken by S3 too, and what it means is the engine's to decide. A
+// request that does not say how long its body is S3 refuses.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "PUT")
@@ -28,6 +29,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	key, err := s.config.Signer.Verify(r, s.config.Now())
 	if err != nil {
 		wire.WriteError(w, err)
+		return
+	}
+	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // in chunks it would be -1
+		refuseAnswer(w, http.StatusLengthRequired, "MissingContentLength", "You must provide the Content-Length HTTP header.")
 		return
 	}
 	if !s.answers.take(r.Context()) {

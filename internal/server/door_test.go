@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -42,34 +44,36 @@ func TestDoor(t *testing.T) {
 		status             int
 		want               string // in the body
 	}{
-		"a call":                 {http.MethodPost, "/", list, key("cloudformation"), 200, "<StackSummaries/>"},
-		"in the query":           {http.MethodGet, "/?" + list, "", key("cloudformation"), 200, "<StackSummaries/>"},
-		"of sts":                 {http.MethodPost, "/", who, key("sts"), 200, "<Account>000000000000</Account>"},
-		"by version":             {http.MethodPost, "/", who, key("execute-api"), 200, "<Account>"},
-		"by version, in a query": {http.MethodGet, "/?" + list, "", key("execute-api"), 200, "<StackSummaries/>"},
-		"the scope comes first":  {http.MethodPost, "/", who, key("cloudformation"), 400, "<Code>InvalidAction</Code>"},
-		"of another service":     {http.MethodPost, "/", "{}", key("ssm"), 400, "serves cloudformation and sts, not ssm."},
-		"without a key":          {http.MethodPost, "/", list, nil, 403, "<Code>MissingAuthenticationToken</Code>"},
-		"with a bearer's":        {http.MethodPost, "/", list, http.Header{"Authorization": {"Bearer x"}}, 400, "<Code>IncompleteSignature</Code>"},
-		"signed in the query":    {http.MethodPost, "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0", list, nil, 403, "MissingAuthenticationToken"},
-		"from a page":            {http.MethodOptions, "/", "", key("cloudformation"), 403, "<Code>AccessDenied</Code>"},
-		"elsewhere":              {http.MethodPost, "/stacks", list, key("cloudformation"), 404, "<Code>NotFound</Code>"},
-		"too long":               {http.MethodPost, "/", strings.Repeat("x", 2<<20), key("cloudformation"), 413, "RequestEntityTooLarge"},
-		"as localhost":           {http.MethodPost, "/", list, host("localhost" + port), 200, ""},
-		"as localhost, no port":  {http.MethodPost, "/", list, host("LOCALHOST."), 200, ""},
-		"as 127.1.2.3":           {http.MethodPost, "/", list, host("127.1.2.3" + port), 200, ""},
-		"as [::1]":               {http.MethodPost, "/", list, host("[::1]" + port), 200, ""},
-		"as [::1], no port":      {http.MethodPost, "/", list, host("[::1]"), 200, ""},
-		"as someone else":        {http.MethodPost, "/", list, host("evil.example" + port), 403, "localhost, 127.0.0.1 or [::1] only"},
-		"as localhost.evil":      {http.MethodPost, "/", list, host("localhost.evil.example"), 403, "AccessDenied"},
-		"as 0.0.0.0":             {http.MethodPost, "/", list, host("0.0.0.0" + port), 403, "AccessDenied"},
-		"operator":               {http.MethodGet, "/pintle/v1/version", "", key("pintle"), 200, `{"version":"test"}`},
-		"operator without a key": {http.MethodGet, "/pintle/v1/version", "", nil, 403, `{"error":"Request is missing Authentication Token"}`},
-		"operator from a page":   {http.MethodOptions, "/pintle/v1/version", "", key("pintle"), 403, `{"error":"OPTIONS`},
-		"operator, elsewhere":    {http.MethodGet, "/pintle/v1/x", "", key("pintle"), 404, `{"error":"there is nothing at GET /pintle/v1/x`},
-		"health":                 {http.MethodGet, "/healthz", "", http.Header{"Host": {"lb.example"}}, 200, "ok\n"},
-		"readiness":              {http.MethodHead, "/readyz", "", http.Header{"Host": {"lb.example"}}, 200, ""},
-		"health, posted":         {http.MethodPost, "/healthz", "", nil, 405, "method not allowed\n"},
+		"a call":                  {http.MethodPost, "/", list, key("cloudformation"), 200, "<StackSummaries/>"},
+		"in the query":            {http.MethodGet, "/?" + list, "", key("cloudformation"), 200, "<StackSummaries/>"},
+		"of sts":                  {http.MethodPost, "/", who, key("sts"), 200, "<Account>000000000000</Account>"},
+		"by version":              {http.MethodPost, "/", who, key("execute-api"), 200, "<Account>"},
+		"by version, in a query":  {http.MethodGet, "/?" + list, "", key("execute-api"), 200, "<StackSummaries/>"},
+		"the scope comes first":   {http.MethodPost, "/", who, key("cloudformation"), 400, "<Code>InvalidAction</Code>"},
+		"of another service":      {http.MethodPost, "/", "{}", key("ssm"), 400, "serves cloudformation and sts, not ssm."},
+		"in the scope of uploads": {http.MethodPost, "/", list, key("s3"), 400, "serves cloudformation and sts, not s3."},
+		"without a key":           {http.MethodPost, "/", list, nil, 403, "<Code>MissingAuthenticationToken</Code>"},
+		"with a bearer's":         {http.MethodPost, "/", list, http.Header{"Authorization": {"Bearer x"}}, 400, "<Code>IncompleteSignature</Code>"},
+		"signed in the query":     {http.MethodPost, "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0", list, nil, 403, "MissingAuthenticationToken"},
+		"from a page":             {http.MethodOptions, "/", "", key("cloudformation"), 403, "<Code>AccessDenied</Code>"},
+		"elsewhere":               {http.MethodPost, "/stacks", list, key("cloudformation"), 404, "<Code>NotFound</Code>"},
+		"too long":                {http.MethodPost, "/", strings.Repeat("x", 2<<20), key("cloudformation"), 413, "RequestEntityTooLarge"},
+		"as localhost":            {http.MethodPost, "/", list, host("localhost" + port), 200, ""},
+		"as localhost, no port":   {http.MethodPost, "/", list, host("LOCALHOST."), 200, ""},
+		"as 127.1.2.3":            {http.MethodPost, "/", list, host("127.1.2.3" + port), 200, ""},
+		"as [::1]":                {http.MethodPost, "/", list, host("[::1]" + port), 200, ""},
+		"as [::1], no port":       {http.MethodPost, "/", list, host("[::1]"), 200, ""},
+		"as someone else":         {http.MethodPost, "/", list, host("evil.example" + port), 403, "localhost, 127.0.0.1 or [::1] only"},
+		"as localhost.evil":       {http.MethodPost, "/", list, host("localhost.evil.example"), 403, "AccessDenied"},
+		"as 0.0.0.0":              {http.MethodPost, "/", list, host("0.0.0.0" + port), 403, "AccessDenied"},
+		"operator":                {http.MethodGet, "/pintle/v1/version", "", key("pintle"), 200, `{"version":"test"}`},
+		"operator without a key":  {http.MethodGet, "/pintle/v1/version", "", nil, 403, `{"error":"Request is missing Authentication Token"}`},
+		"operator from a page":    {http.MethodOptions, "/pintle/v1/version", "", key("pintle"), 403, `{"error":"OPTIONS`},
+		"operator, elsewhere":     {http.MethodGet, "/pintle/v1/x", "", key("pintle"), 404, `{"error":"there is nothing at GET /pintle/v1/x`},
+		"operator, encoded":       {http.MethodGet, "/pintle%2Fv1%2Fversion", "", key("pintle"), 404, `{"error":"there is nothing at GET /pintle/v1/version`},
+		"health":                  {http.MethodGet, "/healthz", "", http.Header{"Host": {"lb.example"}}, 200, "ok\n"},
+		"readiness":               {http.MethodHead, "/readyz", "", http.Header{"Host": {"lb.example"}}, 200, ""},
+		"health, posted":          {http.MethodPost, "/healthz", "", nil, 405, "method not allowed\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +94,53 @@ func TestDoor(t *testing.T) {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("the reply has a header for pages, %s", name)
 				}
+			}
+		})
+	}
+}
+
+// TestRawDoor: what no HTTP client would send.
+func TestRawDoor(t *testing.T) {
+	w := newWorld(t, nil)
+	const form = "Action=ListStacks&Version=2010-05-15"
+	call := func(line, headers string) string {
+		return line + "\r\nAuthorization: " + anyKey("cloudformation") + "\r\nContent-Type: application/x-www-form-urlencoded\r\n" +
+			"Content-Length: 36\r\nConnection: close\r\n" + headers + "\r\n" + form
+	}
+	for name, test := range map[string]struct {
+		request string
+		status  int
+	}{
+		"a call":                         {call("POST / HTTP/1.1", "Host: localhost\r\n"), 200},
+		"HTTP/1.0":                       {call("POST / HTTP/1.0", "Host: localhost\r\n"), 200},
+		"HTTP/1.0 without a host":        {call("POST / HTTP/1.0", ""), 403},
+		"an empty host":                  {call("POST / HTTP/1.1", "Host:\r\n"), 403},
+		"two hosts":                      {call("POST / HTTP/1.1", "Host: localhost\r\nHost: evil.example\r\n"), 400},
+		"another host in the target":     {call("POST http://evil.example/ HTTP/1.1", "Host: localhost\r\n"), 403},
+		"a name that begins with 127":    {call("POST / HTTP/1.1", "Host: 127.0.0.1.nip.io\r\n"), 403},
+		"another spelling of an address": {call("POST / HTTP/1.1", "Host: 0x7f.1\r\n"), 403},
+		"a user in the host":             {call("POST / HTTP/1.1", "Host: localhost@evil.example\r\n"), 400},
+		"two keys":                       {call("POST / HTTP/1.1", "Host: localhost\r\nAuthorization: "+anyKey("sts")+"\r\n"), 400},
+		"two lengths":                    {call("POST / HTTP/1.1", "Host: localhost\r\nContent-Length: 5\r\n"), 400},
+		"another coding":                 {call("POST / HTTP/1.1", "Host: localhost\r\nTransfer-Encoding: xchunked\r\n"), 501},
+		"options of all":                 {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403},
+		"a tunnel":                       {"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n", 403},
+		"two slashes":                    {"PUT //response/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403},
+		"through the responses":          {"PUT /response/../pintle/v1/providers/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403},
+		"through health":                 {"GET /healthz/../pintle/v1/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403},
+		"a long header":                  {call("POST / HTTP/1.1", "Host: localhost\r\nX: "+strings.Repeat("x", 80_000)+"\r\n"), 431},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+			w.must(err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, test.request)
+			w.must(err)
+			reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			w.must(err)
+			defer reply.Body.Close()
+			if reply.StatusCode != test.status {
+				t.Errorf("%d, want %d", reply.StatusCode, test.status)
 			}
 		})
 	}

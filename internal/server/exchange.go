@@ -6,13 +6,16 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // requestID is the header with the id of a request, as it is in the log. A face that makes ids of its own replaces it.
 const requestID = "X-Amzn-Requestid"
 
 // exchange wraps all that is served: it gives the request an id, logs it at debug level without its query, where the
-// signatures of response URLs are, and turns a panic into a 500.
+// signatures of response URLs are, and turns a panic into a 500. A client that encodes a URL once more sends the query
+// as part of the path.
 func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.config.Now()
@@ -25,13 +28,13 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 			}
 			if cause != nil {
 				s.log.ErrorContext(r.Context(), "panic while serving", "request", reply.Header().Get(requestID),
-					"method", r.Method, "path", r.URL.Path, "cause", cause, "stack", string(debug.Stack()))
+					"method", r.Method, "path", wire.Redact(r.URL.Path), "cause", cause, "stack", string(debug.Stack()))
 				if reply.status == 0 {
 					http.Error(reply, "internal error", http.StatusInternalServerError)
 				}
 			}
 			s.log.LogAttrs(r.Context(), slog.LevelDebug, "served", slog.String("request", reply.Header().Get(requestID)),
-				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", reply.status),
+				slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
 				slog.Int64("bytes", reply.bytes), slog.Duration("took", s.config.Now().Sub(began)))
 		}()
 		next.ServeHTTP(reply, r)

@@ -9,9 +9,9 @@
 // # Who may enter
 //
 // Everything but answers and health needs an Authorization header of AWS Signature Version 4, also on a development
-// server, where any key is good: a page in a browser cannot send that header, for there are no CORS headers here and
-// OPTIONS is refused. A development server moreover takes requests only under a name of this machine, so that no
-// foreign name can be pointed at it. Otherwise the signature is verified.
+// server, where any key is good that it does not know: a page in a browser cannot send that header, for there are no
+// CORS headers here and OPTIONS is refused. A development server moreover takes requests only under a name of this
+// machine, so that no foreign name can be pointed at it. Otherwise the signature is verified.
 //
 // # What is kept small
 //
@@ -68,7 +68,8 @@ type Config struct {
 	Signer *wire.Signer
 	// Keys finds the access key of an id; [sigv4.Keys.Lookup] is one. Required unless Dev.
 	Keys func(id string) (sigv4.Key, bool)
-	// Dev takes any key, but only under loopback names. The caller sees to it that Listener is a loopback one.
+	// Dev takes any key that Keys does not know, but only under loopback names. The caller sees to it that Listener is a
+	// loopback one.
 	Dev bool
 	// Account is the account of unknown keys in Dev; empty means [sigv4.DefaultAccount].
 	Account string
@@ -215,8 +216,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		WriteTimeout:   readTimeout + s.config.Wait + s.config.Timeout + 5*time.Second,
 		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
-		BaseContext:    func(net.Listener) context.Context { return s.hard },
+		// OPTIONS * is refused as any other OPTIONS is.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
+		BaseContext:                  func(net.Listener) context.Context { return s.hard },
 		// http.Server has no way to wait for handlers that it cut off. A connection is new before it gets its
 		// goroutine and closed at the end of it, so that counting them does.
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,7 @@ const (
 )
 
 func TestDev(t *testing.T) {
-	v, err := sigv4.New(sigv4.Config{Dev: true, Lookup: lookup})
+	v, err := sigv4.New(sigv4.Config{Dev: true, Lookup: lookup, Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +30,8 @@ func TestDev(t *testing.T) {
 	}{
 		{name: "any key", value: []string{"AWS4-HMAC-SHA256 " + scope + ", SignedHeaders=host;x-amz-date, " + signature},
 			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", ARN: "arn:aws:iam::000000000000:root", Region: "eu-west-1", Service: "cloudformation"}},
-		{name: "a known key", value: []string{"AWS4-HMAC-SHA256 " + strings.Replace(scope, "test", keyID, 1) + ", SignedHeaders=host, " + signature},
-			want: sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer", ARN: "arn:aws:sts::123456789012:assumed-role/deployer/pintle", Region: "eu-west-1", Service: "cloudformation"}},
+		{name: "a known key, signed by someone else", value: []string{"AWS4-HMAC-SHA256 " + strings.Replace(scope, "test", keyID, 1) + ", SignedHeaders=host;x-amz-date, " + signature},
+			code: "SignatureDoesNotMatch"},
 		{name: "another partition, no spaces", value: []string{"AWS4-HMAC-SHA256 " + strings.Replace(scope, "eu-west-1", "cn-north-1", 1) + ",SignedHeaders=host," + signature},
 			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", ARN: "arn:aws-cn:iam::000000000000:root", Region: "cn-north-1", Service: "cloudformation"}},
 		{name: "none", code: "MissingAuthenticationToken"},
@@ -57,6 +58,7 @@ func TestDev(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := request(t, "POST", "http://127.0.0.1/", "")
 			r.Header["Authorization"] = test.value
+			r.Header.Set("X-Amz-Date", "20261121T120000Z")
 			id, err := v.Verify(r)
 			if code(err) != test.code || (err == nil) != (test.code == "") {
 				t.Fatalf("error %v, want code %q", err, test.code)
@@ -65,6 +67,25 @@ func TestDev(t *testing.T) {
 				t.Errorf("identity (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDevKnownKey: what a known key may do is for whoever has its secret, also where any other key is good.
+func TestDevKnownKey(t *testing.T) {
+	v, err := sigv4.New(sigv4.Config{Dev: true, Lookup: lookup, Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDoor(t, v)
+	d.send(t, request(t, "POST", d.URL, "a=b"), "cloudformation", hashOf("a=b"), noon, nil)
+	want := sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer",
+		ARN: "arn:aws:sts::123456789012:assumed-role/deployer/pintle", Region: "eu-west-1", Service: "cloudformation"}
+	if diff := cmp.Diff(want, d.identity); d.err != nil || d.body != "a=b" || diff != "" {
+		t.Errorf("%v, body %q, identity (-want +got):\n%s", d.err, d.body, diff)
+	}
+	d.send(t, request(t, "POST", d.URL, "a=b"), "cloudformation", hashOf("a=c"), noon, nil)
+	if code(d.err) != "SignatureDoesNotMatch" {
+		t.Errorf("another body: %v", d.err)
 	}
 }
 

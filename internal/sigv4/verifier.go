@@ -42,8 +42,9 @@ type Config struct {
 	// concurrent use. Required unless Dev.
 	Lookup func(id string) (Key, bool)
 
-	// Dev accepts every well-formed header without checking signature, time or body. A key that Lookup knows gives
-	// its account and role, any other gives Account.
+	// Dev accepts every well-formed header of a key that Lookup does not know, without checking signature, time or
+	// body, as one of Account. A key that Lookup knows is verified all the same: what it may do is not for those who
+	// have seen its id.
 	Dev bool
 
 	// Account is the account of unknown keys in Dev; empty means [DefaultAccount].
@@ -101,13 +102,10 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		return Identity{}, err
 	}
 	key, known := v.config.Lookup(auth.keyID)
-	if v.config.Dev {
-		if !known {
-			key = Key{ID: auth.keyID, Account: v.config.Account}
-		}
-		return identify(key, auth), nil
-	}
 	if !known {
+		if v.config.Dev {
+			return identify(Key{ID: auth.keyID, Account: v.config.Account}, auth), nil
+		}
 		return Identity{}, refuse("InvalidClientTokenId", http.StatusForbidden, "The security token included in the request is invalid.")
 	}
 	if len(r.Header.Values("X-Amz-Security-Token")) > 0 {

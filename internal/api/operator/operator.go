@@ -118,7 +118,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
 	mux.Handle("GET "+Prefix+"version", f.answer(f.version))
-	mux.Handle(Prefix, f.answer(func(r *http.Request) (any, error) {
+	mux.Handle("/", f.answer(func(r *http.Request) (any, error) {
 		return nil, &Error{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path +
 			": client and server may be of different versions"}
 	}))
@@ -140,7 +140,7 @@ func (f *face) answer(fn func(*http.Request) (any, error)) http.Handler {
 func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
 	shown, ok := errors.AsType[*Error](err)
 	if !ok {
-		f.Log.ErrorContext(r.Context(), "internal failure", "service", "operator", "path", r.URL.Path, "error", err)
+		f.Log.ErrorContext(r.Context(), "internal failure", "service", "operator", "path", wire.Redact(r.URL.Path), "error", err)
 		shown = &Error{http.StatusInternalServerError, "internal failure: the server's log tells more"}
 	}
 	WriteError(w, shown)

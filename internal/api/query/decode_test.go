@@ -142,7 +142,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"zero", "StackName=s&Names.member.0=a", "MalformedInput: Names.member has 1 items but none with the number 1: items are numbered from 1 without gaps."},
 		{"leading zero", "StackName=s&Names.member.01=a", "MalformedInput: Names.member has 1 items but none with the number 1: items are numbered from 1 without gaps."},
 		{"structure in place of an item", "StackName=s&Names.member.1.x=a", "MalformedInput: Names.member.1 must be a single value."},
-		{"too deep", "StackName=s&x" + strings.Repeat(".x", 33) + "=1", "MalformedInput: The parameter x" + strings.Repeat(".x", 33) + " nests too deep."},
+		{"too deep", "StackName=s&x" + strings.Repeat(".x", 11) + "=1", "MalformedInput: The parameter x" + strings.Repeat(".x", 11) + " nests too deep."},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

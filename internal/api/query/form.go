@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	maxPairs    = 10_000 // of a form
-	maxDepth    = 32     // dots in a name
-	maxItems    = 1_000  // of a list
-	maxReported = 20     // unknown names
+	// The product of these two bounds what a form costs in memory, which is many times its size.
+	maxPairs    = 5_000 // of a form
+	maxDepth    = 10    // dots in a name; the deepest of the known APIs has 7
+	maxItems    = 1_000 // of a list
+	maxReported = 20    // unknown names
 )
 
 // readForm returns the parameters of a request: those of its query string and those of its body.

@@ -233,7 +233,7 @@ func (s *Service) writeError(ctx context.Context, w http.ResponseWriter, id stri
 	}
 	if shown == nil {
 		level := slog.LevelError
-		if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
 			level = slog.LevelDebug // the client went away, and the error is most likely of its doing
 		}
 		s.config.Logger.Log(ctx, level, "internal failure", "service", s.config.Name, "request", id, "error", err)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -159,9 +160,62 @@ func TestTooManyParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a&", 10_001)+"a")))
-	if w.Code != 400 || !strings.Contains(w.Body.String(), "more than 10000 parameters") {
+	s.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("a&", 5_001)+"a")))
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "more than 5000 parameters") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestFormMemory: a form costs no more than a small multiple of its size, however its names are made.
+func TestFormMemory(t *testing.T) {
+	s, err := query.New(query.Config{Name: "x", Namespace: "urn:x", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	query.Handle(s, "A", func(context.Context, query.None) (query.None, error) { return query.None{}, nil })
+	for _, test := range []struct{ pairs, depth, status int }{{4_990, 10, 200}, {9_990, 32, 400}} {
+		form := strings.Builder{}
+		form.WriteString("Action=A&Version=1")
+		for i := range test.pairs {
+			fmt.Fprintf(&form, "&%d%s=", i, strings.Repeat(".b", test.depth))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(form.String())))
+		runtime.ReadMemStats(&after)
+		if spent := after.TotalAlloc - before.TotalAlloc; w.Code != test.status || spent > 32<<20 {
+			t.Errorf("%d, %d bytes for a form of %d", w.Code, spent, form.Len())
+		}
+	}
+}
+
+// TestFailureOfATimeout: a request whose time ran out is the server's trouble, one whose client left is not.
+func TestFailureOfATimeout(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		want string
+	}{
+		"ran out": {func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 0) }, "level=ERROR"},
+		"left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, "level=DEBUG"},
+	} {
+		var log bytes.Buffer
+		s, err := query.New(query.Config{Name: "x", Namespace: "urn:x", Version: "1",
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		query.Handle(s, "A", func(ctx context.Context, _ query.None) (query.None, error) { return query.None{}, ctx.Err() })
+		ctx, cancel := test.end(t.Context())
+		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/?Action=A&Version=1", nil).WithContext(ctx))
+		cancel()
+		if !strings.Contains(log.String(), test.want) {
+			t.Errorf("%s: %s", name, log.String())
+		}
 	}
 }
 
