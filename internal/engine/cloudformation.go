@@ -106,7 +106,7 @@ func (cloudFormation) answer(body []byte, size int) answer {
 	if invalid, ok := errors.AsType[*wire.ResponseError](err); ok {
 		invalid.Size = max(invalid.Size, size)
 		got.problem, got.explained = invalid.Text, invalid.Error()
-		if len(got.id) > wire.MaxPhysicalID {
+		if len(got.id) > wire.MaxPhysicalID || strings.Contains(string(got.id), "\x00") { // no database keeps that
 			got.id = ""
 		}
 	}

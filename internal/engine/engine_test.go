@@ -162,6 +162,12 @@ func TestAnswersCountOnce(t *testing.T) {
 	if len(audit) != 2 {
 		t.Errorf("%d entries in the audit, want 2", len(audit))
 	}
+	for range 30 {
+		w.must(w.engine.Answer(w.ctx, r.ID, []byte("rubbish"), 0))
+	}
+	if audit, err = w.store.Audit(w.ctx, w.stack().Key, 100); err != nil || len(audit) != 10 {
+		t.Errorf("%d entries in the audit after many more, want 10; %v", len(audit), err)
+	}
 	if err := w.engine.Answer(w.ctx, "never", nil, 0); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an answer to a request that never was: %v, want ErrNotFound", err)
 	}
@@ -385,5 +391,15 @@ func TestAnswerWithOtherNames(t *testing.T) {
 	w.must(err)
 	if len(audit) != 1 || !strings.Contains(audit[0].Text, "is no copy of the request's") {
 		t.Errorf("audit %v", audit)
+	}
+}
+
+// A control character in its name must not carry a signature past the search for it.
+func TestSignatureInPieces(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one("")))
+	w.fail("C", "a", "PUT http://h/response/k?X-Amz-Sig\x01nature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef failed")
+	if got := w.history(); strings.Contains(got, "0123456789abcdef") {
+		t.Errorf("the reason shows a signature:\n%s", got)
 	}
 }

@@ -89,11 +89,18 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	m.changeRequest(r)
 }
 
+// lateOnRecord is how many answers to a request are kept after it was settled: whoever has its URL can send any number.
+const lateOnRecord = 10
+
 // late keeps an outcome that came after its request was settled. It changes nothing else.
 func (m *machine) late(r *store.Request, outcome Outcome) {
-	if outcome.Kind != Answered {
+	if outcome.Kind != Answered || r.Late >= lateOnRecord {
 		return
 	}
+	again := *r
+	again.Late++
+	again.Body = nil
+	m.delta.Requests = append(m.delta.Requests, again)
 	text := "answer to a request that was settled before (" + r.Ending + ")"
 	got := m.dialect.answer(outcome.Body, outcome.Size)
 	status := "FAILED"
@@ -125,7 +132,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 		case got.problem != "" && m.fidelity == FidelityAWS:
 			v.id, v.reason = "", m.scrub(r, got.problem, got.data)
 		case got.problem != "":
-			v.reason = m.scrub(r, got.explained, got.data)
+			v.reason = m.scrub(r, got.explained, got.data) + " (RequestId: " + string(r.ID) + ")"
 		case !got.success:
 			v.reason = words.failed(m.scrub(r, got.reason, got.data), r.ID)
 		}
@@ -383,6 +390,6 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 			}
 		}
 	}
-	// A secret may hold such a character, or have one put into it by a program that colours its output.
-	return scrub(wire.CleanText(wire.Redact(scrub(text, secrets))), secrets)
+	// A secret or a signature may hold such a character, or have one put into it by a program that colours its output.
+	return scrub(wire.Redact(wire.CleanText(wire.Redact(scrub(text, secrets)))), secrets)
 }

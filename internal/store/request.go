@@ -43,6 +43,9 @@ type Request struct {
 	// Ending is how it was settled, in a word: answered, refused, died, timed out.
 	Ending string `json:"ending,omitempty"`
 
+	// Late counts the answers that came after it was settled, as far as they are on record.
+	Late int `json:"late,omitempty"`
+
 	Created   time.Time `json:"created"`
 	Delivered time.Time `json:"delivered,omitzero"`
 	Settled   time.Time `json:"settled,omitzero"`
