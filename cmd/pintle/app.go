@@ -63,9 +63,12 @@ PINTLE_DATA, PINTLE_PROJECT, PINTLE_REGION, PINTLE_ENDPOINT and PINTLE_LOG_LEVEL
 stand in for flags that are not given.
 
 Exit codes: 0 done, 1 the operation failed, 2 usage.`,
+		// How many letters of a command may be wrong for it to be suggested.
+		SuggestionsMinimumDistance: 2,
+
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return a.readEnvironment(cmd)
@@ -79,6 +82,18 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 	root.AddCommand(a.deployCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
 		a.serveCommand(), a.envCommand(), a.versionCommand())
 	return root
+}
+
+// knownCommand refuses a command that there is not, and names those that were perhaps meant.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "pintle --help lists the commands"
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean pintle " + strings.Join(near, " or pintle ") + "?\n" + hint
+	}
+	return usagef(hint, "there is no command %q", args[0])
 }
 
 // command makes the RunE of a command.

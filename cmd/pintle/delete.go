@@ -36,9 +36,8 @@ stack that is not there is no error.`,
 	o.connection.flags(flags)
 	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
 	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
-	flags.StringVar(&o.fidelity, "fidelity", "", "how closely to keep to AWS's behaviour: `aws` or pintle (default pintle)")
-	fromEnvironment(flags, "fidelity")
-	outputFlag(flags, &o.output)
+	fidelityFlag(cmd, &o.fidelity)
+	outputFlag(cmd, &o.output)
 	return cmd
 }
 
@@ -55,7 +54,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	p.stackGiven, p.endpoint = o.stack, o.endpoint
+	p.stackGiven, p.connection = o.stack, o.connection
 	name, err := p.stack(o.stack)
 	if err != nil {
 		return err
@@ -137,6 +136,7 @@ func (s *session) clear(ctx context.Context, p place, name string, list []provid
 
 // remove deletes a stack that is at rest and watches that.
 func (s *session) remove(ctx context.Context, p place, name, id string, r *result, asJSON bool) error {
+	s.begun = true
 	_, err := s.stacks.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id})
 	if message, ok := refusal(err); ok {
 		fail := failed(fmt.Errorf("stack %s: %s", name, message))

@@ -49,8 +49,12 @@ folder), watch it to its end and print its outputs. Flags win over the file:
                          # or an http(s) URL
 
 A parameter that is not given keeps the value it has in the stack, or else takes
-its default; without any tags given, a stack keeps its tags. A stack that is at work already is watched first; one whose creation
-was rolled back is deleted first. Ctrl-C stops the watching: see what it says.`,
+its default; without any tags given, a stack keeps its tags. A stack that is at
+work already is watched first; one whose creation was rolled back is deleted
+first.
+
+Ctrl-C leaves the operation to the server, if one runs on the data directory. If
+none does, the operation is kept as it is, and the next deploy goes on with it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
@@ -63,9 +67,8 @@ was rolled back is deleted first. Ctrl-C stops the watching: see what it says.`,
 	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
-	flags.StringVar(&o.fidelity, "fidelity", "", "how closely to keep to AWS's behaviour: `aws` or pintle (default pintle)")
-	fromEnvironment(flags, "fidelity")
-	outputFlag(flags, &o.output)
+	fidelityFlag(cmd, &o.fidelity)
+	outputFlag(cmd, &o.output)
 	return cmd
 }
 
@@ -89,12 +92,18 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) (err err
 	if err != nil {
 		return err
 	}
-	p.stackGiven, p.endpoint = o.stack, o.endpoint
+	p.stackGiven, p.connection, p.deployed = o.stack, o.connection, o.repeated()
+	p.unshown = len(o.parameters) > 0
 	want, err := a.desire(p, o)
 	if err != nil {
 		return err
 	}
 	r := &result{Stack: want.stack, Action: "none"}
+	if o.endpoint == "" { // another server may know more than this program
+		if err := want.check(a); err != nil {
+			return a.conclude(r, asJSON, err)
+		}
+	}
 	s, err := a.open(ctx, o.connection, p.data, node.Command, fidelity)
 	if err == nil {
 		err = s.bring(ctx, p, want, r, asJSON)
@@ -114,6 +123,32 @@ func parseFidelity(text string) (engine.Fidelity, error) {
 		return f, nil
 	}
 	return "", usagef("want aws or pintle", "--fidelity %q is not known", text)
+}
+
+// repeated returns the flags with which the same deploy is typed again, apart from those of its place, and without the
+// parameters and URLs, which may be secret.
+func (o *deployOptions) repeated() string {
+	var b strings.Builder
+	add := func(name string, values ...string) {
+		for _, value := range values {
+			if value != "" {
+				b.WriteString(" --" + name + " " + quote(value))
+			}
+		}
+	}
+	add("template", o.template)
+	add("parameter-file", o.parameterFile)
+	add("tag", o.tags...)
+	for _, provider := range o.providers {
+		if !strings.Contains(provider, "://") { // it is kept, so it need not be given again
+			add("provider", provider)
+		}
+	}
+	add("fidelity", o.fidelity)
+	if o.disableRollback {
+		b.WriteString(" --disable-rollback")
+	}
+	return b.String()
 }
 
 // desire reads everything that a deploy needs before it talks to anyone.
@@ -171,7 +206,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		case errors.Is(err, errNoStack):
 			id, err := s.create(ctx, want)
 			if err != nil {
-				return s.refused(err, want)
+				return s.refused(err, want, true)
 			}
 			return s.follow(ctx, p, want.stack, id, "create", r, asJSON)
 		case err != nil:
@@ -199,7 +234,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
-				return s.refused(err, want)
+				return s.refused(err, want, false)
 			}
 			if changed {
 				return s.follow(ctx, p, want.stack, aws.ToString(stack.StackId), "update", r, asJSON)
@@ -221,6 +256,7 @@ func updatable(status types.StackStatus) bool {
 }
 
 func (s *session) create(ctx context.Context, want desired) (string, error) {
+	s.begun = true
 	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
 		StackName: &want.stack, TemplateBody: &want.template, Parameters: want.given(nil), Tags: want.tagList(),
 		DisableRollback: &want.disableRollback,
@@ -247,6 +283,7 @@ func (s *session) update(ctx context.Context, want desired, stack types.Stack) (
 			kept = append(kept, aws.ToString(declared.ParameterKey))
 		}
 	}
+	s.begun = true
 	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
 		StackName: stack.StackId, TemplateBody: &want.template, Parameters: want.given(kept), Tags: want.tagList(),
 		DisableRollback: &want.disableRollback,
@@ -281,14 +318,23 @@ func (w desired) tagList() []types.Tag {
 }
 
 // refused explains an operation that the engine did not take up.
-func (s *session) refused(err error, want desired) error {
+func (s *session) refused(err error, want desired, isNew bool) error {
 	message, ok := refusal(err)
 	if !ok {
 		return err
 	}
-	hint := "mend " + s.app.short(want.path) + ", or what was given for it"
-	if strings.Contains(message, "must have values") {
-		hint = "give each with --parameter NAME=VALUE, or in pintle.yaml under parameters"
+	if s.data == "" { // a local engine's template was checked before
+		if err := want.check(s.app); err != nil {
+			return err
+		}
 	}
-	return failed(fmt.Errorf("stack %s: %s", want.stack, message), hint)
+	hint := "mend " + s.app.short(want.path) + ", or what was given for it"
+	err = fmt.Errorf("stack %s: %s", want.stack, message)
+	if strings.HasPrefix(message, "Parameter") {
+		hint = "give parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"
+		if all := want.checkParameters(); isNew && all != nil {
+			err = all
+		}
+	}
+	return failed(err, hint)
 }

@@ -40,10 +40,14 @@ func (a *app) describeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [STACK]",
 		Short: "Show a stack: its outputs, its resources, and what it waits for",
-		Args:  cobra.MaximumNArgs(1),
-		RunE:  a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
+		Long: `Show a stack: its outputs, its resources, and the requests that providers have
+not answered yet. Without STACK it is that of the project. A stack that was
+deleted is named by its id, which list --all shows.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
 	}
-	o.flags(cmd.Flags())
+	o.flags(cmd)
+	cmd.ValidArgsFunction = a.completeStack
 	return cmd
 }
 
@@ -52,7 +56,7 @@ func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *s
 	if p, err = a.locate(o.project, o.data); err != nil {
 		return nil, p, "", err
 	}
-	p.endpoint = o.endpoint
+	p.stackGiven, p.connection = given, o.connection
 	if name = given; name == "" {
 		if name, err = p.stack(""); err != nil {
 			return nil, p, "", err
@@ -67,7 +71,7 @@ func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *s
 }
 
 func noStack(name string) error {
-	return failed(fmt.Errorf("there is no stack %s", name), "`pintle list` names those that there are")
+	return failed(fmt.Errorf("there is no stack %s", name), "pintle list names those that there are; one that was deleted goes by its id: pintle list --all")
 }
 
 func (a *app) showStack(ctx context.Context, o *readOptions, given string) error {
@@ -152,11 +156,15 @@ func (a *app) printDescription(d description) {
 			head = append(head, []string{label, text})
 		}
 	}
-	add("reason", d.Reason)
+	if d.Reason != userInitiated {
+		add("reason", d.Reason)
+	}
 	add("description", d.Description)
 	add("created", stamp(d.Created))
 	add("updated", stamp(aws.ToTime(d.Updated)))
-	add("deleted", stamp(aws.ToTime(d.Deleted)))
+	if d.Status == string(types.StackStatusDeleteComplete) { // else it is when that was tried
+		add("deleted", stamp(aws.ToTime(d.Deleted)))
+	}
 	add("id", d.ID)
 	fmt.Fprint(a.stdout, display.Columns(head))
 

@@ -34,8 +34,9 @@ PINTLE_WEBHOOK_SECRET is for providers behind a URL: what they check requests by
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
 	flags.StringVar(&projectDir, "project", "", "`DIR` of the pintle.yaml (default: the current folder)")
-	flags.StringVar(&shell, "shell", "sh", "sh, fish or powershell")
+	flags.StringVar(&shell, "shell", "sh", "`SHELL` that they are for: sh, fish or powershell")
 	fromEnvironment(flags, "data", "project")
+	choices(cmd, "shell", "sh", "fish", "powershell")
 	return cmd
 }
 
@@ -44,9 +45,9 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 	if !ok {
 		return usagef("want sh, fish or powershell", "--shell %q is not known", shell)
 	}
-	hint := "start one with: pintle serve --dev"
-	if p.dataGiven != "" {
-		hint += " --data " + quote(p.dataGiven)
+	hint := "start one with: pintle serve --dev" + p.named()
+	if p.dataGiven == "" && p.given == "" {
+		hint += "\none that serves another folder is found with --project DIR, or --data DIR"
 	}
 	if !node.Exists(p.data) {
 		return failed(fmt.Errorf("no server runs on %s", a.short(p.data)), hint)

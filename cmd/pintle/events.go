@@ -20,8 +20,9 @@ func (a *app) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [STACK]",
 		Short: "Show what happened to a stack, oldest first",
-		Long: `Show what happened to a stack, oldest first. A stack that was deleted is named by
-its id. With --follow the command goes on until the stack is at rest.
+		Long: `Show what happened to a stack, oldest first. Without STACK it is that of the
+project. A stack that was deleted is named by its id, which list --all shows.
+With --follow the command goes on until the stack is at rest.
 
 --audit shows instead what changed nothing and yet should be known: answers that
 came late or twice.`,
@@ -36,7 +37,8 @@ came late or twice.`,
 			return a.showEvents(ctx, &o, first(args), follow)
 		}),
 	}
-	o.flags(cmd.Flags())
+	o.flags(cmd)
+	cmd.ValidArgsFunction = a.completeStack
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the stack is at rest")
 	cmd.Flags().BoolVar(&audit, "audit", false, "show the audit list")
 	return cmd
@@ -98,8 +100,12 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 			return events, nil
 		}
 		if s.here != nil { // a reader: nobody works on the stack
+			verb := "deploy"
+			if stack.StackStatus == types.StackStatusDeleteInProgress {
+				verb = "delete"
+			}
 			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is at work on it", name, stack.StackStatus),
-				"go on with: "+p.again("deploy"))
+				"go on with: "+p.again(verb))
 		}
 		if out != nil {
 			out.Tick(s.app.now(), s.waiting(ctx, id))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,6 +156,9 @@ func (a *app) templateText(p place, given string) (text, path string, err error)
 	read, err := readFile(path, maxTemplate)
 	if err != nil {
 		return "", path, usagef("name it with --template", "template: %w", err)
+	}
+	if len(bytes.TrimSpace(read)) == 0 {
+		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
 	}
 	return string(read), path, nil
 }

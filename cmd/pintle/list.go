@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 )
@@ -21,11 +21,12 @@ type readOptions struct {
 	project, output string
 }
 
-func (o *readOptions) flags(flags *pflag.FlagSet) {
+func (o *readOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	o.connection.flags(flags)
 	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml that it is about (default: the current folder)")
 	fromEnvironment(flags, "project")
-	outputFlag(flags, &o.output)
+	outputFlag(cmd, &o.output)
 }
 
 // stackDocument is a stack in a JSON document.
@@ -46,11 +47,13 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the stacks",
-		Args:  cobra.NoArgs,
-		RunE:  a.command(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
+		Long: `List the stacks of a data directory or a server, the newest first. With --all
+those that were deleted are listed too, and each with the id that names it.`,
+		Args: cobra.NoArgs,
+		RunE: a.command(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
 	}
-	o.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "all", false, "also those that were deleted")
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "list those that were deleted too, and the ids")
 	return cmd
 }
 
@@ -84,6 +87,9 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 		return nil
 	}
 	rows := [][]string{{"NAME", "STATUS", "CHANGED", "DESCRIPTION"}}
+	if all {
+		rows[0][3] = "ID" // the only name of a deleted stack
+	}
 	for _, stack := range stacks {
 		changed := stack.Created
 		for _, t := range []*time.Time{stack.Updated, stack.Deleted} {
@@ -91,7 +97,11 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 				changed = *t
 			}
 		}
-		rows = append(rows, []string{stack.Name, stack.Status, stamp(changed), stack.Description})
+		last := stack.Description
+		if all {
+			last = stack.ID
+		}
+		rows = append(rows, []string{stack.Name, stack.Status, stamp(changed), last})
 	}
 	fmt.Fprint(a.stdout, display.Columns(rows))
 	return nil
@@ -117,6 +127,37 @@ func (s *session) list(ctx context.Context, all bool) ([]stackDocument, error) {
 		}
 	}
 	return list, nil
+}
+
+// completeStack completes the name of a stack.
+func (a *app) completeStack(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	if err := a.readEnvironment(cmd); err != nil {
+		return nil, none
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	flag := func(name string) string { return cmd.Flag(name).Value.String() }
+	p, err := a.locate(flag("project"), flag("data"))
+	if err != nil || len(args) > 0 {
+		return nil, none
+	}
+	c := connection{data: flag("data"), endpoint: flag("endpoint"), region: flag("region")}
+	s, ok, err := a.reader(ctx, c, p.data)
+	if err != nil || !ok {
+		return nil, none
+	}
+	stacks, err := s.list(ctx, false)
+	if err := errors.Join(err, s.close()); err != nil {
+		return nil, none
+	}
+	var names []string
+	for _, stack := range stacks {
+		if strings.HasPrefix(stack.Name, begun) {
+			names = append(names, stack.Name)
+		}
+	}
+	return names, none
 }
 
 // stamp renders a time for people; empty for none.

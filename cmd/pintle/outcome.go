@@ -39,23 +39,25 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 // broken reports an operation that did not reach its aim.
 func (s *session) broken(ctx context.Context, p place, name string, c course, r *result) error {
 	f := s.explain(ctx, c)
-	what, hint := "was not updated", "mend it, then: "+p.again("deploy")
-	clear := "look with: " + p.look("describe", name) + "\nclear it away with: " + p.again("delete")
+	what, hint := "was not updated", p.retry("deploy")
+	look := "look with: " + p.look("describe", name) + "\n"
+	clear := look + "clear it away with: " + p.again("delete")
+	stuck := look + "mend the provider, then clear it away with: " + p.again("delete")
 	switch c.stack.StackStatus {
 	case types.StackStatusRollbackComplete:
 		what = "was not created: what was made has been deleted again"
 	case types.StackStatusRollbackFailed:
-		what, hint = "was not created, and what was made could not be deleted", clear
+		what, hint = "was not created, and what was made could not be deleted", stuck
 	case types.StackStatusCreateFailed:
 		what, hint = "was not created, and is left as it is", clear
 	case types.StackStatusUpdateRollbackComplete:
 		what = "was not updated: it is as it was before"
 	case types.StackStatusUpdateRollbackFailed:
-		what, hint = "was not updated, and could not be brought back", clear
+		what, hint = "was not updated, and could not be brought back", stuck
 	case types.StackStatusUpdateFailed:
 		what, hint = "was not updated, and is left as it is", clear
 	case types.StackStatusDeleteFailed:
-		what, hint = "was not deleted", "mend it, then: "+p.again("delete")
+		what, hint = "was not deleted", p.retry("delete")
 	}
 	r.Failure = f
 	f.Next = hint

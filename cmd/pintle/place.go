@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/pintle-dev/pintle/internal/project"
@@ -23,8 +24,12 @@ type place struct {
 	given   string           // dir as it was typed, empty if it was not
 	project *project.Project // nil if dir has no project file
 	data    string           // absolute
-	// dataGiven, stackGiven and endpoint are flags as they were typed, empty if they were not.
-	dataGiven, stackGiven, endpoint string
+	// dataGiven, stackGiven and the connection are flags as they were typed, empty if they were not.
+	dataGiven, stackGiven string
+	connection            connection
+	deployed              string // the other flags of a deploy, as a command line has them
+	// unshown says that the deploy was given parameters too, which may be secret.
+	unshown bool
 }
 
 // locate finds out where a command works. dir is empty for the current directory.
@@ -85,16 +90,38 @@ func (p place) again(verb string) string {
 	if p.stackGiven != "" {
 		line += " --stack " + quote(p.stackGiven)
 	}
+	if verb == "deploy" {
+		line += p.deployed
+	}
 	return line + p.flags()
+}
+
+// retry says what to do about something that went wrong in what a command did.
+func (p place) retry(verb string) string {
+	if verb == "deploy" && p.unshown {
+		return "mend it, then run the same command again"
+	}
+	return "mend it, then: " + p.again(verb)
 }
 
 // look returns the command line that shows something of a stack.
 func (p place) look(verb, stack string) string {
 	line := "pintle " + verb + " " + quote(stack)
-	if p.given != "" && p.dataGiven == "" && p.endpoint == "" {
+	if p.given != "" && p.dataGiven == "" && p.connection.endpoint == "" {
 		line += " --project " + quote(p.given)
 	}
 	return line + p.flags()
+}
+
+// named returns the flags by which serve and env find the same data.
+func (p place) named() string {
+	switch {
+	case p.dataGiven != "":
+		return " --data " + quote(p.dataGiven)
+	case p.given != "":
+		return " --project " + quote(p.given)
+	}
+	return ""
 }
 
 func (p place) flags() string {
@@ -102,8 +129,11 @@ func (p place) flags() string {
 	if p.dataGiven != "" {
 		flags += " --data " + quote(p.dataGiven)
 	}
-	if p.endpoint != "" {
-		flags += " --endpoint " + quote(p.endpoint)
+	if p.connection.endpoint != "" {
+		flags += " --endpoint " + quote(p.connection.endpoint)
+	}
+	if p.connection.region != "" {
+		flags += " --region " + quote(p.connection.region)
 	}
 	return flags
 }
@@ -126,7 +156,7 @@ type connection struct {
 func (c *connection) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
 	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to be a client of, with the AWS SDK's own credentials")
-	flags.StringVar(&c.region, "region", "", "region of the stack (default: AWS_REGION, or us-east-1)")
+	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
 	fromEnvironment(flags, "data", "endpoint", "region")
 }
 
@@ -140,8 +170,22 @@ func (a *app) regionOr(given string) string {
 	return "us-east-1"
 }
 
-func outputFlag(flags *pflag.FlagSet, output *string) {
-	flags.StringVarP(output, "output", "o", "text", "text or json")
+func outputFlag(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", "text", "`FORMAT` of what is printed: text or json")
+	choices(cmd, "output", "text", "json")
+}
+
+// fidelityFlag is the flag that says how closely an engine follows the service.
+func fidelityFlag(cmd *cobra.Command, fidelity *string) {
+	cmd.Flags().StringVar(fidelity, "fidelity", "", "whose behaviour to keep to where they differ, as `MODE`: pintle or aws (default pintle)")
+	fromEnvironment(cmd.Flags(), "fidelity")
+	choices(cmd, "fidelity", "pintle", "aws")
+}
+
+// choices completes a flag to one of a few words.
+func choices(cmd *cobra.Command, flag string, words ...string) {
+	// The flag was defined a moment ago, so there is no error.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func wantJSON(output string) (bool, error) {

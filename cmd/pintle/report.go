@@ -49,7 +49,9 @@ type failureDocument struct {
 	Log        []string `json:"log,omitempty"`
 	// Others are further resources that failed, and were not merely cancelled.
 	Others []string `json:"others,omitempty"`
-	Next   string   `json:"next,omitempty"`
+	// Problems are those of a template, each with its place.
+	Problems []problemDocument `json:"problems,omitempty"`
+	Next     string            `json:"next,omitempty"`
 }
 
 func eventDocuments(events []types.StackEvent) []eventDocument {
@@ -94,7 +96,7 @@ func indented(rows [][]string) string {
 
 // Faults, as they are told to people.
 const (
-	faultAnswered  = "the provider's: it answered FAILED"
+	faultAnswered  = "the provider's, or that of what the template gave it: it answered FAILED"
 	faultInvalid   = "the provider's: it answered, but not as the protocol has it"
 	faultDied      = "the provider's: its process ended before it answered"
 	faultUnstarted = "the provider's: it could not be started"
@@ -234,6 +236,9 @@ func (a *app) conclude(r *result, asJSON bool, err error) error {
 	}
 	if err != nil && r.Failure == nil {
 		r.Failure = &failureDocument{Reason: readable(err).Error()}
+		if wrong, ok := errors.AsType[*problems](err); ok {
+			r.Failure.Fault, r.Failure.Problems = faultTemplate, wrong.documents()
+		}
 		if isFailure && len(f.hints) > 0 {
 			r.Failure.Next = f.hints[0]
 		}

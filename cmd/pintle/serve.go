@@ -38,12 +38,13 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
-	flags.StringVar(&o.region, "region", "", "region that provider processes are told (default: AWS_REGION, or us-east-1)")
-	flags.StringVar(&o.fidelity, "fidelity", "", "how closely to keep to AWS's behaviour: `aws` or pintle (default pintle)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
+	fidelityFlag(cmd, &o.fidelity)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
-	flags.StringVar(&o.logLevel, "log-level", "", "debug, info, warn or error (default info)")
+	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "project", "provider", "dev", "public-url", "credentials", "region",
-		"fidelity", "allow-private", "log-level")
+		"allow-private", "log-level")
+	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
 what is left of earlier runs. In another terminal:
 
@@ -164,12 +165,6 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	for _, provider := range list {
 		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})
 	}
-	fmt.Fprint(a.stdout, display.Columns(rows))
-	line := "pintle env"
-	if p.dataGiven != "" {
-		line += " --data " + quote(p.dataGiven)
-	} else if p.given != "" {
-		line += " --project " + quote(p.given)
-	}
-	fmt.Fprintf(a.stdout, "\nPoint AWS clients at it:  eval \"$(%s)\"\n\n", line)
+	// At once, or a line of the log comes between.
+	fmt.Fprintf(a.stdout, "%s\nPoint AWS clients at it:  eval \"$(pintle env%s)\"\n\n", display.Columns(rows), p.named())
 }

@@ -8,13 +8,16 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -42,6 +45,8 @@ type session struct {
 	here *node.Node
 	stop func() error
 	url  string
+	// begun says that an operation was asked for, or that one is watched.
+	begun bool
 }
 
 // open connects to the engine of a data directory, or becomes it in the given role; with --endpoint it connects to that.
@@ -60,13 +65,21 @@ func (s *session) remote(ctx context.Context) error {
 		return usagef("give it as http://host:port", "--endpoint %q is no URL", s.connection.endpoint)
 	}
 	s.data, s.url = "", s.connection.endpoint
-	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(s.app.regionOr(s.connection.region)))
+	options := []func(*config.LoadOptions) error{config.WithRegion(s.app.regionOr(s.connection.region))}
+	if !strings.EqualFold(s.app.getenv("AWS_EC2_METADATA_DISABLED"), "false") {
+		// Elsewhere than on EC2 asking for the keys of its role takes long and says nothing that helps.
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return failed(fmt.Errorf("AWS configuration: %w", err))
 	}
 	if _, err := loaded.Credentials.Retrieve(ctx); err != nil {
-		return failed(fmt.Errorf("AWS credentials for %s: %w", u.Host, err),
-			"on the server's machine `pintle env` prints the variables that set them")
+		const hint = "on the server's machine pintle env prints the variables that set them"
+		if last, ok := errors.AsType[*smithy.OperationError](err); ok && last.ServiceID == "ec2imds" {
+			return failed(fmt.Errorf("there are no AWS credentials for %s", u.Host), hint) // it was the last resort
+		}
+		return failed(fmt.Errorf("AWS credentials for %s: %w", u.Host, err), hint)
 	}
 	s.use(loaded.Credentials, loaded.Region)
 	return nil

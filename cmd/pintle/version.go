@@ -65,6 +65,6 @@ func (a *app) versionCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	outputFlag(cmd.Flags(), &output)
+	outputFlag(cmd, &output)
 	return cmd
 }

@@ -33,6 +33,7 @@ type course struct {
 // ctx and the course is what was seen.
 func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) (course, error) {
 	defer w.End()
+	s.begun = true
 	c := course{}
 	seen, wait, lastWait, losses := "", fastest, slowest, 0
 	if s.app.screen != nil {
@@ -100,6 +101,9 @@ func (a *app) watcher(stack string, asJSON bool) display.Watcher {
 
 // interrupted is how a command ends that was told to stop while it watched.
 func (s *session) interrupted(p place, verb, stack string) error {
+	if !s.begun {
+		return failed(errors.New("stopped before anything was begun"))
+	}
 	if s.here == nil {
 		return failed(errors.New("detached: the operation goes on at "+s.url), "watch it with: "+p.look("events", stack)+" --follow")
 	}

@@ -102,6 +102,30 @@ func TestDatedLines(t *testing.T) {
 	}
 }
 
+// A replaced resource is not shown as deleted: what the cleanup deletes is a row below it.
+func TestReplacement(t *testing.T) {
+	var out strings.Builder
+	table := display.NewTable(&out, screen(100, 30, false), "shop")
+	table.Events([]display.Event{
+		own(0, "UPDATE_IN_PROGRESS", "User Initiated"),
+		of(0, "Site", "UPDATE_IN_PROGRESS", "site-1", ""),
+		of(1, "Site", "UPDATE_COMPLETE", "site-2", ""),
+		own(1, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", ""),
+		of(1, "Site", "DELETE_IN_PROGRESS", "site-1", ""),
+		of(3, "Site", "DELETE_COMPLETE", "site-1", ""),
+		of(3, "Gone", "DELETE_COMPLETE", "gone-1", ""),
+		own(3, "UPDATE_COMPLETE", ""),
+	})
+	table.Tick(at(3), nil)
+	want := "shop  UPDATE_COMPLETE  3.0 s\n" +
+		"  Site  Custom::Site  UPDATE_COMPLETE  1.0 s  site-2\n" +
+		"  Site  Custom::Site  DELETE_COMPLETE  2.0 s  site-1\n" +
+		"  Gone  Custom::Gone  DELETE_COMPLETE  0 ms   gone-1\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func screen(columns, rows int, colour bool) *display.Screen {
 	return &display.Screen{Colour: colour, Size: func() (int, int) { return columns, rows }}
 }

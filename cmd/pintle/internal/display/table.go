@@ -48,10 +48,11 @@ func (t *Table) Events(events []Event) {
 			t.own(e)
 			continue
 		}
-		r := t.byName[e.Logical]
+		name := t.nameOf(e)
+		r := t.byName[name]
 		if r == nil {
 			r = &row{logical: Clean(e.Logical), began: e.Time}
-			t.byName[e.Logical], t.rows = r, append(t.rows, r)
+			t.byName[name], t.rows = r, append(t.rows, r)
 		}
 		switch {
 		case inProgress(e.Status) && e.Status != r.status:
@@ -68,6 +69,17 @@ func (t *Table) Events(events []Event) {
 			r.reason = firstLine(e.Reason)
 		}
 	}
+}
+
+// nameOf returns what the row of an event goes by. What a resource was replaced by keeps its row while the cleanup
+// deletes what it replaced, which gets one of its own.
+func (t *Table) nameOf(e Event) string {
+	r := t.byName[e.Logical]
+	if r == nil || !strings.Contains(t.status, "CLEANUP") || !strings.HasPrefix(e.Status, "DELETE_") ||
+		e.Physical == "" || r.physical == "" || r.physical == Clean(e.Physical) {
+		return e.Logical
+	}
+	return e.Logical + "\x00" + e.Physical
 }
 
 func (t *Table) own(e Event) {

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// block returns the n-th fenced block of a language in a page, counted from 0.
+func block(t *testing.T, page, language string, n int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
+	if n >= len(found) {
+		t.Fatalf("%s has %d blocks of %s, want number %d", page, len(found), language, n+1)
+	}
+	return found[n][1]
+}
+
+// write writes a file and the folders it is in.
+func write(t *testing.T, dir, name, text string, mode os.FileMode) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runIn runs pintle in a folder.
+func runIn(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "pintle", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// The provider and the project file of the README are deployed as they are printed there.
+func TestREADME(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPROXY", "off")
+	dir := t.TempDir()
+	write(t, dir, "pintle.yaml", block(t, "README.md", "yaml", 0), 0o600)
+	write(t, dir, "site/main.go", block(t, "README.md", "go", 0), 0o600)
+	write(t, dir, "site/go.mod", "module example.com/site\n\ngo 1.26\n\n"+
+		"require github.com/pintle-dev/pintle v0.0.0\n\nreplace github.com/pintle-dev/pintle => "+root+"\n", 0o600)
+	write(t, dir, "template.yaml", `
+Resources:
+  Site:
+    Type: Custom::Site
+    Properties:
+      ServiceToken: arn:aws:lambda:us-east-1:123456789012:function:Site
+      Domain: example.com
+Outputs:
+  URL: {Value: !GetAtt Site.URL}
+`, 0o600)
+	out, err := runIn(t, dir, "deploy")
+	if err != nil || !strings.Contains(out, "URL  https://example.com\n") {
+		t.Fatalf("deploy: %v\n%s", err, out)
+	}
+	if out, err := runIn(t, dir, "delete"); err != nil {
+		t.Fatalf("delete: %v\n%s", err, out)
+	}
+}
+
+// So is the provider without an SDK, with what it refuses.
+func TestPythonProvider(t *testing.T) {
+	require.Tool(t, "python3")
+	dir := t.TempDir()
+	write(t, dir, "user.py", block(t, "docs/project.md", "python", 0), 0o700)
+	write(t, dir, "pintle.yaml", "stack: demo\nproviders: {User: ./user.py}\n", 0o600)
+	write(t, dir, "template.yaml", `
+Parameters:
+  Name: {Type: String, Default: alice}
+Resources:
+  User:
+    Type: Custom::User
+    Properties:
+      ServiceToken: arn:aws:lambda:us-east-1:123456789012:function:User
+      Name: !Ref Name
+Outputs:
+  Home: {Value: !GetAtt User.Home}
+`, 0o600)
+	out, err := runIn(t, dir, "deploy")
+	if err != nil || !strings.Contains(out, "Home  /home/alice\n") {
+		t.Fatalf("deploy: %v\n%s", err, out)
+	}
+	out, err = runIn(t, dir, "deploy", "--parameter", "Name=no/body")
+	if err == nil || !strings.Contains(out, "Name is 'no/body': want letters and digits") {
+		t.Fatalf("deploy of a wrong name: %v\n%s", err, out)
+	}
+	if out, err := runIn(t, dir, "delete"); err != nil {
+		t.Fatalf("delete: %v\n%s", err, out)
+	}
+}
