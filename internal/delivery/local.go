@@ -24,8 +24,9 @@ type Provider struct {
 type Local interface {
 	// Match returns the provider that serves a token.
 	Match(token wire.ServiceToken) (Provider, bool)
-	// Invoke hands an event to a process, without waiting for its end, which goes to [Delivery.Done]. local.ErrBusy
-	// and local.ErrClosed say that it was not taken and may be later; any other error is final.
+	// Invoke takes an event for a process, without waiting: event.Started is called when a process has got it, and its
+	// end goes to [Delivery.Done]. local.ErrBusy and local.ErrClosed say that it was not taken and may be later; any
+	// other error is final.
 	Invoke(name string, event local.Event) error
 }
 
@@ -51,10 +52,15 @@ func (nobody) Invoke(string, local.Event) error         { return local.ErrUnknow
 const busyPoll = 5 * time.Second
 
 // sendLocal hands the request to a process. A busy provider is waited for as long as it takes: its processes cannot
-// hang longer than their own timeout. When too many wait already, the request goes back to the table.
+// hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
+// only once a process has it: from then on its time runs, and neither a queue nor a build should use that up.
 func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name string) Outcome {
 	id := s.request.ID
-	outcome, busy := d.invoke(s, hide, name)
+	event, err := d.event(s.request, hide)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	outcome, busy := d.invoke(event, hide, name)
 	for said := false; busy; {
 		turn := d.runs.await(name)
 		if turn == nil {
@@ -62,7 +68,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 			return nil
 		}
 		// Once more: what would have given this turn may have ended before the wait began.
-		if outcome, busy = d.invoke(s, hide, name); !busy {
+		if outcome, busy = d.invoke(event, hide, name); !busy {
 			d.runs.leave(name, turn, false)
 			break
 		}
@@ -77,22 +83,33 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 			return nil
 		}
 		s.resume()
-		outcome, busy = d.invoke(s, hide, name)
+		if event, err = d.event(s.request, hide); err != nil { // anew: its response URL ages
+			return Refused{Text: hide.text(err.Error())}
+		}
+		outcome, busy = d.invoke(event, hide, name)
+	}
+	if _, taken := outcome.(Accepted); !taken {
+		return outcome
+	}
+	if started := d.runs.started(id); started != nil {
+		s.release()
+		select {
+		case <-started:
+		case <-soft.Done():
+			return nil
+		}
 	}
 	return outcome
 }
 
 // invoke tries to hand the request over. The outcome is nil if the runtime is closed.
-func (d *Delivery) invoke(s *send, hide *scrubber, name string) (outcome Outcome, busy bool) {
-	id := s.request.ID
-	event, err := d.event(s.request, hide)
-	if err != nil {
-		return Refused{Text: hide.text(err.Error())}, false
-	}
+func (d *Delivery) invoke(event local.Event, hide *scrubber, name string) (outcome Outcome, busy bool) {
+	id := wire.RequestID(event.ID)
 	if !d.runs.begin(id, name, func(o local.Outcome) *Died { return d.died(id, name, hide, o) }) {
 		return Accepted{Local: true}, false // still running since before the row was taken over
 	}
-	err = d.config.Local.Invoke(name, event)
+	event.Started = func() { d.runs.start(id) }
+	err := d.config.Local.Invoke(name, event)
 	if err == nil {
 		return Accepted{Local: true}, false
 	}

@@ -218,3 +218,74 @@ func TestProviderTheRuntimeDoesNotKnow(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestQueuedRequestIsNotAccepted keeps one process busy: what waits for it has not begun, and its time must not run.
+func TestQueuedRequestIsNotAccepted(t *testing.T) {
+	came, leave := make(chan struct{}, 3), make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-leave
+	}))
+	defer collector.Close()
+	queued := make(chan struct{}, 3)
+	w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, _ *local.Config) {
+		sign := c.ResponseURL
+		c.ResponseURL = func(r store.Request) (string, error) {
+			queued <- struct{}{}
+			return sign(r)
+		}
+	})
+	w.Dispatch([]store.Request{request("a", 1, localTopic)})
+	if diff := cmp.Diff(reported{"a", delivery.Accepted{Local: true}}, w.next(t)); diff != "" {
+		t.Error(diff)
+	}
+	<-came
+	w.Dispatch([]store.Request{request("b", 1, localTopic), request("c", 2, localTopic)})
+	for range 3 {
+		<-queued
+	}
+	leave <- struct{}{} // a ends, and only now another one begins
+	<-came
+	if len(came) > 0 {
+		t.Fatal("two events are in one process")
+	}
+	first := w.next(t)
+	if first.Outcome != (delivery.Accepted{Local: true}) || len(w.outcomes) > 0 {
+		t.Errorf("%+v was reported, and %d more, want one that was accepted", first, len(w.outcomes))
+	}
+	close(leave)
+	<-came
+	if second := w.next(t); second.Outcome != (delivery.Accepted{Local: true}) || second.ID == first.ID {
+		t.Errorf("%+v", second)
+	}
+}
+
+// TestWaitingForAProcessEndsWithRun: the request stays in the table.
+func TestWaitingForAProcessEndsWithRun(t *testing.T) {
+	came, leave := make(chan struct{}, 1), make(chan struct{})
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-leave
+	}))
+	defer collector.Close()
+	defer close(leave)
+	queued := make(chan struct{}, 2)
+	w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, _ *local.Config) {
+		sign := c.ResponseURL
+		c.ResponseURL = func(r store.Request) (string, error) {
+			queued <- struct{}{}
+			return sign(r)
+		}
+	})
+	w.Dispatch([]store.Request{request("a", 1, localTopic)})
+	w.next(t)
+	<-came
+	w.Dispatch([]store.Request{request("b", 1, localTopic)})
+	<-queued
+	<-queued
+	w.stop()
+	<-w.ended
+	if len(w.outcomes) > 0 {
+		t.Errorf("reported %+v", <-w.outcomes)
+	}
+}

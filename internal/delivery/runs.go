@@ -25,8 +25,9 @@ type runs struct {
 type run struct {
 	provider string
 	end      func(local.Outcome) *Died
-	told     bool  // that it is being executed was recorded
-	death    *Died // it ended before that
+	started  chan struct{} // closed when a process has got it, or it has ended
+	told     bool          // that it is being executed was recorded
+	death    *Died         // it ended before that
 }
 
 type death struct {
@@ -51,8 +52,37 @@ func (r *runs) begin(id wire.RequestID, provider string, end func(local.Outcome)
 	if _, ok := r.running[id]; ok {
 		return false
 	}
-	r.running[id] = &run{provider: provider, end: end}
+	r.running[id] = &run{provider: provider, end: end, started: make(chan struct{})}
 	return true
+}
+
+// started returns a channel that is closed once a process has got the request, or the invocation has ended; nil if it
+// has ended.
+func (r *runs) started(id wire.RequestID) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.running[id]; found != nil {
+		return found.started
+	}
+	return nil
+}
+
+// start notes that a process has got the request.
+func (r *runs) start(id wire.RequestID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.running[id]; found != nil {
+		found.start()
+	}
+}
+
+// start closes started; the caller holds mu.
+func (r *run) start() {
+	select {
+	case <-r.started:
+	default:
+		close(r.started)
+	}
 }
 
 // drop forgets an invocation that was not accepted.
@@ -91,6 +121,7 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	found.start()
 	r.next(found.provider)
 	switch {
 	case died == nil:

@@ -35,7 +35,7 @@ import (
 const (
 	DefaultTimeout     = 15 * time.Minute // of one event; the most Lambda grants
 	DefaultConcurrency = 10               // processes of one provider
-	DefaultQueue       = 256              // events waiting for a process of one provider
+	DefaultQueue       = 32               // events waiting for a process of one provider
 	DefaultIdle        = 5 * time.Minute  // until an unused process is ended
 	DefaultInitTimeout = time.Minute      // from the start of a process to its first call for an event
 	DefaultGrace       = 2 * time.Second  // between SIGTERM and SIGKILL
@@ -70,6 +70,9 @@ type Event struct {
 	FunctionARN string
 	// WantResult keeps what the handler returns in [Outcome.Result]; without it the bytes are read and dropped.
 	WantResult bool
+	// Started is called when a process has got the event: until then it waited for one to be free, built or started. It
+	// is called at most once, before [Config.Done], under the same rules. Nil is not called.
+	Started func()
 }
 
 // Config configures a [Runtime]. The callbacks are called from many goroutines; they must return soon and may call
@@ -114,6 +117,7 @@ type Runtime struct {
 	mu     sync.Mutex // guards what follows and the pools
 	closed bool
 	pools  map[string]*pool
+	turns  map[string]chan struct{} // to build, by the package's folder
 }
 
 // New returns a runtime that accepts events at once. No process is started before one is needed.
@@ -149,7 +153,7 @@ func New(config Config) (*Runtime, error) {
 		}
 		config.CacheDir = dir
 	}
-	r := &Runtime{config: config, pools: map[string]*pool{}}
+	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
 		if err := r.Set(p); err != nil {
@@ -209,6 +213,18 @@ func (r *Runtime) Set(provider Provider) error {
 	}
 	r.pools[provider.Name] = newPool(r, provider)
 	return nil
+}
+
+// turn returns what lets one build of a package happen at a time, whoever its providers are: two at once would write
+// the same file. The caller holds mu.
+func (r *Runtime) turn(source string) chan struct{} {
+	turn := r.turns[source]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		turn <- struct{}{}
+		r.turns[source] = turn
+	}
+	return turn
 }
 
 // Has reports whether a provider of this name is known.

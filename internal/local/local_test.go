@@ -301,7 +301,7 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 func TestHundredEventsOverFewProcesses(t *testing.T) {
-	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 3 })
+	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) { c.Queue, p.Concurrency = 100, 3 })
 	for i := range 100 {
 		k.invoke(strconv.Itoa(i), task{Do: "describe"})
 	}

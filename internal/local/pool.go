@@ -18,7 +18,7 @@ type pool struct {
 }
 
 func newPool(r *Runtime, provider Provider) *pool {
-	return &pool{runtime: r, provider: provider, program: newProgram(provider, &r.config)}
+	return &pool{runtime: r, provider: provider, program: newProgram(provider, &r.config, r.turn(provider.Target.Path()))}
 }
 
 // accept hands the event to a worker, new if need be, or queues it. The caller holds Runtime.mu.

@@ -146,6 +146,9 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 
 // stop asks the process to end, makes it end after the grace, and waits until it has.
 func (p *process) stop(grace time.Duration) {
+	if p.gone() {
+		return // its id may be another's by now
+	}
 	_ = terminateGroup(p.cmd.Process) // fails only if it has ended
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -158,7 +161,9 @@ func (p *process) stop(grace time.Duration) {
 
 // kill ends the process at once and waits until it has.
 func (p *process) kill() {
-	_ = killGroup(p.cmd.Process)
+	if !p.gone() {
+		_ = killGroup(p.cmd.Process)
+	}
 	<-p.ended
 }
 

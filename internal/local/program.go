@@ -36,14 +36,14 @@ func (e *BuildError) Unwrap() error { return e.Err }
 type program struct {
 	provider Provider
 	config   *Config
-	turn     chan struct{} // holds one token; who has it may build and touch built
+	turn     chan struct{} // holds one token; who has it may build and touch what follows
 	built    string
+	failed   error     // of the last build
+	began    time.Time // the one that failed
 }
 
-func newProgram(provider Provider, config *Config) *program {
-	p := &program{provider: provider, config: config, turn: make(chan struct{}, 1)}
-	p.turn <- struct{}{}
-	return p
+func newProgram(provider Provider, config *Config, turn chan struct{}) *program {
+	return &program{provider: provider, config: config, turn: turn}
 }
 
 // dir is the working directory of the processes, their LAMBDA_TASK_ROOT.
@@ -54,7 +54,8 @@ func (p *program) dir() string {
 	return p.provider.Target.Path()
 }
 
-// path returns the file to run. Only one caller builds; a build that failed is tried again by the next.
+// path returns the file to run. Only one caller builds. A build that failed is the answer for all who waited when it
+// began, and is tried again by the next.
 func (p *program) path(ctx context.Context) (string, error) {
 	switch p.provider.Target.Kind() {
 	case Executable:
@@ -65,6 +66,7 @@ func (p *program) path(ctx context.Context) (string, error) {
 	case URL:
 		return "", errors.New("a URL has no program")
 	}
+	arrived := time.Now()
 	select {
 	case <-p.turn:
 		defer func() { p.turn <- struct{}{} }()
@@ -74,9 +76,16 @@ func (p *program) path(ctx context.Context) (string, error) {
 	if p.built != "" {
 		return p.built, nil
 	}
+	if p.failed != nil && p.began.After(arrived) {
+		return "", p.failed
+	}
+	p.began, p.failed = time.Now(), nil
 	file, err := p.build(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		p.built = file
+	case ctx.Err() == nil: // or only this caller has given up
+		p.failed = err
 	}
 	return file, err
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/local"
@@ -153,5 +155,72 @@ func TestPrepareIsCancelled(t *testing.T) {
 	}
 	if err := k.Prepare(context.Background(), "Q"); !errors.Is(err, local.ErrUnknown) {
 		t.Errorf("got %v, want ErrUnknown", err)
+	}
+}
+
+// TestOnePackageOfTwoProviders builds it for both at once. The go tool may write its output in place, and two of them
+// would spoil each other's, or run into a process that has it open.
+func TestOnePackageOfTwoProviders(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nmkdir %[1]s/busy || exit 9\n%[2]s \"$@\"\nstatus=$?\nrmdir %[1]s/busy\nexit $status\n", bin, tool)
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	dir := tree(t, map[string]string{"main.go": answerer, "go.mod": "module example.com/answerer\n\ngo 1.24\n"})
+	target, err := local.ParseTarget(dir, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
+		c.CacheDir = t.TempDir()
+		p.Target = target
+		other := *p
+		other.Name = "Q"
+		c.Providers = []local.Provider{other}
+	})
+	errs := make(chan error, 2)
+	for _, name := range []string{"P", "Q"} {
+		go func() { errs <- k.Prepare(context.Background(), name) }()
+	}
+	for range 2 {
+		var build *local.BuildError
+		if err := <-errs; errors.As(err, &build) {
+			t.Error(err, build.Log)
+		}
+	}
+}
+
+// TestFailingBuildIsShared gives a provider that cannot be built more than one event: not each may cost a build.
+func TestFailingBuildIsShared(t *testing.T) {
+	const events = 24
+	dir := tree(t, map[string]string{
+		"main.go": "package main\n\nfunc main() { undefined() }\n",
+		"go.mod":  "module example.com/mistake\n\ngo 1.24\n",
+	})
+	target, err := local.ParseTarget(dir, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var builds atomic.Int32
+	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
+		c.CacheDir = t.TempDir()
+		c.Progress = func(string, string) { builds.Add(1) }
+		p.Target, p.Concurrency = target, 8
+	})
+	for i := range events {
+		k.invoke(fmt.Sprint(i), task{})
+	}
+	for range events {
+		if got := k.next().outcome; got.Kind != local.InitFailed || len(got.Log) == 0 {
+			t.Errorf("got %v %q, want InitFailed with the compiler's complaint", got, got.Log)
+		}
+	}
+	if n := builds.Load(); n > events/2 {
+		t.Errorf("%d builds for %d events", n, events)
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// After a process that died before its first event the next one waits, doubling from the first to the second.
+// After a process that died before its first event the next one waits, doubling from the first to the second. The second
+// is short: each event has one start, so that hundreds of them, for a provider that cannot start, must not take minutes.
 const (
 	minBackoff = 100 * time.Millisecond
-	maxBackoff = 5 * time.Second
+	maxBackoff = 500 * time.Millisecond
 )
 
 const lateMessage = "the event's deadline passed before a process was ready for it"
@@ -68,6 +69,9 @@ func (w *worker) handle(event Event) Outcome {
 		switch {
 		case ok:
 			w.failures = 0
+			if event.Started != nil {
+				event.Started()
+			}
 			return w.await(inv)
 		case failed.Kind != InitFailed:
 		case warm:

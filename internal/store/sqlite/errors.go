@@ -16,6 +16,12 @@ type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
 
+// notBegun is the failure of a transaction that ran no member, so none of them is why: while another program holds the
+// file, each repetition would wait the whole busy_timeout in vain.
+type notBegun struct{ error }
+
+func (n notBegun) Unwrap() error { return n.error }
+
 // explain returns err with the file and the remedy, if it is SQLite's own and a person can do something about it.
 func (s *Store) explain(err error) error {
 	var cause *sqlite.Error

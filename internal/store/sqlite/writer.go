@@ -106,18 +106,21 @@ func (w *writer) take(batch []*member, m *member) []*member {
 	return append(batch, m)
 }
 
-// commit runs a batch in one transaction, or every member in its own if that fails, and tells the callers.
+// commit runs a batch in one transaction, or every member in its own if one of them may be why that fails, and tells the
+// callers.
 func (w *writer) commit(batch []*member) {
 	if len(batch) == 0 {
 		return
 	}
 	err := w.transact(batch)
-	if err != nil && len(batch) > 1 {
+	_, idle := errors.AsType[notBegun](err)
+	repeat := err != nil && len(batch) > 1 && !idle
+	if repeat {
 		w.log.Warn("a batch of writes failed; each is repeated alone", "members", len(batch), "error", err)
 	}
 	for _, m := range batch {
 		failure := err
-		if err != nil && len(batch) > 1 || errors.Is(err, errConflict) {
+		if repeat || errors.Is(err, errConflict) {
 			failure = w.alone(m)
 		}
 		var own verdict
@@ -143,10 +146,10 @@ func (w *writer) alone(m *member) error {
 // in its result.
 func (w *writer) transact(batch []*member) (err error) {
 	if err := w.connect(); err != nil {
-		return err
+		return notBegun{err}
 	}
 	if err := w.command("BEGIN IMMEDIATE"); err != nil {
-		return err
+		return notBegun{err}
 	}
 	defer func() {
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 //
 //	lock         held by the one process that has the directory open; says its process id
 //	engine.json  how other commands reach that process (0600: it holds a key)
-//	port         the port of the last run: response URLs that are out lead there
+//	port         the port of an earlier run: response URLs that are out lead there
 //	keys         seal the secrets in the database and sign response URLs (0600)
 //	credentials  access keys for AWS clients, in their own format (0600)
 //	pintle.db    the database, with its -wal and -shm
@@ -215,28 +215,42 @@ func (l *Lock) withdraw() error {
 	return nil
 }
 
-// listen returns a listener on loopback, on the port of the last run if it can be had. kept is false if there was one
-// that is taken now, so that response URLs which are out lead elsewhere.
-func (l *Lock) listen() (listener net.Listener, kept bool, err error) {
-	last := 0
-	if text, err := os.ReadFile(l.path(portFile)); err == nil && len(text) < 16 {
-		last, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+// checkKeys refuses a database whose key file is gone: new keys would open nothing in it, and stand where the old ones
+// are to be put back.
+func (l *Lock) checkKeys() error {
+	_, err := os.Stat(l.path(keysFile))
+	if errors.Is(err, fs.ErrNotExist) && Exists(l.directory) {
+		return fmt.Errorf("the key file %s is gone, and without it the database beside it cannot be read: "+
+			"put it back from a copy, or remove the data directory to begin anew", l.path(keysFile))
 	}
-	if last > 0 && last <= 65535 {
-		if listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(last))); err == nil {
-			return listener, true, nil
+	return nil
+}
+
+// lastPort returns the port that an earlier run noted, 0 if it is not known.
+func (l *Lock) lastPort() int {
+	text, err := os.ReadFile(l.path(portFile))
+	if err != nil || len(text) >= 16 {
+		return 0
+	}
+	port, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || port < 1 || port > 65535 {
+		return 0
+	}
+	return port
+}
+
+// listenAt returns a listener on loopback, at that port if it can be had.
+func listenAt(port int) (net.Listener, error) {
+	if port != 0 {
+		if listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			return listener, nil
 		}
 	}
-	listener, err = net.Listen("tcp", "127.0.0.1:0")
-	return listener, last == 0, err
+	return net.Listen("tcp", "127.0.0.1:0")
 }
 
 // keepPort notes the port for the next run.
-func (l *Lock) keepPort(listener net.Listener) error {
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return err
-	}
+func (l *Lock) keepPort(port string) error {
 	return l.write(portFile, []byte(port+"\n"))
 }
 

@@ -49,7 +49,7 @@ type Config struct {
 	// Lock holds the data directory. Open takes it over: it is released when the node is closed, or not opened.
 	Lock *Lock
 	Role Role
-	// Listen is host:port. Empty means loopback, on the port of the last run.
+	// Listen is host:port. Empty means loopback, on the port of an earlier run if it can be had.
 	Listen string
 	// Dev takes any access key.
 	Dev bool
@@ -82,6 +82,7 @@ type Node struct {
 	delivery  *delivery.Delivery // nil in a Reader
 	server    *server.Server
 	listener  net.Listener
+	lastPort  int // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
 }
@@ -98,6 +99,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		}
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
+	if err := config.Lock.checkKeys(); err != nil {
+		return nil, err
+	}
 	keys, err := store.OpenKeys(config.Lock.path(keysFile))
 	if err != nil {
 		return nil, err
@@ -146,6 +150,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if config.Role != Reader {
+		if err := n.keepPort(ctx); err != nil {
+			return nil, err
+		}
 		if err := n.openDelivery(keys, signer, base.JoinPath(server.ResponsePath)); err != nil {
 			return nil, err
 		}
@@ -255,7 +262,7 @@ func (n *Node) openCredentials() (keys *sigv4.Keys, err error) {
 }
 
 func (n *Node) listen() (err error) {
-	kept := true
+	n.lastPort = n.config.Lock.lastPort()
 	switch {
 	case n.config.Listen != "":
 		n.listener, err = net.Listen("tcp", n.config.Listen)
@@ -263,15 +270,30 @@ func (n *Node) listen() (err error) {
 		n.listener, err = net.Listen("tcp", "127.0.0.1:0")
 		return err
 	default:
-		n.listener, kept, err = n.config.Lock.listen()
+		n.listener, err = listenAt(n.lastPort)
 	}
+	return err
+}
+
+// keepPort notes this run's port for the next one. While requests wait for answers at another port that one stays noted,
+// and it is said that they cannot arrive.
+func (n *Node) keepPort(ctx context.Context) error {
+	_, text, err := net.SplitHostPort(n.listener.Addr().String())
 	if err != nil {
 		return err
 	}
-	if !kept {
-		n.log.Warn("the port of the last run is taken by another program: answers to requests that were sent before cannot arrive")
+	if n.lastPort != 0 && text != strconv.Itoa(n.lastPort) && n.config.PublicURL == nil {
+		_, next, err := n.store.Due(ctx, 0)
+		if err != nil {
+			return err
+		}
+		if !next.IsZero() {
+			n.log.Error(fmt.Sprintf("requests of an earlier run wait for answers at port %d, and this one has port %s: unless it is "+
+				"ended and pintle serve --listen 127.0.0.1:%[1]d can be started, they time out", n.lastPort, text))
+			return nil
+		}
 	}
-	if err := n.config.Lock.keepPort(n.listener); err != nil {
+	if err := n.config.Lock.keepPort(text); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	return nil

@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// TestLockedByAnotherProgram: a batch that could not begin has waited for the lock, and its members must not wait once
+// more each. That would hold up everything for minutes, the end of the process included.
+func TestLockedByAnotherProgram(t *testing.T) {
+	s := openTest(t)
+	var log bytes.Buffer
+	s.writes.log = slog.New(slog.NewTextHandler(&log, nil))
+	err := s.write(context.Background(), func(tx *tx) error { // on the writer's connection
+		rows, err := tx.query("PRAGMA busy_timeout = 10")
+		if err != nil {
+			return err
+		}
+		return rows.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", s.dsn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	other.SetMaxOpenConns(1)
+	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+
+	var batch []*member
+	for range 5 {
+		batch = append(batch, &member{ctx: context.Background(), done: make(chan struct{}), work: func(*tx) error {
+			t.Error("a member was run without the lock")
+			return nil
+		}})
+	}
+	s.writes.commit(batch) // the goroutine waits for work
+	for _, m := range batch {
+		<-m.done
+		if m.result == nil || !strings.Contains(m.result.Error(), "another program holds it") {
+			t.Errorf("error %v", m.result)
+		}
+	}
+	if strings.Contains(log.String(), "repeated") {
+		t.Errorf("the members were repeated: %s", log.String())
+	}
+
+	if _, err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(context.Background()); err != nil {
+		t.Errorf("it does not recover: %v", err)
+	}
+}
