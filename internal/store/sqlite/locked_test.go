@@ -16,11 +16,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	var log bytes.Buffer
 	s.writes.log = slog.New(slog.NewTextHandler(&log, nil))
 	err := s.write(context.Background(), func(tx *tx) error { // on the writer's connection
-		rows, err := tx.query("PRAGMA busy_timeout = 10")
-		if err != nil {
-			return err
-		}
-		return rows.Close()
+		return tx.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout = 10").Err()
 	})
 	if err != nil {
 		t.Fatal(err)
