@@ -1,24 +1,37 @@
 package engine
 
 import (
+	"strings"
+
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // DeleteStack is what it takes to delete a stack.
 type DeleteStack struct {
 	Stack Ref
 	Token string
+	// Retain are resources to be left in place, and Force leaves those in place that fail again. Both are for a stack
+	// whose last delete failed.
+	Retain []wire.LogicalID
+	Force  bool
 }
 
-// startDelete decides a delete. It returns false if there is nothing to do.
+// startDelete decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
 func (m *machine) startDelete(in *DeleteStack) error {
 	if again, err := m.repeated(in.Token, store.KindDelete); again || err != nil {
 		return err
 	}
+	if !m.stack.Live {
+		return nil
+	}
+	if err := m.checkLeaving(in); err != nil {
+		return err
+	}
 	switch {
-	case !m.stack.Live, m.op.Kind == store.KindDelete && !m.op.Phase.Final():
-		return nil // it is gone, or going
+	case m.op.Kind == store.KindDelete && !m.op.Phase.Final():
+		return nil
 	case !m.op.Phase.Final():
 		return &Error{CodeOperationInProgress, "Stack:" + string(m.stack.ID) + " is in " +
 			m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) + " state and can not be deleted. " +
@@ -50,8 +63,48 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		return refused(err)
 	}
 	m.open(store.KindDelete, in.Token, m.stack.Revision, leftover)
+	m.op.Force = in.Force
 	m.stack.Deleted = m.now
-	return m.proceed(candidates)
+	if err := m.layOut(candidates); err != nil {
+		return err
+	}
+	for _, logical := range in.Retain {
+		m.steps[logical].Skip = true
+	}
+	m.beginApply()
+	return m.run()
+}
+
+// checkLeaving refuses to leave resources behind unless a delete has failed at them.
+func (m *machine) checkLeaving(in *DeleteStack) error {
+	failed := m.stack.Kind == store.KindDelete && m.stack.Phase == store.PhaseFailed
+	switch {
+	case len(in.Retain) > 0 && !failed:
+		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. When you delete a stack, " +
+			"specify which resources to retain only when the stack is in the DELETE_FAILED state.")
+	case in.Force && !failed:
+		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. You can activate DeletionMode " +
+			"FORCE_DELETE_STACK in a delete stack operation only when the stack is in the DELETE_FAILED state.")
+	}
+	var gone []string
+	for _, logical := range in.Retain {
+		if m.current(logical) == nil && len(m.condemned(logical)) == 0 {
+			gone = append(gone, string(logical))
+		}
+	}
+	if gone == nil {
+		return nil
+	}
+	return m.refusal("The specified resources to retain must be in a valid state. Do not specify resources that are in "+
+		"the DELETE_COMPLETE state.", "There is nothing left of ["+strings.Join(gone, ", ")+"].")
+}
+
+// refusal is the service's text for what the client did wrong, followed by what we know besides.
+func (m *machine) refusal(text, more string) error {
+	if m.fidelity == FidelityAWS {
+		return invalid(text)
+	}
+	return invalid(text + " " + more)
 }
 
 // leftover returns the revision besides the one in force from which there may still be instances: the other side of an
@@ -68,3 +121,25 @@ func (m *machine) leftover() int {
 	return m.op.To
 }
 
+// leave takes all there is of a step's resource off the stack without a word to its provider.
+func (m *machine) leave(s *store.Step) {
+	left := m.condemned(s.Logical)
+	if instance := m.current(s.Logical); instance != nil {
+		instance.Shown = true
+		left = append(left, instance)
+	}
+	for _, instance := range left {
+		if instance.Reached {
+			m.retain(instance)
+		} else {
+			m.gone(instance, instance.Replaced)
+		}
+	}
+	m.done(s)
+}
+
+// abandon gives up an instance whose Delete failed, so that the stack can go without it.
+func (m *machine) abandon(i *store.Instance) {
+	i.Role = store.RoleOrphan
+	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
+}

@@ -215,6 +215,10 @@ func (m *machine) restore(s *store.Step) error {
 
 // remove deletes all there is of a step's resource. declared is the declaration whose policy counts, nil if none does.
 func (m *machine) remove(s *store.Step, declared []byte) error {
+	if s.Skip {
+		m.leave(s)
+		return nil
+	}
 	if instance := m.current(s.Logical); instance != nil {
 		policy, err := deletionPolicy(declared)
 		if err != nil {

@@ -197,7 +197,11 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		return m.launch(s) // there may be another one
 	}
 	m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, cleanup)
-	if !cleanup {
+	switch {
+	case !cleanup && m.op.Force:
+		m.abandon(i)
+		return m.launch(s)
+	case !cleanup:
 		i.Role = store.RoleCurrent
 		if i.Replaced {
 			i.Role = store.RoleCondemned

@@ -21,6 +21,9 @@ func (s *sim) checkAsked(r store.Request) {
 	if op.Phase == store.PhaseApply && op.Kind != store.KindDelete && stopping {
 		s.t.Errorf("%s of %s is asked for after something failed", r.Type, r.Logical)
 	}
+	if slices.Contains(s.spared, r.Logical) {
+		s.t.Errorf("%s of %s is asked for, which is to be left as it is", r.Type, r.Logical)
+	}
 	switch r.Type {
 	case wire.Create:
 	case wire.Update:
@@ -193,11 +196,20 @@ func (s *sim) checkLedger() {
 			s.t.Errorf("the operation ended while %s is still at %s", i.Logical, i.Verb)
 		case !row.Live && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned):
 			s.t.Errorf("the stack is deleted and %s is still %s", i.Logical, i.Role)
+		case i.Role == store.RoleOrphan && i.Progress == store.ProgressSkipped:
+			s.statuses = append(s.statuses, "given up")
+			if !s.forced {
+				s.t.Errorf("%s %s was given up by a delete that was not forced", i.Logical, i.PhysicalID)
+			}
 		case i.Role == store.RoleOrphan && i.Tries != 3:
 			s.t.Errorf("%s %s was given up after %d tries", i.Logical, i.PhysicalID, i.Tries)
 		case i.Role == store.RoleRetained && !s.ledger.kept[i.Number]:
 			s.ledger.kept[i.Number] = true
-			if !i.Reached || !s.keeps(i, row.Kind, row.Phase) {
+			spared := slices.Contains(s.spared, i.Logical)
+			if spared {
+				s.statuses = append(s.statuses, "spared")
+			}
+			if !i.Reached || !spared && !s.keeps(i, row.Kind, row.Phase) {
 				s.t.Errorf("%s %q was retained in a %s that ended as %s", i.Logical, i.PhysicalID, row.Kind, row.Phase)
 			}
 		}

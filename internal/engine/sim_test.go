@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	for _, status := range []string{
 		"CREATE_COMPLETE", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "UPDATE_COMPLETE",
 		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_FAILED", "DELETE_COMPLETE", "DELETE_FAILED",
-		"an attribute was read", "current", "gone", "retained", "orphan", "condemned",
+		"an attribute was read", "spared", "given up", "current", "gone", "retained", "orphan", "condemned",
 	} {
 		if reached[status] == 0 {
 			t.Errorf("%q was never reached: the simulation does not do what it is for", status)
@@ -74,6 +74,9 @@ type sim struct {
 	// from and to are the sides of the create or update under way, or of the last one; sides are those of a delete.
 	from, to simTemplate
 	sides    []simTemplate
+	// spared are the resources that the operation is not to touch; forced says that it leaves behind what fails.
+	spared []wire.LogicalID
+	forced bool
 	// things are what the providers have made, by physical id.
 	things map[wire.PhysicalID]*thing
 	ledger ledger
@@ -134,13 +137,30 @@ func simulate(t *testing.T, seed uint64) *sim {
 	s.sides = s.sidesLeft()
 	for range 6 {
 		if s.stack().Live && !s.t.Failed() {
+			in := s.deletion(ref)
 			s.operate(func(ctx context.Context) error {
-				_, err := s.engine.Delete(ctx, engine.DeleteStack{Stack: ref})
+				_, err := s.engine.Delete(ctx, in)
 				return err
 			})
 		}
 	}
 	return s
+}
+
+// deletion returns a delete and, if the last one failed, perhaps one that leaves resources behind.
+func (s *sim) deletion(ref engine.Ref) engine.DeleteStack {
+	in := engine.DeleteStack{Stack: ref, Token: fmt.Sprint("delete-", s.ids)}
+	if s.status() == "DELETE_FAILED" {
+		in.Force = s.chance(15)
+		for _, i := range s.instances() {
+			if (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned) && s.chance(15) {
+				in.Retain = append(in.Retain, i.Logical)
+			}
+		}
+	}
+	s.spared, s.forced = in.Retain, in.Force
+	s.note("delete, retain %q, force %v", in.Retain, in.Force)
+	return in
 }
 
 func (s *sim) note(format string, args ...any) {

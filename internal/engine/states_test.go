@@ -127,7 +127,7 @@ var arrows = []struct {
 	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertFailed, "an Update failed"},
 	{store.KindUpdate, store.PhaseRevertCleanup, store.PhaseReverted, "done, whatever became of the Deletes"},
 	{store.KindDelete, "", store.PhaseApply, "delete"},
-	{store.KindDelete, store.PhaseApply, store.PhaseSucceeded, "everything was deleted"},
+	{store.KindDelete, store.PhaseApply, store.PhaseSucceeded, "everything was deleted, or left by order"},
 	{store.KindDelete, store.PhaseApply, store.PhaseFailed, "a Delete failed"},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // The tests in this file are the transcripts of the real service, by their letters. Where a history reads
@@ -277,18 +278,22 @@ func TestTranscriptI(t *testing.T) {
 func TestTranscriptJ(t *testing.T) {
 	w := created(t, one(""), "C=a")
 	w.delete()
-	r := w.take("C")
-	w.answer(r, `"Status": "FAILED", "PhysicalResourceId": "a", "Reason": "r"`)
+	reason := w.refuse("C", "a")
 	w.want(len(createdC), []string{
 		`S DELETE_IN_PROGRESS "User Initiated"`,
 		`C DELETE_IN_PROGRESS id=a`,
-		`C DELETE_FAILED id=a "Received response status [FAILED] from custom resource. Message returned: r (RequestId: ` + string(r.ID) + `)"`,
+		`C DELETE_FAILED id=a ` + reason,
 		`S DELETE_FAILED "The following resource(s) failed to delete: [C]. "`,
 	}, `-> Delete C id=a {}`)
-	w.delete()
-	w.succeed("C", "a")
-	if w.status() != "DELETE_COMPLETE" || w.stack().Live {
-		t.Errorf("after the second delete the stack is %s", w.status())
+	n := len(w.events())
+	w.must(w.deleteStack(engine.DeleteStack{Retain: []wire.LogicalID{"C"}}))
+	w.want(n, []string{
+		`S DELETE_IN_PROGRESS "User Initiated"`,
+		`C DELETE_SKIPPED id=a`,
+		`S DELETE_COMPLETE`,
+	}, `-> Delete C id=a {}`)
+	if w.stack().Live {
+		t.Error("the stack is deleted and lives")
 	}
 }
 

@@ -110,8 +110,19 @@ func (w *world) update(template string, parameters ...engine.Parameter) error {
 
 func (w *world) delete() {
 	w.t.Helper()
-	_, err := w.engine.Delete(w.ctx, engine.DeleteStack{Stack: engine.Ref{Account: account, Region: region, Stack: string(w.stack().ID)}})
-	w.must(err)
+	w.must(w.deleteStack(engine.DeleteStack{}))
+}
+
+func (w *world) deleteStack(in engine.DeleteStack) error {
+	in.Stack = w.ref()
+	_, err := w.engine.Delete(w.ctx, in)
+	return err
+}
+
+// ref names the newest stack.
+func (w *world) ref() engine.Ref {
+	w.t.Helper()
+	return engine.Ref{Account: account, Region: region, Stack: string(w.stack().ID)}
 }
 
 func (w *world) must(err error) {

@@ -71,6 +71,8 @@ type Operation struct {
 	RollbackID string `json:"rollbackID,omitempty"`
 
 	DisableRollback bool `json:"disableRollback,omitempty"`
+	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind.
+	Force bool `json:"force,omitempty"`
 
 	// Running counts the steps at work in this phase: it ends when none is.
 	Running int `json:"running"`

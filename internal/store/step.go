@@ -49,6 +49,9 @@ type Step struct {
 	// Stirred says that something it depends on was touched, so that its properties must be looked at again.
 	Stirred bool `json:"stirred,omitempty"`
 
+	// Skip says that the client wants the resource left as it is: no provider is asked.
+	Skip bool `json:"skip,omitempty"`
+
 	// Plan is written once. In a Delta nil leaves it as it is.
 	Plan *StepPlan `json:"-"`
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // startedOutput is what a client learns of an operation that has begun.
@@ -112,14 +113,22 @@ func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (query.None
 	if err != nil {
 		return query.None{}, err
 	}
-	if err := refuse(append(in.DeploymentConfig.ignored(),
-		ignored{"RetainResources", len(in.RetainResources) > 0, "set DeletionPolicy to Retain in the template"},
-		ignored{"DeletionMode FORCE_DELETE_STACK", in.DeletionMode == "FORCE_DELETE_STACK", "delete the stack once more"},
-	)); err != nil {
+	if err := refuse(in.DeploymentConfig.ignored()); err != nil {
 		return query.None{}, err
 	}
-	_, err = f.engine.Delete(ctx, engine.DeleteStack{Stack: ref, Token: in.ClientRequestToken})
+	_, err = f.engine.Delete(ctx, engine.DeleteStack{
+		Stack: ref, Token: in.ClientRequestToken,
+		Retain: logicalIDs(in.RetainResources), Force: in.DeletionMode == "FORCE_DELETE_STACK",
+	})
 	return query.None{}, err
+}
+
+func logicalIDs(names []string) []wire.LogicalID {
+	ids := make([]wire.LogicalID, len(names))
+	for i, name := range names {
+		ids[i] = wire.LogicalID(name)
+	}
+	return ids
 }
 
 type updateTerminationProtectionInput struct {

@@ -65,6 +65,13 @@ func TestMessages(t *testing.T) {
 		{"Action=DeleteStack&StackName=kept", named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},
 		{"Action=DeleteStack&StackName=" + protected, named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},
 
+		{"Action=DeleteStack&StackName=live&RetainResources.member.1=R", named + "Invalid operation on stack [" + id + "]. When you " +
+			"delete a stack, specify which resources to retain only when the stack is in the DELETE_FAILED state."},
+		{"Action=DeleteStack&StackName=busy&DeletionMode=FORCE_DELETE_STACK", named + "Invalid operation on stack [" + busy + "]. You can " +
+			"activate DeletionMode FORCE_DELETE_STACK in a delete stack operation only when the stack is in the DELETE_FAILED state."},
+		{"Action=DeleteStack&StackName=live&DeletionMode=HARD", named + "1 validation error detected: Value 'HARD' at 'deletionMode' " +
+			"failed to satisfy constraint: Member must satisfy enum value set: [STANDARD, FORCE_DELETE_STACK]"},
+
 		// Templates.
 		{"Action=CreateStack&StackName=new", named + "Either Template URL or Template Body must be specified."},
 		{"Action=UpdateStack&StackName=live", named + "Either Template URL or Template Body must be specified."},
@@ -122,10 +129,6 @@ func TestMessages(t *testing.T) {
 			unsupported("StackPolicyDuringUpdateBody (there are no stack policies)")},
 		{"Action=UpdateStack&StackName=live&DeploymentConfig.Mode=EXPRESS" + body,
 			unsupported("DeploymentConfig.Mode EXPRESS (every deployment is a STANDARD one)")},
-		{"Action=DeleteStack&StackName=live&RetainResources.member.1=R",
-			unsupported("RetainResources (set DeletionPolicy to Retain in the template)")},
-		{"Action=DeleteStack&StackName=live&DeletionMode=FORCE_DELETE_STACK",
-			unsupported("DeletionMode FORCE_DELETE_STACK (delete the stack once more)")},
 		{"Action=CreateChangeSet&StackName=live&ChangeSetName=c", "400 InvalidAction: The action CreateChangeSet is not supported by " +
 			"this version of Pintle. Change stacks with CreateStack, UpdateStack and DeleteStack."},
 		{"Action=Juggle", "400 InvalidAction: Could not find operation Juggle for version 2010-05-15"},
@@ -153,6 +156,7 @@ func TestSilence(t *testing.T) {
 	w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
 	for _, form := range []string{
 		"Action=DeleteStack&StackName=ghost",
+		"Action=DeleteStack&StackName=ghost&RetainResources.member.1=R&DeletionMode=FORCE_DELETE_STACK",
 		"Action=DeleteStack&StackName=arn:aws:cloudformation:eu-west-1:123456789012:stack/ghost/1",
 		"Action=DescribeStacks",
 		"Action=CreateStack&StackName=empty&NotificationARNs=&ResourceTypes=&Tags=&Capabilities=&RollbackConfiguration=&StackPolicyBody=" +

@@ -112,12 +112,17 @@ func (w *world) provide(members string) {
 	w.t.Helper()
 	for requests := w.take(); len(requests) > 0; requests = w.take() {
 		for _, r := range requests {
-			body := fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`,
-				r.Body.StackID, r.ID, r.Logical, strings.ReplaceAll(members, "%s", string(r.Logical)))
-			w.must(w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}))
-			w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
+			w.answer(r, members)
 		}
 	}
+}
+
+func (w *world) answer(r store.Request, members string) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`,
+		r.Body.StackID, r.ID, r.Logical, strings.ReplaceAll(members, "%s", string(r.Logical)))
+	w.must(w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}))
+	w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
 }
 
 // post sends a form as it is and returns the status and the body of the reply.

@@ -1,0 +1,84 @@
+package cloudformation_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	fails = `"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "stuck"`
+)
+
+// answerOnce answers what has been handed over, and not what comes of it.
+func (w *world) answerOnce(members string) {
+	w.t.Helper()
+	for _, r := range w.take() {
+		w.answer(r, members)
+	}
+}
+
+// status returns a stack's status as a client sees it.
+func (w *world) status(name string) types.StackStatus {
+	w.t.Helper()
+	out, err := w.client.DescribeStacks(w.t.Context(), &sdk.DescribeStacksInput{StackName: &name})
+	w.must(err)
+	return out.Stacks[0].StackStatus
+}
+
+// since returns the events after the first skipped ones, oldest first, without the ids of requests.
+func (w *world) since(skip int, name string) []string {
+	w.t.Helper()
+	out, err := w.client.DescribeStackEvents(w.t.Context(), &sdk.DescribeStackEventsInput{StackName: &name})
+	w.must(err)
+	var lines []string
+	for _, e := range slices.Backward(out.StackEvents) {
+		line := fmt.Sprintf("%s %s", *e.LogicalResourceId, e.ResourceStatus)
+		if reason := aws.ToString(e.ResourceStatusReason); len(reason) > 0 && *e.ResourceType == "AWS::CloudFormation::Stack" {
+			line += fmt.Sprintf(" %q", reason)
+		}
+		lines = append(lines, line)
+	}
+	return lines[skip:]
+}
+
+// TestDeleteOfAStuckStack retains one resource, and forces another stack away.
+func TestDeleteOfAStuckStack(t *testing.T) {
+	w := newWorld(t)
+	for name, test := range map[string]struct {
+		in     sdk.DeleteStackInput
+		events []string
+	}{
+		"retained": {sdk.DeleteStackInput{RetainResources: []string{"R"}}, []string{
+			`retained DELETE_IN_PROGRESS "User Initiated"`, `R DELETE_SKIPPED`, `retained DELETE_COMPLETE`}},
+		"forced": {sdk.DeleteStackInput{DeletionMode: types.DeletionModeForceDeleteStack}, []string{
+			`forced DELETE_IN_PROGRESS "User Initiated"`, `R DELETE_IN_PROGRESS`, `R DELETE_FAILED`, `R DELETE_SKIPPED`,
+			`forced DELETE_COMPLETE`}},
+	} {
+		id := w.create(&sdk.CreateStackInput{StackName: &name, TemplateBody: &fixed})
+		_, err := w.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: &name})
+		w.must(err)
+		w.answerOnce(fails)
+		if got := w.status(id); got != types.StackStatusDeleteFailed {
+			t.Fatalf("%s: %s", name, got)
+		}
+		n := len(w.since(0, id))
+		test.in.StackName = &name
+		_, err = w.client.DeleteStack(t.Context(), &test.in)
+		w.must(err)
+		w.answerOnce(fails)
+		if diff := cmp.Diff(test.events, w.since(n, id)); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", name, diff)
+		}
+		resource, err := w.client.DescribeStackResource(t.Context(), &sdk.DescribeStackResourceInput{StackName: &id, LogicalResourceId: str("R")})
+		w.must(err)
+		if got := resource.StackResourceDetail.ResourceStatus; got != types.ResourceStatusDeleteSkipped {
+			t.Errorf("%s: R is shown as %s", name, got)
+		}
+	}
+}
