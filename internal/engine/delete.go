@@ -20,7 +20,7 @@ type DeleteStack struct {
 
 // startDelete decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
 func (m *machine) startDelete(in *DeleteStack) error {
-	if again, err := m.repeated(in.Token, store.KindDelete); again || err != nil {
+	if again, err := m.repeated(in.Token, store.CallDelete); again || err != nil {
 		return err
 	}
 	if !m.stack.Live {
@@ -45,12 +45,11 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		if number == 0 {
 			continue
 		}
-		revision := m.view.Revisions[number]
-		t, err := m.template(number)
+		side, err := m.side(number)
 		if err != nil {
 			return err
 		}
-		sides = append(sides, plan.Side{Template: t, Scope: scopeOf(&m.stack, &revision)})
+		sides = append(sides, side)
 	}
 	var extra []string
 	for _, number := range sortedKeys(m.instances) {
@@ -62,8 +61,9 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	if err != nil {
 		return refused(err)
 	}
-	m.open(store.KindDelete, in.Token, m.stack.Revision, leftover)
-	m.op.Force = in.Force
+	m.open(store.PhaseApply, store.Operation{
+		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, To: leftover, Force: in.Force,
+	})
 	m.stack.Deleted = m.now
 	if err := m.layOut(candidates); err != nil {
 		return err

@@ -134,10 +134,8 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 
 // Update starts an update. Errors that the client can mend are of type [Error].
 func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
-	stack, err := e.Find(ctx, in.Stack)
-	if errors.Is(err, store.ErrNotFound) || (err == nil && !stack.Live) {
-		return Started{}, invalid("Stack [" + in.Stack.Stack + "] does not exist")
-	} else if err != nil {
+	target, err := e.target(ctx, in.Stack)
+	if err != nil {
 		return Started{}, err
 	}
 	var t *template.Template // nil: the previous one
@@ -146,7 +144,17 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 			return Started{}, err
 		}
 	}
-	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startUpdate(&in, t) })
+	return e.start(ctx, target, func(m *machine) error { return m.startUpdate(&in, t) })
+}
+
+// ContinueRollback goes on with the rollback of an update that could not be rolled back. Errors that the client can mend
+// are of type [Error].
+func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Started, error) {
+	target, err := e.target(ctx, in.Stack)
+	if err != nil {
+		return Started{}, err
+	}
+	return e.start(ctx, target, func(m *machine) error { return m.startContinue(&in) })
 }
 
 // Delete starts a delete. A stack that does not exist, or is being deleted already, is no error. Errors that the client
@@ -159,6 +167,15 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 		return Started{}, err
 	}
 	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
+}
+
+// target finds the stack that a client wants changed.
+func (e *Engine) target(ctx context.Context, ref Ref) (store.Target, error) {
+	stack, err := e.Find(ctx, ref)
+	if errors.Is(err, store.ErrNotFound) || (err == nil && !stack.Live) {
+		return store.Target{}, invalid("Stack [" + ref.Stack + "] does not exist")
+	}
+	return store.Target{Stack: stack.Key}, err
 }
 
 func (e *Engine) start(ctx context.Context, target store.Target, begin func(*machine) error) (Started, error) {

@@ -185,6 +185,9 @@ func (m *machine) restore(s *store.Step) error {
 		return nil
 	}
 	s.Instance = instance.Number
+	if s.Skip {
+		return m.assume(s, instance)
+	}
 	declared, err := declaration(s.Plan.Old)
 	if err != nil {
 		return err

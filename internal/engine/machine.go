@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -274,6 +275,7 @@ func (m *machine) resourceEvent(
 		}
 	}
 	i.Verb, i.Progress, i.Reason, i.Changed = verb, progress, reason, at
+	i.Stuck = verb == store.VerbUpdate && progress == store.ProgressFailed && m.op.Phase == store.PhaseRevert
 	m.changeInstance(i)
 	e := store.Event{
 		ID:      m.dialect.eventID(i.Logical, m.dialect.ResourceStatus(verb, progress), at, detached, m.newID),
@@ -341,6 +343,16 @@ func (m *machine) template(number int) (*template.Template, error) {
 	}
 	m.templates[number] = t
 	return t, nil
+}
+
+// side returns a revision as plans are made of it.
+func (m *machine) side(number int) (plan.Side, error) {
+	t, err := m.template(number)
+	if err != nil {
+		return plan.Side{}, err
+	}
+	scope, err := m.scope(number)
+	return plan.Side{Template: t, Scope: scope}, err
 }
 
 // declaration reads a declaration from a step's plan.

@@ -150,6 +150,11 @@ func (m *machine) beginRevert(reason string) {
 		return
 	}
 	m.stack.Revision = m.op.From
+	m.setOutRevert()
+}
+
+// setOutRevert sets the steps up for the rollback of an update.
+func (m *machine) setOutRevert() {
 	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
 		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
 	})

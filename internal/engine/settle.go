@@ -180,6 +180,10 @@ func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Requ
 	i = m.current(s.Logical)
 	s.Instance = i.Number
 	if !v.success {
+		if m.op.Phase == store.PhaseRevert && v.reached {
+			// The next try is to undo the same attempt: from what this one asked for to the same nobody would do anything.
+			i.Body.Attempted = r.Body.OldProperties
+		}
 		return m.fail(s, i, store.VerbUpdate, v.reason, r.Body.Properties)
 	}
 	if i != before {
@@ -311,6 +315,9 @@ func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason
 	m.resourceEvent(i, verb, store.ProgressFailed, reason, properties, false)
 	s.State = store.StepFailed
 	m.changeStep(s)
+	if m.op.Phase == store.PhaseRevert && m.op.Force {
+		return m.assume(s, i)
+	}
 	m.failing(s.Logical, verb)
 	if m.op.Phase != store.PhaseApply || !first || m.op.DisableRollback {
 		return nil

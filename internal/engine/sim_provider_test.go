@@ -30,6 +30,8 @@ type ledger struct {
 	data map[wire.PhysicalID]map[string]string
 	// kept are the instances that are known to be retained.
 	kept map[int]bool
+	// undoing are the requests that were to roll something back, with whether that is known to have succeeded.
+	undoing map[wire.RequestID]bool
 }
 
 type asking struct {
@@ -42,8 +44,18 @@ func (a asking) String() string { return short(a.properties.JSON()) }
 func newLedger() ledger {
 	return ledger{
 		sent: map[int][]asking{}, good: map[wire.PhysicalID]value.Value{},
-		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{},
+		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, undoing: map[wire.RequestID]bool{},
 	}
+}
+
+// last returns what an instance is to be updated from: what it was asked to be last, but for rollbacks that failed.
+func (l ledger) last(instance int) (value.Value, bool) {
+	for _, a := range slices.Backward(l.sent[instance]) {
+		if good, undoing := l.undoing[a.request]; good || !undoing {
+			return a.properties, true
+		}
+	}
+	return value.Value{}, false
 }
 
 // asked notes that a provider was sent a Create or an Update of an instance, maybe not for the first time.
@@ -105,9 +117,15 @@ func (s *sim) heard(r store.Request, body []byte) {
 		return
 	}
 	if now, ok := s.current()[string(r.Logical)]; ok && now.PhysicalID == id {
+		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it is to be undone there too
+			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{"", r.Body.OldProperties})
+		}
 		s.ledger.asked(now.Number, r)
 	}
 	if err == nil && response.Status == wire.Success {
+		if _, undoing := s.ledger.undoing[r.ID]; undoing {
+			s.ledger.undoing[r.ID] = true
+		}
 		var data map[string]string
 		if response.Data != nil {
 			if err := json.Unmarshal(response.Data, &data); err != nil {

@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	for _, status := range []string{
 		"CREATE_COMPLETE", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "UPDATE_COMPLETE",
 		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_FAILED", "DELETE_COMPLETE", "DELETE_FAILED",
-		"an attribute was read", "spared", "given up", "current", "gone", "retained", "orphan", "condemned",
+		"an attribute was read", "spared", "given up", "skipped", "current", "gone", "retained", "orphan", "condemned",
 	} {
 		if reached[status] == 0 {
 			t.Errorf("%q was never reached: the simulation does not do what it is for", status)
@@ -115,8 +115,17 @@ func simulate(t *testing.T, seed uint64) *sim {
 		return err
 	})
 	ref := engine.Ref{Account: account, Region: region, Stack: "S"}
-	for range s.rng.IntN(4) {
+	for range s.rng.IntN(5) {
 		status := s.status()
+		if status == "UPDATE_ROLLBACK_FAILED" && s.chance(70) {
+			in := s.continuation(ref)
+			s.operate(func(ctx context.Context) error {
+				_, err := s.engine.ContinueRollback(ctx, in)
+				return err
+			})
+			s.checkAtRest()
+			continue
+		}
 		if status != "CREATE_COMPLETE" && status != "UPDATE_COMPLETE" && status != "UPDATE_ROLLBACK_COMPLETE" {
 			break
 		}
@@ -124,7 +133,8 @@ func simulate(t *testing.T, seed uint64) *sim {
 			s.to = s.from
 		}
 		s.from, s.to = s.to, s.template(&s.to)
-		options.Parameters = s.to.parameters()
+		s.spared, s.forced = nil, false
+		options.Parameters, options.Token = s.to.parameters(), fmt.Sprint("update-", s.ids)
 		s.operate(func(ctx context.Context) error {
 			_, err := s.engine.Update(ctx, engine.UpdateStack{Stack: ref, Template: s.to.text(), Options: options})
 			return err
@@ -145,6 +155,25 @@ func simulate(t *testing.T, seed uint64) *sim {
 		}
 	}
 	return s
+}
+
+// continuation goes on with a rollback, and perhaps skips some of what it failed at.
+func (s *sim) continuation(ref engine.Ref) engine.ContinueRollback {
+	in := engine.ContinueRollback{Stack: ref, Token: fmt.Sprint("continue-", s.ids), Force: s.chance(25)}
+	var stuck []wire.LogicalID
+	for _, i := range s.instances() {
+		if i.Role == store.RoleCurrent && i.Stuck {
+			stuck = append(stuck, i.Logical)
+			if !in.Force && s.chance(25) {
+				in.Skip = append(in.Skip, i.Logical)
+			}
+		}
+	}
+	if s.spared, s.forced = in.Skip, in.Force; in.Force {
+		s.spared = stuck
+	}
+	s.note("continue, skip %q, force %v", in.Skip, in.Force)
+	return in
 }
 
 // deletion returns a delete and, if the last one failed, perhaps one that leaves resources behind.

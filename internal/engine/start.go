@@ -75,7 +75,7 @@ type Started struct {
 // startCreate decides the creation of a stack.
 func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.StackKey, id wire.StackID) error {
 	if m.stack.Key != 0 {
-		if in.Token != "" && m.op.Token == in.Token && m.op.Kind == store.KindCreate {
+		if in.Token != "" && m.op.Token == in.Token && m.op.Call == store.CallCreate {
 			return nil // the same request once more
 		}
 		return &Error{CodeAlreadyExists, "Stack [" + in.Name.Name + "] already exists"}
@@ -96,14 +96,16 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 		return refused(err)
 	}
 	m.addRevision(revision)
-	m.open(store.KindCreate, in.Token, 0, revision.Number)
-	m.op.DisableRollback = in.DisableRollback
+	m.open(store.PhaseApply, store.Operation{
+		Call: store.CallCreate, Kind: store.KindCreate, Token: in.Token, To: revision.Number,
+		DisableRollback: in.DisableRollback,
+	})
 	return m.proceed(candidates)
 }
 
 // startUpdate decides an update to a template, nil for the one in force.
 func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
-	if again, err := m.repeated(in.Token, store.KindUpdate); again || err != nil {
+	if again, err := m.repeated(in.Token, store.CallUpdate); again || err != nil {
 		return err
 	}
 	if !m.updatable() {
@@ -133,20 +135,22 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	}
 	if !slices.Equal(before.Tags, revision.Tags) || !before.Parameters.Equal(revision.Parameters) || plan.Differs(from, to) {
 		m.addRevision(revision)
-		m.open(store.KindUpdate, in.Token, before.Number, revision.Number)
+		m.open(store.PhaseApply, store.Operation{
+			Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
+			DisableRollback: in.DisableRollback,
+		})
 		m.stack.Updated = m.now
-		m.op.DisableRollback = in.DisableRollback
 		return m.proceed(candidates)
 	}
 	return invalid("No updates are to be performed.")
 }
 
 // repeated reports whether the stack's newest operation is the same request, sent once more.
-func (m *machine) repeated(token string, kind store.Kind) (bool, error) {
+func (m *machine) repeated(token string, call store.Call) (bool, error) {
 	switch {
 	case token == "" || m.op.Token != token:
 		return false, nil
-	case m.op.Kind == kind:
+	case m.op.Call == call:
 		return true, nil
 	}
 	return false, &Error{CodeTokenAlreadyExists,
@@ -214,17 +218,16 @@ func (m *machine) addRevision(revision store.Revision) {
 	m.view.Revisions = cloneWith(m.view.Revisions, revision.Number, revision)
 }
 
-// open begins an operation.
-func (m *machine) open(kind store.Kind, token string, from, to int) {
-	m.op = store.Operation{
-		Stack: m.stack.Key, Number: m.stack.Operation + 1, Kind: kind, Token: token, From: from, To: to,
-		ID: m.newID(), Started: m.now, Instances: m.op.Instances, Earliest: m.now,
-	}
+// open begins an operation, of which op says what was asked for, in its first phase.
+func (m *machine) open(phase store.Phase, op store.Operation) {
+	op.Stack, op.Number, op.ID, op.Instances = m.stack.Key, m.stack.Operation+1, m.newID(), m.op.Instances
+	op.Started, op.Earliest = m.now, m.now
+	m.op = op
 	if last := m.view.Operation.Latest; !m.now.After(last) {
 		m.op.Earliest = last.Add(time.Millisecond)
 	}
 	m.stack.Operation = m.op.Number
-	m.stackEvent(store.PhaseApply, m.dialect.texts().userInitiated)
+	m.stackEvent(phase, m.dialect.texts().userInitiated)
 }
 
 // proceed turns the candidates into steps and starts the first of them.

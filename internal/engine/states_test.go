@@ -76,7 +76,8 @@ states in bold are final.
 	}
 	b.WriteString(`
 The next operation may be an update after CREATE_COMPLETE, UPDATE_COMPLETE and UPDATE_ROLLBACK_COMPLETE, and a delete
-after every final state.
+after every final state. UPDATE_ROLLBACK_FAILED may also be continued: that is an operation of its own, which begins by
+reverting.
 
 ` + "```mermaid" + `
 stateDiagram-v2
@@ -125,6 +126,7 @@ var arrows = []struct {
 	{store.KindUpdate, store.PhaseCleanup, store.PhaseSucceeded, "done, whatever became of the Deletes"},
 	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertCleanup, "everything is as it was"},
 	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertFailed, "an Update failed"},
+	{store.KindUpdate, store.PhaseRevertFailed, store.PhaseRevert, "the rollback is continued"},
 	{store.KindUpdate, store.PhaseRevertCleanup, store.PhaseReverted, "done, whatever became of the Deletes"},
 	{store.KindDelete, "", store.PhaseApply, "delete"},
 	{store.KindDelete, store.PhaseApply, store.PhaseSucceeded, "everything was deleted, or left by order"},

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -239,15 +240,57 @@ func TestTranscriptG(t *testing.T) {
 	}
 }
 
-func TestTranscriptH(t *testing.T) {
+// transcriptH is the story until the rollback has failed.
+func transcriptH(t *testing.T) *world {
+	t.Helper()
 	w := created(t, one(`"K": "v"`), "C=a")
 	w.must(w.update(one(`"K": "w"`)))
-	w.fail("C", "a", "r")
-	w.fail("C", "a", "r")
-	got := w.events()
-	if last := got[len(got)-1]; last != `S UPDATE_ROLLBACK_FAILED "The following resource(s) failed to update: [C]."` {
-		t.Errorf("last event %s", last)
+	first, second := w.refuse("C", "a"), w.refuse("C", "a")
+	failed := []string{
+		`S UPDATE_IN_PROGRESS "User Initiated"`,
+		`C UPDATE_IN_PROGRESS id=a`,
+		`C UPDATE_FAILED id=a ` + first,
+		`S UPDATE_ROLLBACK_IN_PROGRESS "The following resource(s) failed to update: [C]."`,
+		`C UPDATE_IN_PROGRESS id=a`,
+		`C UPDATE_FAILED id=a ` + second,
+		`S UPDATE_ROLLBACK_FAILED "The following resource(s) failed to update: [C]."`,
 	}
+	sent := []string{`-> Update C id=a {"K":"w"} was {"K":"v"}`, `-> Update C id=a {"K":"v"} was {"K":"w"}`}
+	w.want(len(createdC), failed, sent...)
+	return w
+}
+
+func TestTranscriptH(t *testing.T) {
+	again := []string{`S UPDATE_ROLLBACK_IN_PROGRESS "User Initiated"`}
+	done := []string{`C UPDATE_COMPLETE id=a`, `S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_ROLLBACK_COMPLETE`}
+	for name, in := range map[string]engine.ContinueRollback{
+		"skipped": {Skip: []wire.LogicalID{"C"}}, "forced": {Force: true}, "tried again": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := transcriptH(t)
+			n, sent, events := len(w.events()), len(w.sent), slices.Concat(again, done)
+			w.must(w.continueRollback(in))
+			if name == "tried again" {
+				w.succeed("C", "a")
+				events = slices.Concat(again, []string{`C UPDATE_IN_PROGRESS id=a`}, done)
+				if last := w.sent[len(w.sent)-1]; last != `-> Update C id=a {"K":"v"} was {"K":"w"}` {
+					t.Errorf("sent %s", last)
+				}
+			} else if len(w.sent) != sent {
+				t.Errorf("sent %s", w.sent[sent:])
+			}
+			w.want(n, events)
+			w.must(w.update(one(`"K": "x"`))) // it is what it was, as far as the stack knows
+			w.succeed("C", "a")
+			if last := w.sent[len(w.sent)-1]; last != `-> Update C id=a {"K":"x"} was {"K":"v"}` {
+				t.Errorf("the next update sent %s", last)
+			}
+		})
+	}
+}
+
+func TestTranscriptHDeleted(t *testing.T) {
+	w := transcriptH(t)
 	w.delete()
 	w.succeed("C", "a")
 	if w.status() != "DELETE_COMPLETE" {

@@ -119,6 +119,12 @@ func (w *world) deleteStack(in engine.DeleteStack) error {
 	return err
 }
 
+func (w *world) continueRollback(in engine.ContinueRollback) error {
+	in.Stack = w.ref()
+	_, err := w.engine.ContinueRollback(w.ctx, in)
+	return err
+}
+
 // ref names the newest stack.
 func (w *world) ref() engine.Ref {
 	w.t.Helper()

@@ -70,6 +70,9 @@ type Instance struct {
 	Reason   string    `json:"reason,omitempty"`
 	Changed  time.Time `json:"changed"`
 
+	// Stuck says that what failed last was its rollback: it may be skipped.
+	Stuck bool `json:"stuck,omitempty"`
+
 	// Body in a Delta is nil where it does not change.
 	Body *InstanceBody `json:"-"`
 }

@@ -16,6 +16,18 @@ const (
 	KindDelete Kind = "delete"
 )
 
+// Call is what a client asked for: operations of one kind may be asked for in several ways.
+type Call string
+
+// The calls that begin operations.
+const (
+	CallCreate Call = "create"
+	CallUpdate Call = "update"
+	CallDelete Call = "delete"
+	// CallContinue goes on with the rollback of an update that could not be rolled back.
+	CallContinue Call = "continue"
+)
+
 // Phase is how far an operation has come. The dialect renders kind and phase as the stack's status.
 type Phase string
 
@@ -57,6 +69,7 @@ type Operation struct {
 	// Version counts the decisions that wrote this row: the fence against a decision made on an older state.
 	Version int64 `json:"-"`
 
+	Call  Call  `json:"call"`
 	Kind  Kind  `json:"kind"`
 	Phase Phase `json:"phase"`
 	// From and To are revision numbers: what the stack was and is to be. 0 is nothing. To of a delete is the other side of
@@ -71,7 +84,8 @@ type Operation struct {
 	RollbackID string `json:"rollbackID,omitempty"`
 
 	DisableRollback bool `json:"disableRollback,omitempty"`
-	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind.
+	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind, a rollback takes
+	// it as rolled back.
 	Force bool `json:"force,omitempty"`
 
 	// Running counts the steps at work in this phase: it ends when none is.

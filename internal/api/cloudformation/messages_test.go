@@ -72,6 +72,12 @@ func TestMessages(t *testing.T) {
 		{"Action=DeleteStack&StackName=live&DeletionMode=HARD", named + "1 validation error detected: Value 'HARD' at 'deletionMode' " +
 			"failed to satisfy constraint: Member must satisfy enum value set: [STANDARD, FORCE_DELETE_STACK]"},
 
+		{"Action=ContinueUpdateRollback&StackName=ghost", named + "Stack [ghost] does not exist"},
+		{"Action=ContinueUpdateRollback&StackName=live", named + "RollbackUpdatedStack cannot be called from current stack status"},
+		{"Action=ContinueUpdateRollback&StackName=live&ResourcesToSkip.member.1=a_b", named + "1 validation error detected: Value '[a_b]' at " +
+			"'resourcesToSkip' failed to satisfy constraint: Member must satisfy constraint: [Member must satisfy regular expression " +
+			"pattern: [a-zA-Z0-9]+|[a-zA-Z][-a-zA-Z0-9]*\\.[a-zA-Z0-9]+]"},
+
 		// Templates.
 		{"Action=CreateStack&StackName=new", named + "Either Template URL or Template Body must be specified."},
 		{"Action=UpdateStack&StackName=live", named + "Either Template URL or Template Body must be specified."},

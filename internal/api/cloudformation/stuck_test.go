@@ -3,6 +3,7 @@ package cloudformation_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,7 +13,8 @@ import (
 )
 
 const (
-	fails = `"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "stuck"`
+	succeeds = `"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`
+	fails    = `"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "stuck"`
 )
 
 // answerOnce answers what has been handed over, and not what comes of it.
@@ -80,5 +82,47 @@ func TestDeleteOfAStuckStack(t *testing.T) {
 		if got := resource.StackResourceDetail.ResourceStatus; got != types.ResourceStatusDeleteSkipped {
 			t.Errorf("%s: R is shown as %s", name, got)
 		}
+	}
+}
+
+// updatable is a template of one resource with a property to change.
+func updatable(v string) *string {
+	return str(`{"Resources": {"R": ` + resource(`"V": "`+v+`"`) + `}}`)
+}
+
+// TestContinueUpdateRollback is transcript H with the SDK's client: tried again, skipped and forced.
+func TestContinueUpdateRollback(t *testing.T) {
+	w := newWorld(t)
+	for name, test := range map[string]struct {
+		in     sdk.ContinueUpdateRollbackInput
+		called []string
+	}{
+		"again":   {sdk.ContinueUpdateRollbackInput{}, []string{`R UPDATE_IN_PROGRESS`}},
+		"skipped": {sdk.ContinueUpdateRollbackInput{ResourcesToSkip: []string{"R"}}, nil},
+		"forced":  {sdk.ContinueUpdateRollbackInput{ForceRollback: new(true)}, nil},
+	} {
+		w.create(&sdk.CreateStackInput{StackName: &name, TemplateBody: updatable("1")})
+		_, err := w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: &name, TemplateBody: updatable("2")})
+		w.must(err)
+		w.answerOnce(fails)
+		w.answerOnce(fails)
+		if got := w.status(name); got != types.StackStatusUpdateRollbackFailed {
+			t.Fatalf("%s: %s", name, got)
+		}
+		n := len(w.since(0, name))
+		test.in.StackName, test.in.ClientRequestToken = &name, str("t")
+		_, err = w.client.ContinueUpdateRollback(t.Context(), &test.in)
+		w.must(err)
+		w.provide(succeeds)
+		want := slices.Concat([]string{name + ` UPDATE_ROLLBACK_IN_PROGRESS "User Initiated"`}, test.called, []string{
+			`R UPDATE_COMPLETE`, name + ` UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, name + ` UPDATE_ROLLBACK_COMPLETE`,
+		})
+		if diff := cmp.Diff(want, w.since(n, name)); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, body := w.post("Action=ContinueUpdateRollback&ClientRequestToken=t&StackName=again"); !strings.Contains(body, "<ContinueUpdateRollbackResult/>") &&
+		!strings.Contains(body, "<ContinueUpdateRollbackResult></ContinueUpdateRollbackResult>") {
+		t.Errorf("no empty result: %s", body)
 	}
 }

@@ -1,0 +1,30 @@
+package cloudformation
+
+import (
+	"context"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+)
+
+type continueUpdateRollbackInput struct {
+	StackName          string   `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	ClientRequestToken string   `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+	RoleARN            string   `length:"20,2048"`
+	ResourcesToSkip    []string `each-pattern:"[a-zA-Z0-9]+|[a-zA-Z][-a-zA-Z0-9]*\\.[a-zA-Z0-9]+"`
+	ForceRollback      bool
+}
+
+// empty is a result without members.
+type empty struct{}
+
+func (f *face) continueUpdateRollback(ctx context.Context, in continueUpdateRollbackInput) (empty, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return empty{}, err
+	}
+	_, err = f.engine.ContinueRollback(ctx, engine.ContinueRollback{
+		Stack: ref, Token: in.ClientRequestToken, RoleARN: in.RoleARN,
+		Skip: logicalIDs(in.ResourcesToSkip), Force: in.ForceRollback,
+	})
+	return empty{}, err
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ContinueRollback is what it takes to go on with the rollback of an update.
+type ContinueRollback struct {
+	Stack Ref
+	Token string
+	// RoleARN is kept with the stack; empty leaves the one it has.
+	RoleARN string
+	// Skip are resources to be taken as rolled back without a call: their rollback has failed. Force takes all of those so,
+	// and whichever fails from now on. Only one of the two may be given.
+	Skip  []wire.LogicalID
+	Force bool
+}
+
+// startContinue decides to go on with a rollback that failed. Everything is looked at again: what is as it was needs no
+// call, and what failed, or had to wait for what failed, gets one.
+func (m *machine) startContinue(in *ContinueRollback) error {
+	if again, err := m.repeated(in.Token, store.CallContinue); again || err != nil {
+		return err
+	}
+	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseRevertFailed {
+		return invalid("RollbackUpdatedStack cannot be called from current stack status") // the call's old name
+	}
+	if err := m.checkSkipping(in); err != nil {
+		return err
+	}
+	from, err := m.side(m.op.From)
+	if err != nil {
+		return err
+	}
+	to, err := m.side(m.op.To)
+	if err != nil {
+		return err
+	}
+	candidates, err := plan.Update(from, to)
+	if err != nil {
+		return refused(err)
+	}
+	if in.RoleARN != "" {
+		m.stack.RoleARN = in.RoleARN
+	}
+	m.open(store.PhaseRevert, store.Operation{
+		Call: store.CallContinue, Kind: store.KindUpdate, Token: in.Token, From: m.op.From, To: m.op.To, Force: in.Force,
+	})
+	if err := m.layOut(candidates); err != nil {
+		return err
+	}
+	m.setOutRevert()
+	for _, s := range m.sortedSteps() {
+		s.Stirred = true
+		if i := m.current(s.Logical); i != nil {
+			s.Touched = i.Progress == store.ProgressFailed
+			s.Skip = i.Stuck && (in.Force || slices.Contains(in.Skip, s.Logical))
+		}
+	}
+	return m.run()
+}
+
+func (m *machine) checkSkipping(in *ContinueRollback) error {
+	if in.Force && len(in.Skip) > 0 {
+		return invalid("You can specify either ForceRollback or ResourcesToSkip, but not both")
+	}
+	var wrong []string
+	for _, logical := range in.Skip {
+		if i := m.current(logical); i == nil || !i.Stuck {
+			wrong = append(wrong, string(logical))
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return invalid("ResourcesToSkip: [" + strings.Join(wrong, ", ") + "] cannot be skipped. Specify only resources that are in " +
+		"the UPDATE_FAILED state because their rollback failed.")
+}
+
+// assume takes a resource as rolled back without a call, because the client wants the rollback to go on. From then on the
+// stack goes by the old declaration, whatever the resource really is.
+func (m *machine) assume(s *store.Step, i *store.Instance) error {
+	declared, err := declaration(s.Plan.Old)
+	if err != nil {
+		return err
+	}
+	properties, metadata, ask, problem, err := m.resolve(declared, m.op.From)
+	if err != nil {
+		return err
+	}
+	if problem == "" { // else nothing better is known than what it had
+		i.Body.Properties, i.Body.Timeout, i.Body.Metadata = ask.properties, ask.timeout, metadata
+	}
+	i.Body.Attempted = value.Value{}
+	m.changeBody(i)
+	m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
+	m.done(s)
+	return nil
+}
