@@ -135,6 +135,7 @@ var cloudFormationTexts = texts{
 	createCancelled:  wire.TextCreationCancelled,
 	updateCancelled:  wire.TextUpdateCancelled,
 	tokenChanged:     wire.TextTokenChanged,
+	stackCancelled:   "Stack update cancelled",
 	orphaned:         "Update successful. One or more resources could not be deleted.",
 	failed:           wire.FailedText,
 	timedOut:         wire.TimeoutText,

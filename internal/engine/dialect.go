@@ -65,6 +65,7 @@ type texts struct {
 	createCancelled  string
 	updateCancelled  string
 	tokenChanged     string
+	stackCancelled   string // a stack's, when a client cancels its update
 	orphaned         string // a stack's, after a clean-up that gave up
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string

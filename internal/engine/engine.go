@@ -147,6 +147,15 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	return e.start(ctx, target, func(m *machine) error { return m.startUpdate(&in, t) })
 }
 
+// CancelUpdate cancels an update that is under way, and rolls it back. Errors that the client can mend are of type [Error].
+func (e *Engine) CancelUpdate(ctx context.Context, in CancelUpdate) error {
+	target, err := e.target(ctx, in.Stack)
+	if err != nil {
+		return err
+	}
+	return e.apply(ctx, target, func(m *machine) error { return m.startCancel(&in) })
+}
+
 // ContinueRollback goes on with the rollback of an update that could not be rolled back. Errors that the client can mend
 // are of type [Error].
 func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Started, error) {

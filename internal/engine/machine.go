@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -291,7 +292,7 @@ func (m *machine) resourceEvent(
 func (m *machine) event(e store.Event) {
 	e.Token, e.Operation = m.op.Token, m.op.ID
 	if m.op.RollbackID != "" {
-		e.Operation = m.op.RollbackID
+		e.Operation, e.Token = m.op.RollbackID, cmp.Or(m.op.RollbackToken, m.op.Token)
 	}
 	m.op.Latest = maxTime(m.op.Latest, e.Time)
 	m.delta.Events = append(m.delta.Events, e)

@@ -140,8 +140,8 @@ func (m *machine) beginApply() {
 // beginRevert begins to undo what the operation did. A create's resources are deleted, dependents first; those of an
 // update are brought back to their old declarations in the order of the old template.
 func (m *machine) beginRevert(reason string) {
-	m.stackEvent(store.PhaseRevert, reason)
 	m.op.RollbackID = m.newID()
+	m.stackEvent(store.PhaseRevert, reason)
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
 	if m.op.Kind == store.KindCreate {
 		m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {

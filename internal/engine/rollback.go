@@ -66,6 +66,29 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	return m.run()
 }
 
+// CancelUpdate is what it takes to cancel an update.
+type CancelUpdate struct {
+	Stack Ref
+	Token string
+}
+
+// startCancel decides to give up an update that is under way and to roll it back. What is running is cancelled as if a
+// sibling had failed.
+func (m *machine) startCancel(in *CancelUpdate) error {
+	switch {
+	case in.Token != "" && in.Token == m.op.RollbackToken:
+		return nil // the same request once more
+	case in.Token != "" && in.Token == m.op.Token:
+		return m.tokenTaken(in.Token)
+	case m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply:
+		return invalid("CancelUpdateStack cannot be called from current stack status")
+	}
+	m.cancelRunning()
+	m.op.RollbackToken = in.Token
+	m.beginRevert(m.dialect.texts().stackCancelled)
+	return m.run()
+}
+
 func (m *machine) checkSkipping(in *ContinueRollback) error {
 	if in.Force && len(in.Skip) > 0 {
 		return invalid("You can specify either ForceRollback or ResourcesToSkip, but not both")

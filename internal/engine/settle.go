@@ -325,12 +325,17 @@ func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason
 	if err := m.whole(); err != nil {
 		return err
 	}
-	for _, sibling := range m.sortedSteps() {
-		if sibling.State == store.StepRunning {
-			m.cancel(sibling)
+	m.cancelRunning()
+	return nil
+}
+
+// cancelRunning gives up every running step. The view is whole.
+func (m *machine) cancelRunning() {
+	for _, s := range m.sortedSteps() {
+		if s.State == store.StepRunning {
+			m.cancel(s)
 		}
 	}
-	return nil
 }
 
 func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
@@ -342,7 +347,7 @@ func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
 	m.opChanged = true
 }
 
-// cancel gives up a running step because another one failed. Its request stays with the provider: what that has made
+// cancel gives up a running step, because another one failed or a client says so. Its request stays with the provider: what that has made
 // is known only by its answer, so what undoes the step waits for the answer, within bounds.
 func (m *machine) cancel(s *store.Step) {
 	request, instance := m.requests[s.Request], m.instances[s.Instance]

@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	for _, status := range []string{
 		"CREATE_COMPLETE", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "UPDATE_COMPLETE",
 		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_FAILED", "DELETE_COMPLETE", "DELETE_FAILED",
-		"an attribute was read", "spared", "given up", "skipped", "current", "gone", "retained", "orphan", "condemned",
+		"an attribute was read", "spared", "given up", "skipped", "cancelled", "current", "gone", "retained", "orphan", "condemned",
 	} {
 		if reached[status] == 0 {
 			t.Errorf("%q was never reached: the simulation does not do what it is for", status)
@@ -180,7 +180,7 @@ func (s *sim) continuation(ref engine.Ref) engine.ContinueRollback {
 func (s *sim) deletion(ref engine.Ref) engine.DeleteStack {
 	in := engine.DeleteStack{Stack: ref, Token: fmt.Sprint("delete-", s.ids)}
 	if s.status() == "DELETE_FAILED" {
-		in.Force = s.chance(15)
+		in.Force = s.chance(35)
 		for _, i := range s.instances() {
 			if (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned) && s.chance(15) {
 				in.Retain = append(in.Retain, i.Logical)
@@ -280,6 +280,12 @@ func (s *sim) operate(begin func(context.Context) error) {
 // step moves time to the next thing that happens, and lets it happen.
 func (s *sim) step() {
 	s.perhapsCrash()
+	if s.status() == "UPDATE_IN_PROGRESS" && s.rng.IntN(60) == 0 {
+		err := s.engine.CancelUpdate(s.t.Context(), engine.CancelUpdate{Stack: engine.Ref{Account: account, Region: region, Stack: "S"}})
+		s.note("cancel the update: %v", err)
+		s.statuses = append(s.statuses, "cancelled")
+		return
+	}
 	if s.rng.IntN(100) == 0 {
 		s.now = s.now.Add(-time.Duration(s.rng.Int64N(int64(time.Minute))))
 		s.note("the clock is set back")

@@ -148,12 +148,16 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 // repeated reports whether the stack's newest operation is the same request, sent once more.
 func (m *machine) repeated(token string, call store.Call) (bool, error) {
 	switch {
-	case token == "" || m.op.Token != token:
+	case token == "" || m.op.Token != token && m.op.RollbackToken != token:
 		return false, nil
-	case m.op.Call == call:
+	case m.op.Token == token && m.op.Call == call:
 		return true, nil
 	}
-	return false, &Error{CodeTokenAlreadyExists,
+	return false, m.tokenTaken(token)
+}
+
+func (m *machine) tokenTaken(token string) error {
+	return &Error{CodeTokenAlreadyExists,
 		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
 }
 

@@ -122,7 +122,7 @@ var arrows = []struct {
 	{store.KindUpdate, "", store.PhaseApply, "update"},
 	{store.KindUpdate, store.PhaseApply, store.PhaseCleanup, "everything was updated"},
 	{store.KindUpdate, store.PhaseApply, store.PhaseFailed, "something failed, rollback is disabled"},
-	{store.KindUpdate, store.PhaseApply, store.PhaseRevert, "something failed"},
+	{store.KindUpdate, store.PhaseApply, store.PhaseRevert, "something failed, or the update is cancelled"},
 	{store.KindUpdate, store.PhaseCleanup, store.PhaseSucceeded, "done, whatever became of the Deletes"},
 	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertCleanup, "everything is as it was"},
 	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertFailed, "an Update failed"},

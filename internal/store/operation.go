@@ -80,8 +80,10 @@ type Operation struct {
 	// ID is the operation id shown to clients, a UUID; Token the client's own.
 	ID    string `json:"id"`
 	Token string `json:"token,omitempty"`
-	// RollbackID is the operation id of the rollback, empty until one begins.
-	RollbackID string `json:"rollbackID,omitempty"`
+	// RollbackID is the operation id of the rollback, empty until one begins; RollbackToken the client's own if a client
+	// asked for it while the operation ran.
+	RollbackID    string `json:"rollbackID,omitempty"`
+	RollbackToken string `json:"rollbackToken,omitempty"`
 
 	DisableRollback bool `json:"disableRollback,omitempty"`
 	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind, a rollback takes

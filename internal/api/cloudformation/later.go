@@ -8,7 +8,6 @@ import (
 
 // later are the operations of the API that this version does not have, and what to do instead.
 var later = map[string]string{
-	"CancelUpdateStack":                 stackOperations,
 	"CreateChangeSet":                   stackOperations,
 	"DeleteChangeSet":                   stackOperations,
 	"DescribeAccountLimits":             noSubstitute,

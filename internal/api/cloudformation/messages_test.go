@@ -72,6 +72,8 @@ func TestMessages(t *testing.T) {
 		{"Action=DeleteStack&StackName=live&DeletionMode=HARD", named + "1 validation error detected: Value 'HARD' at 'deletionMode' " +
 			"failed to satisfy constraint: Member must satisfy enum value set: [STANDARD, FORCE_DELETE_STACK]"},
 
+		{"Action=CancelUpdateStack&StackName=ghost", named + "Stack [ghost] does not exist"},
+		{"Action=CancelUpdateStack&StackName=live", named + "CancelUpdateStack cannot be called from current stack status"},
 		{"Action=ContinueUpdateRollback&StackName=ghost", named + "Stack [ghost] does not exist"},
 		{"Action=ContinueUpdateRollback&StackName=live", named + "RollbackUpdatedStack cannot be called from current stack status"},
 		{"Action=ContinueUpdateRollback&StackName=live&ResourcesToSkip.member.1=a_b", named + "1 validation error detected: Value '[a_b]' at " +

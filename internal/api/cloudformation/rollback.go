@@ -3,6 +3,7 @@ package cloudformation
 import (
 	"context"
 
+	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -12,6 +13,19 @@ type continueUpdateRollbackInput struct {
 	RoleARN            string   `length:"20,2048"`
 	ResourcesToSkip    []string `each-pattern:"[a-zA-Z0-9]+|[a-zA-Z][-a-zA-Z0-9]*\\.[a-zA-Z0-9]+"`
 	ForceRollback      bool
+}
+
+type cancelUpdateStackInput struct {
+	StackName          string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	ClientRequestToken string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+}
+
+func (f *face) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput) (query.None, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return query.None{}, err
+	}
+	return query.None{}, f.engine.CancelUpdate(ctx, engine.CancelUpdate{Stack: ref, Token: in.ClientRequestToken})
 }
 
 // empty is a result without members.

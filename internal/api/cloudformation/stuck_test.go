@@ -126,3 +126,25 @@ func TestContinueUpdateRollback(t *testing.T) {
 		t.Errorf("no empty result: %s", body)
 	}
 }
+
+// TestCancelUpdateStack cancels an update whose provider has not answered yet.
+func TestCancelUpdateStack(t *testing.T) {
+	w := newWorld(t)
+	w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: updatable("1")})
+	_, err := w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("s"), TemplateBody: updatable("2")})
+	w.must(err)
+	n := len(w.since(0, "s"))
+	_, err = w.client.CancelUpdateStack(t.Context(), &sdk.CancelUpdateStackInput{StackName: str("s"), ClientRequestToken: str("t")})
+	w.must(err)
+	if status, body := w.post("Action=CancelUpdateStack&ClientRequestToken=t&StackName=s"); status != 200 || strings.Contains(body, "Result") {
+		t.Errorf("the same request once more, which has no result: %d %s", status, body)
+	}
+	w.provide(succeeds)
+	want := []string{
+		`R UPDATE_FAILED`, `s UPDATE_ROLLBACK_IN_PROGRESS "Stack update cancelled"`, `R UPDATE_IN_PROGRESS`, `R UPDATE_COMPLETE`,
+		`s UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `s UPDATE_ROLLBACK_COMPLETE`,
+	}
+	if diff := cmp.Diff(want, w.since(n, "s")); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
