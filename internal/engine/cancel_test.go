@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,15 +58,9 @@ func TestCancelUpdate(t *testing.T) {
 			w.succeed("B", "b")
 			w.answer(n, success("real"))
 			w.succeed("N", "real")
-			invented := ""
-			for _, line := range w.events() {
-				if _, err := fmt.Sscanf(line, `N CREATE_FAILED id=%s "Resource`, &invented); err == nil {
-					break
-				}
-			}
 			w.want(skip, []string{
 				`B UPDATE_FAILED id=b "Resource update cancelled"`,
-				`N CREATE_FAILED id=` + invented + ` "Resource creation cancelled"`,
+				`N CREATE_FAILED id=` + w.invented("N") + ` "Resource creation cancelled"`,
 				`S UPDATE_ROLLBACK_IN_PROGRESS "Stack update cancelled"`,
 				`A UPDATE_IN_PROGRESS id=a`,
 				`A UPDATE_COMPLETE id=a`,

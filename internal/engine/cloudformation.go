@@ -140,7 +140,7 @@ var cloudFormationTexts = texts{
 	failed:           wire.FailedText,
 	timedOut:         wire.TimeoutText,
 	missingAttribute: wire.MissingAttributeText,
-	applyFailed: func(op *store.Operation, revert bool) string {
+	applyFailed: func(op *store.Operation, then sequel) string {
 		var parts []string
 		if len(op.FailedCreates) > 0 {
 			parts = append(parts, "The following resource(s) failed to create: "+list(op.FailedCreates)+".")
@@ -148,11 +148,11 @@ var cloudFormationTexts = texts{
 		if len(op.FailedUpdates) > 0 {
 			parts = append(parts, "The following resource(s) failed to update: "+list(op.FailedUpdates)+".")
 		}
-		if op.Kind == store.KindCreate && revert {
-			parts = append(parts, "Rollback requested by user.")
-		}
-		if !revert {
+		switch {
+		case then == isLeft:
 			parts = append(parts, "")
+		case op.Kind == store.KindCreate:
+			parts = append(parts, requested(then))
 		}
 		return strings.Join(parts, " ")
 	},
@@ -162,15 +162,22 @@ var cloudFormationTexts = texts{
 		}
 		return "The following resource(s) failed to update: " + list(op.FailedUpdates) + "."
 	},
-	outputFailed: func(problem string, revert bool) string {
-		if revert {
-			return strings.TrimSuffix(problem, ".") + ". Rollback requested by user."
+	outputFailed: func(problem string, then sequel) string {
+		if then == isLeft {
+			return problem
 		}
-		return problem
+		return strings.TrimSuffix(problem, ".") + ". " + requested(then)
 	},
 	deleteFailed: func(op *store.Operation) string {
 		return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
 	},
+}
+
+func requested(then sequel) string {
+	if then == isDeleted {
+		return "Delete requested by user."
+	}
+	return "Rollback requested by user."
 }
 
 func list(ids []wire.LogicalID) string {

@@ -70,11 +70,20 @@ type texts struct {
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string
 	missingAttribute func(attribute string, answeredBy wire.ResponseKey) string
-	applyFailed      func(op *store.Operation, revert bool) string
+	applyFailed      func(op *store.Operation, then sequel) string
 	revertFailed     func(op *store.Operation) string
-	outputFailed     func(problem string, revert bool) string
+	outputFailed     func(problem string, then sequel) string
 	deleteFailed     func(op *store.Operation) string
 }
+
+// sequel is what becomes of an operation that failed.
+type sequel int
+
+const (
+	isLeft sequel = iota
+	isReverted
+	isDeleted
+)
 
 // DialectOf returns the dialect of that name.
 func DialectOf(name string) (Dialect, error) {

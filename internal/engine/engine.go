@@ -178,6 +178,16 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
 }
 
+// Rollback rolls back a stack whose create or update failed and was left as it was. Errors that the client can mend are of
+// type [Error].
+func (e *Engine) Rollback(ctx context.Context, in RollbackStack) (Started, error) {
+	target, err := e.target(ctx, in.Stack)
+	if err != nil {
+		return Started{}, err
+	}
+	return e.start(ctx, target, func(m *machine) error { return m.startRollback(&in) })
+}
+
 // target finds the stack that a client wants changed.
 func (e *Engine) target(ctx context.Context, ref Ref) (store.Target, error) {
 	stack, err := e.Find(ctx, ref)

@@ -41,7 +41,10 @@ func (m *machine) launch(s *store.Step) error {
 	}
 	switch m.op.Phase {
 	case store.PhaseApply:
-		if m.op.Kind == store.KindDelete {
+		switch {
+		case m.discarding():
+			return m.remove(s, s.Plan.New)
+		case m.op.Kind == store.KindDelete:
 			return m.remove(s, s.Plan.Old)
 		}
 		return m.advance(s)
@@ -223,12 +226,12 @@ func (m *machine) remove(s *store.Step, declared []byte) error {
 		return nil
 	}
 	if instance := m.current(s.Logical); instance != nil {
-		policy, err := deletionPolicy(declared)
+		policy, err := m.deletionPolicy(declared)
 		if err != nil {
 			return err
 		}
 		if instance.Reached &&
-			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Kind == store.KindDelete)) {
+			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Call == store.CallDelete)) {
 			instance.Role, instance.Shown = store.RoleRetained, true
 			m.resourceEvent(instance, store.VerbDelete, store.ProgressSkipped, "", instance.Body.Properties, false)
 		} else {
@@ -354,13 +357,16 @@ const (
 	policyRetainExceptOnCreate = "RetainExceptOnCreate"
 )
 
-func deletionPolicy(declared []byte) (string, error) {
+func (m *machine) deletionPolicy(declared []byte) (string, error) {
 	if declared == nil {
 		return "", nil
 	}
 	r, err := declaration(declared)
 	if err != nil {
 		return "", err
+	}
+	if r.DeletionPolicy == policyRetain && m.op.RetainExceptOnCreate {
+		return policyRetainExceptOnCreate, nil
 	}
 	return r.DeletionPolicy, nil
 }
@@ -373,7 +379,7 @@ func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error
 		if declared == nil {
 			declared = s.Plan.New
 		}
-		return deletionPolicy(declared)
+		return m.deletionPolicy(declared)
 	}
 	if m.op.Phase == store.PhaseRevertCleanup {
 		return "", nil

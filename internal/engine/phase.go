@@ -52,7 +52,9 @@ func (m *machine) endApply() error {
 	words := m.dialect.texts()
 	if m.op.Kind == store.KindDelete {
 		if m.failed() {
-			m.end(store.PhaseFailed, words.deleteFailed(&m.op))
+			if !m.awaitCancelled() {
+				m.end(store.PhaseFailed, words.deleteFailed(&m.op))
+			}
 			return nil
 		}
 		m.stack.Live = false
@@ -60,21 +62,15 @@ func (m *machine) endApply() error {
 		return nil
 	}
 	if m.failed() {
-		if m.op.DisableRollback {
-			m.end(store.PhaseFailed, words.applyFailed(&m.op, false))
-			return nil
-		}
-		m.beginRevert(words.applyFailed(&m.op, true))
+		m.applyFailed(words.applyFailed(&m.op, m.sequel()))
 		return nil
 	}
 	problem, err := m.publish(m.op.To)
 	switch {
 	case err != nil:
 		return err
-	case problem != "" && m.op.DisableRollback:
-		m.end(store.PhaseFailed, words.outputFailed(problem, false))
 	case problem != "":
-		m.beginRevert(words.outputFailed(problem, true))
+		m.applyFailed(words.outputFailed(problem, m.sequel()))
 	case m.op.Kind == store.KindCreate:
 		m.end(store.PhaseSucceeded, "")
 	default:
@@ -87,6 +83,29 @@ func (m *machine) endApply() error {
 		m.beginCleanup()
 	}
 	return nil
+}
+
+// sequel says what becomes of a create or an update if it fails.
+func (m *machine) sequel() sequel {
+	switch {
+	case m.op.DisableRollback:
+		return isLeft
+	case m.op.DeleteOnFailure:
+		return isDeleted
+	}
+	return isReverted
+}
+
+// applyFailed ends the apply phase of a create or an update that failed.
+func (m *machine) applyFailed(reason string) {
+	switch m.sequel() {
+	case isLeft:
+		m.end(store.PhaseFailed, reason)
+	case isReverted:
+		m.beginRevert(reason)
+	case isDeleted:
+		m.beginDiscard(reason)
+	}
 }
 
 // awaitCancelled makes the phase wait for the requests that were cancelled and are still with their providers, so that
@@ -129,6 +148,10 @@ func (m *machine) end(phase store.Phase, reason string) {
 
 // beginApply sets the steps up for the phase in which the operation goes for its aim.
 func (m *machine) beginApply() {
+	if m.discarding() {
+		m.setOutDiscard()
+		return
+	}
 	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
 		if m.op.Kind == store.KindDelete {
 			return s.Plan.OldFeeds, s.Plan.OldNeeds, true
@@ -143,18 +166,39 @@ func (m *machine) beginRevert(reason string) {
 	m.op.RollbackID = m.newID()
 	m.stackEvent(store.PhaseRevert, reason)
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
-	if m.op.Kind == store.KindCreate {
-		m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
-			return s.Plan.NewFeeds, s.Plan.NewNeeds, true
-		})
-		return
-	}
-	m.stack.Revision = m.op.From
 	m.setOutRevert()
 }
 
-// setOutRevert sets the steps up for the rollback of an update.
+// beginDiscard makes a create that failed a delete of what there is. What was created goes by its policies as in a
+// rollback: it never belonged to a stack that stood.
+func (m *machine) beginDiscard(reason string) {
+	m.op.RollbackID = m.newID()
+	m.op.Kind, m.op.From, m.op.To = store.KindDelete, m.op.To, 0
+	m.stack.Deleted = m.now
+	m.stackEvent(store.PhaseApply, reason)
+	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
+	m.beginApply()
+}
+
+// discarding reports whether the operation is a create that became a delete.
+func (m *machine) discarding() bool {
+	return m.op.Kind == store.KindDelete && m.op.Call == store.CallCreate
+}
+
+// setOutDiscard sets the steps up for the deletion of what a create has made.
+func (m *machine) setOutDiscard() {
+	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		return s.Plan.NewFeeds, s.Plan.NewNeeds, true
+	})
+}
+
+// setOutRevert sets the steps up for a rollback.
 func (m *machine) setOutRevert() {
+	if m.op.Kind == store.KindCreate {
+		m.setOutDiscard()
+		return
+	}
+	m.stack.Revision, m.stackChanged = m.op.From, true
 	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
 		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
 	})

@@ -34,24 +34,46 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	if err := m.checkSkipping(in); err != nil {
 		return err
 	}
-	from, err := m.side(m.op.From)
+	skip := func(i *store.Instance) bool {
+		return i.Stuck && (in.Force || slices.Contains(in.Skip, i.Logical))
+	}
+	return m.rollBack(store.Operation{Call: store.CallContinue, Token: in.Token, Force: in.Force}, in.RoleARN, skip)
+}
+
+// RollbackStack is what it takes to roll back a stack that was left as it was when it failed.
+type RollbackStack struct {
+	Stack Ref
+	Token string
+	// RoleARN is kept with the stack; empty leaves the one it has.
+	RoleARN string
+	// RetainExceptOnCreate deletes what was created since the stack last stood, though its policy is Retain.
+	RetainExceptOnCreate bool
+}
+
+// startRollback decides to roll back a create or an update that failed and was left.
+func (m *machine) startRollback(in *RollbackStack) error {
+	if again, err := m.repeated(in.Token, store.CallRollback); again || err != nil {
+		return err
+	}
+	if m.stack.Kind == store.KindDelete || m.stack.Phase != store.PhaseFailed {
+		return invalid("RollbackStack cannot be called from current stack status")
+	}
+	op := store.Operation{Call: store.CallRollback, Token: in.Token, RetainExceptOnCreate: in.RetainExceptOnCreate}
+	return m.rollBack(op, in.RoleARN, func(*store.Instance) bool { return false })
+}
+
+// rollBack begins an operation that undoes the one before. The steps of that one are gone, and with them what it touched,
+// so every resource is looked at.
+func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Instance) bool) error {
+	op.Kind, op.From, op.To = m.op.Kind, m.op.From, m.op.To
+	candidates, err := m.between(op.From, op.To)
 	if err != nil {
 		return err
 	}
-	to, err := m.side(m.op.To)
-	if err != nil {
-		return err
+	if role != "" {
+		m.stack.RoleARN = role
 	}
-	candidates, err := plan.Update(from, to)
-	if err != nil {
-		return refused(err)
-	}
-	if in.RoleARN != "" {
-		m.stack.RoleARN = in.RoleARN
-	}
-	m.open(store.PhaseRevert, store.Operation{
-		Call: store.CallContinue, Kind: store.KindUpdate, Token: in.Token, From: m.op.From, To: m.op.To, Force: in.Force,
-	})
+	m.open(store.PhaseRevert, op)
 	if err := m.layOut(candidates); err != nil {
 		return err
 	}
@@ -60,10 +82,26 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 		s.Stirred = true
 		if i := m.current(s.Logical); i != nil {
 			s.Touched = i.Progress == store.ProgressFailed
-			s.Skip = i.Stuck && (in.Force || slices.Contains(in.Skip, s.Logical))
+			s.Skip = skip(i)
 		}
 	}
 	return m.run()
+}
+
+// between makes the plan from one revision, 0 for nothing, to another.
+func (m *machine) between(from, to int) ([]plan.Candidate, error) {
+	after, err := m.side(to)
+	if err != nil {
+		return nil, err
+	}
+	if from == 0 {
+		return plan.Create(after)
+	}
+	before, err := m.side(from)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Update(before, after)
 }
 
 // CancelUpdate is what it takes to cancel an update.

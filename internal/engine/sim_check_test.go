@@ -31,9 +31,6 @@ func (s *sim) checkAsked(r store.Request) {
 			s.t.Errorf("Update of %s says it was %s, but of what it was sent the last is not that: %v", r.Logical,
 				short(r.Body.OldProperties.JSON()), s.ledger.sent[r.Instance])
 		}
-		if op.Phase == store.PhaseRevert {
-			s.ledger.undoing[r.ID] = false
-		}
 		if op.Phase == store.PhaseApply && r.Body.Properties.Equal(r.Body.OldProperties) {
 			s.t.Errorf("%s is updated to what it is", r.Logical)
 		}
@@ -54,7 +51,7 @@ func (s *sim) checkAsked(r store.Request) {
 func (s *sim) checkDelete(r store.Request, op store.Operation) {
 	for _, i := range s.instances() {
 		if i.Number == r.Instance {
-			if s.keeps(i, op.Kind, op.Phase) {
+			if s.keeps(i, op) {
 				s.t.Errorf("Delete of %s %s is asked for, which its policy keeps", r.Logical, i.PhysicalID)
 			}
 			if i.PhysicalID != r.Body.PhysicalID || !i.Reached {
@@ -91,7 +88,8 @@ func (s *sim) graphOf(logical wire.LogicalID, kind store.Kind, phase store.Phase
 }
 
 // keeps reports whether a policy keeps an instance from being deleted.
-func (s *sim) keeps(i store.Instance, kind store.Kind, phase store.Phase) bool {
+func (s *sim) keeps(i store.Instance, op store.Operation) bool {
+	kind, phase := op.Kind, op.Phase
 	v := s.graphOf(i.Logical, kind, phase)
 	if i.Replaced {
 		switch {
@@ -104,8 +102,8 @@ func (s *sim) keeps(i store.Instance, kind store.Kind, phase store.Phase) bool {
 		return r.replace == "Retain"
 	}
 	r, _ := v.resource(string(i.Logical))
-	undone := kind != store.KindDelete && phase != store.PhaseCleanup && phase != store.PhaseSucceeded
-	return r.policy == "Retain" || r.policy == "RetainExceptOnCreate" && !undone
+	undone := op.Call != store.CallDelete && phase != store.PhaseCleanup && (phase != store.PhaseSucceeded || kind == store.KindDelete)
+	return r.policy == "Retain" && !op.RetainExceptOnCreate || r.policy != "" && !undone
 }
 
 // sidesLeft returns the templates from which there may be resources, the one in force first.
@@ -191,8 +189,8 @@ func (s *sim) checkMoves() {
 	for _, row := range s.events() {
 		if row.Place.Operation != operation {
 			operation = row.Place.Operation
-			if row.Events[0].Phase == store.PhaseApply {
-				phase = "" // else it goes on with the one before
+			if first := row.Events[0]; first.Phase == store.PhaseApply {
+				kind, phase = first.Kind, "" // else it goes on with the one before
 			}
 		}
 		for _, e := range row.Events {
@@ -207,7 +205,7 @@ func (s *sim) checkMoves() {
 			if e.Phase == "" {
 				continue
 			}
-			if !legalMove(e.Kind, phase, e.Phase) || phase != "" && e.Kind != kind {
+			if !legalMove(kind, phase, e.Kind, e.Phase) {
 				s.t.Errorf("a %s in phase %q went to %q of a %s", kind, phase, e.Phase, e.Kind)
 			}
 			kind, phase = e.Kind, e.Phase
@@ -219,6 +217,10 @@ func (s *sim) checkMoves() {
 // no secret told.
 func (s *sim) checkLedger() {
 	row := s.stack()
+	op, err := s.db.Operation(s.t.Context(), row.Key, row.Operation)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	known := map[wire.PhysicalID]bool{}
 	for _, i := range s.instances() {
 		if i.Role != store.RoleGone {
@@ -243,7 +245,7 @@ func (s *sim) checkLedger() {
 			if spared {
 				s.statuses = append(s.statuses, "spared")
 			}
-			if !i.Reached || !spared && !s.keeps(i, row.Kind, row.Phase) {
+			if !i.Reached || !spared && !s.keeps(i, op) {
 				s.t.Errorf("%s %q was retained in a %s that ended as %s", i.Logical, i.PhysicalID, row.Kind, row.Phase)
 			}
 		}

@@ -138,6 +138,11 @@ func (s *sim) heard(r store.Request, body []byte) {
 
 // deliver carries a request to its provider, which then does as chance will have it.
 func (s *sim) deliver(r store.Request, life int) {
+	if row := s.stack(); r.Type == wire.Update && !r.Cancelled && row.Phase == store.PhaseRevert {
+		if _, known := s.ledger.undoing[r.ID]; !known {
+			s.ledger.undoing[r.ID] = false
+		}
+	}
 	s.later(50*time.Millisecond, life, func() {
 		if s.chance(4) {
 			s.report(r, life, engine.Outcome{Kind: engine.Refused, Text: "connection refused"})

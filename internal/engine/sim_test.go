@@ -50,7 +50,8 @@ func TestSimulation(t *testing.T) {
 	for _, status := range []string{
 		"CREATE_COMPLETE", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "UPDATE_COMPLETE",
 		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_FAILED", "DELETE_COMPLETE", "DELETE_FAILED",
-		"an attribute was read", "spared", "given up", "skipped", "cancelled", "current", "gone", "retained", "orphan", "condemned",
+		"an attribute was read", "spared", "discarded as DELETE_COMPLETE", "discarded as DELETE_FAILED",
+		"rolled back from CREATE_FAILED", "rolled back from UPDATE_FAILED", "given up", "skipped", "cancelled", "current", "gone", "retained", "orphan", "condemned",
 	} {
 		if reached[status] == 0 {
 			t.Errorf("%q was never reached: the simulation does not do what it is for", status)
@@ -109,14 +110,37 @@ func simulate(t *testing.T, seed uint64) *sim {
 	s.start()
 	s.to = s.template(nil)
 	name := store.StackName{Account: account, Region: region, Name: "S"}
-	options := engine.Options{DisableRollback: s.rng.IntN(8) == 0, Parameters: s.to.parameters()}
+	s.sides = []simTemplate{s.to}
+	options := engine.Options{
+		DisableRollback: s.rng.IntN(6) == 0, Parameters: s.to.parameters(), Token: "create", RetainExceptOnCreate: s.chance(10),
+	}
+	discard := s.rng.IntN(8) == 0
 	s.operate(func(ctx context.Context) error {
-		_, err := s.engine.Create(ctx, engine.CreateStack{Name: name, Template: s.to.text(), Options: options})
+		if made, err := s.db.Stacks(ctx, account, region, true, 0, 1); err != nil || len(made) > 0 {
+			return err // the first try did it, and the stack may be gone already
+		}
+		_, err := s.engine.Create(ctx, engine.CreateStack{
+			Name: name, Template: s.to.text(), Options: options, DeleteOnFailure: discard,
+		})
 		return err
 	})
+	if strings.HasPrefix(s.status(), "DELETE") {
+		s.statuses = append(s.statuses, "discarded as "+s.status())
+	}
 	ref := engine.Ref{Account: account, Region: region, Stack: "S"}
 	for range s.rng.IntN(5) {
 		status := s.status()
+		if (status == "CREATE_FAILED" || status == "UPDATE_FAILED") && s.chance(70) {
+			in := engine.RollbackStack{Stack: ref, Token: fmt.Sprint("rollback-", s.ids), RetainExceptOnCreate: s.chance(30)}
+			s.note("roll back")
+			s.statuses = append(s.statuses, "rolled back from "+status)
+			s.operate(func(ctx context.Context) error {
+				_, err := s.engine.Rollback(ctx, in)
+				return err
+			})
+			s.checkAtRest()
+			continue
+		}
 		if status == "UPDATE_ROLLBACK_FAILED" && s.chance(70) {
 			in := s.continuation(ref)
 			s.operate(func(ctx context.Context) error {
@@ -135,6 +159,7 @@ func simulate(t *testing.T, seed uint64) *sim {
 		s.from, s.to = s.to, s.template(&s.to)
 		s.spared, s.forced = nil, false
 		options.Parameters, options.Token = s.to.parameters(), fmt.Sprint("update-", s.ids)
+		options.RetainExceptOnCreate = s.chance(10)
 		s.operate(func(ctx context.Context) error {
 			_, err := s.engine.Update(ctx, engine.UpdateStack{Stack: ref, Template: s.to.text(), Options: options})
 			return err

@@ -36,6 +36,8 @@ type Options struct {
 	RoleARN string
 	// DisableRollback leaves a stack that failed as it is.
 	DisableRollback bool
+	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
+	RetainExceptOnCreate bool
 }
 
 // CreateStack is what it takes to create a stack.
@@ -45,6 +47,8 @@ type CreateStack struct {
 	Template string
 	// TerminationProtection refuses deletes from the start.
 	TerminationProtection bool
+	// DeleteOnFailure deletes the stack if it cannot be created. Not together with DisableRollback.
+	DeleteOnFailure bool
 	// TimeoutMinutes is kept with the stack; 0 is none.
 	TimeoutMinutes int
 }
@@ -98,7 +102,8 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 	m.addRevision(revision)
 	m.open(store.PhaseApply, store.Operation{
 		Call: store.CallCreate, Kind: store.KindCreate, Token: in.Token, To: revision.Number,
-		DisableRollback: in.DisableRollback,
+		DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
+		RetainExceptOnCreate: in.RetainExceptOnCreate,
 	})
 	return m.proceed(candidates)
 }
@@ -137,7 +142,7 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 		m.addRevision(revision)
 		m.open(store.PhaseApply, store.Operation{
 			Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
-			DisableRollback: in.DisableRollback,
+			DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		})
 		m.stack.Updated = m.now
 		return m.proceed(candidates)

@@ -2,12 +2,13 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	diffs "github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -30,7 +31,7 @@ func TestStatesDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	if diff := diffs.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("docs/states.md is not what the engine does; run go generate ./internal/engine (-engine +document):\n%s", diff)
 	}
 }
@@ -76,8 +77,8 @@ states in bold are final.
 	}
 	b.WriteString(`
 The next operation may be an update after CREATE_COMPLETE, UPDATE_COMPLETE and UPDATE_ROLLBACK_COMPLETE, and a delete
-after every final state. UPDATE_ROLLBACK_FAILED may also be continued: that is an operation of its own, which begins by
-reverting.
+after every final state. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UPDATE_ROLLBACK_FAILED continued: those
+are operations of their own, which begin by reverting.
 
 ` + "```mermaid" + `
 stateDiagram-v2
@@ -87,7 +88,8 @@ stateDiagram-v2
 		if arrow.from == "" {
 			from = "[*]"
 		}
-		fmt.Fprintf(&b, "    %s --> %s: %s\n", from, engine.CloudFormation.StackStatus(arrow.kind, arrow.to), arrow.when)
+		to := engine.CloudFormation.StackStatus(cmp.Or(arrow.becomes, arrow.kind), arrow.to)
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", from, to, arrow.when)
 	}
 	b.WriteString("```" + `
 
@@ -107,36 +109,44 @@ stateDiagram-v2
 	return b.Bytes()
 }
 
-// arrows are the moves between phases; the simulation checks that no other one is made.
+// arrows are the moves between phases; the simulation checks that no other one is made. They stay within the kind of the
+// operation unless becomes says what the next phase is one of.
 var arrows = []struct {
 	kind     store.Kind
 	from, to store.Phase
 	when     string
+	becomes  store.Kind
 }{
-	{store.KindCreate, "", store.PhaseApply, "create"},
-	{store.KindCreate, store.PhaseApply, store.PhaseSucceeded, "everything was created"},
-	{store.KindCreate, store.PhaseApply, store.PhaseFailed, "something failed, rollback is disabled"},
-	{store.KindCreate, store.PhaseApply, store.PhaseRevert, "something failed"},
-	{store.KindCreate, store.PhaseRevert, store.PhaseReverted, "everything was deleted"},
-	{store.KindCreate, store.PhaseRevert, store.PhaseRevertFailed, "a Delete failed"},
-	{store.KindUpdate, "", store.PhaseApply, "update"},
-	{store.KindUpdate, store.PhaseApply, store.PhaseCleanup, "everything was updated"},
-	{store.KindUpdate, store.PhaseApply, store.PhaseFailed, "something failed, rollback is disabled"},
-	{store.KindUpdate, store.PhaseApply, store.PhaseRevert, "something failed, or the update is cancelled"},
-	{store.KindUpdate, store.PhaseCleanup, store.PhaseSucceeded, "done, whatever became of the Deletes"},
-	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertCleanup, "everything is as it was"},
-	{store.KindUpdate, store.PhaseRevert, store.PhaseRevertFailed, "an Update failed"},
-	{store.KindUpdate, store.PhaseRevertFailed, store.PhaseRevert, "the rollback is continued"},
-	{store.KindUpdate, store.PhaseRevertCleanup, store.PhaseReverted, "done, whatever became of the Deletes"},
-	{store.KindDelete, "", store.PhaseApply, "delete"},
-	{store.KindDelete, store.PhaseApply, store.PhaseSucceeded, "everything was deleted, or left by order"},
-	{store.KindDelete, store.PhaseApply, store.PhaseFailed, "a Delete failed"},
+	{kind: store.KindCreate, to: store.PhaseApply, when: "create"},
+	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseSucceeded, when: "everything was created"},
+	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},
+	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseRevert, when: "something failed"},
+	{
+		kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseApply, when: "something failed, OnFailure is DELETE",
+		becomes: store.KindDelete,
+	},
+	{kind: store.KindCreate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back"},
+	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseReverted, when: "everything was deleted"},
+	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "a Delete failed"},
+	{kind: store.KindUpdate, to: store.PhaseApply, when: "update"},
+	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseCleanup, when: "everything was updated"},
+	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},
+	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseRevert, when: "something failed, or the update is cancelled"},
+	{kind: store.KindUpdate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back"},
+	{kind: store.KindUpdate, from: store.PhaseCleanup, to: store.PhaseSucceeded, when: "done, whatever became of the Deletes"},
+	{kind: store.KindUpdate, from: store.PhaseRevert, to: store.PhaseRevertCleanup, when: "everything is as it was"},
+	{kind: store.KindUpdate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "an Update failed"},
+	{kind: store.KindUpdate, from: store.PhaseRevertFailed, to: store.PhaseRevert, when: "the rollback is continued"},
+	{kind: store.KindUpdate, from: store.PhaseRevertCleanup, to: store.PhaseReverted, when: "done, whatever became of the Deletes"},
+	{kind: store.KindDelete, to: store.PhaseApply, when: "delete"},
+	{kind: store.KindDelete, from: store.PhaseApply, to: store.PhaseSucceeded, when: "everything was deleted, or left by order"},
+	{kind: store.KindDelete, from: store.PhaseApply, to: store.PhaseFailed, when: "a Delete failed"},
 }
 
-// legalMove reports whether the table has a move.
-func legalMove(kind store.Kind, from, to store.Phase) bool {
+// legalMove reports whether the table has a move to a phase of an operation of some kind.
+func legalMove(kind store.Kind, from store.Phase, becomes store.Kind, to store.Phase) bool {
 	for _, arrow := range arrows {
-		if arrow.kind == kind && arrow.from == from && arrow.to == to {
+		if arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {
 			return true
 		}
 	}

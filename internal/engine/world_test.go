@@ -247,6 +247,19 @@ func eventLine(e store.Event) string {
 	return line
 }
 
+// invented returns the id that the engine gave to a resource whose Create was cancelled.
+func (w *world) invented(logical string) string {
+	w.t.Helper()
+	for _, line := range w.events() {
+		if id, ok := strings.CutPrefix(line, logical+" CREATE_FAILED id="); ok {
+			id, _, _ = strings.Cut(id, " ")
+			return id
+		}
+	}
+	w.t.Fatalf("no Create of %s was cancelled:\n%s", logical, w.history())
+	return ""
+}
+
 func (w *world) history() string { return strings.Join(w.events(), "\n") }
 
 // want compares the events from a certain one on, and then all requests that were sent, if any are given.

@@ -63,8 +63,8 @@ func (d *Delta) checkStack(target Target, old *Stack) error {
 	case s.Key < 1 || s.ID == "":
 		return errors.New("a stack needs a key above 0 and an id")
 	case old.Key == 0:
-		if name := (StackName{s.Account, s.Region, s.Name}); name != target.Name || !s.Live {
-			return fmt.Errorf("a new stack is live and has the name that the decision is about, %q, not %q", target.Name.Name, s.Name)
+		if name := (StackName{s.Account, s.Region, s.Name}); name != target.Name {
+			return fmt.Errorf("a new stack has the name that the decision is about, %q, not %q", target.Name.Name, s.Name)
 		}
 		return nil
 	case s.Key != old.Key || s.ID != old.ID || s.Account != old.Account || s.Region != old.Region || s.Name != old.Name:

@@ -26,6 +26,8 @@ const (
 	CallDelete Call = "delete"
 	// CallContinue goes on with the rollback of an update that could not be rolled back.
 	CallContinue Call = "continue"
+	// CallRollback rolls back a create or an update that failed and was left as it was.
+	CallRollback Call = "rollback"
 )
 
 // Phase is how far an operation has come. The dialect renders kind and phase as the stack's status.
@@ -69,7 +71,8 @@ type Operation struct {
 	// Version counts the decisions that wrote this row: the fence against a decision made on an older state.
 	Version int64 `json:"-"`
 
-	Call  Call  `json:"call"`
+	Call Call `json:"call"`
+	// Kind is what the operation does; a create that failed and is to be deleted becomes a delete.
 	Kind  Kind  `json:"kind"`
 	Phase Phase `json:"phase"`
 	// From and To are revision numbers: what the stack was and is to be. 0 is nothing. To of a delete is the other side of
@@ -86,6 +89,10 @@ type Operation struct {
 	RollbackToken string `json:"rollbackToken,omitempty"`
 
 	DisableRollback bool `json:"disableRollback,omitempty"`
+	// DeleteOnFailure deletes a stack whose create failed.
+	DeleteOnFailure bool `json:"deleteOnFailure,omitempty"`
+	// RetainExceptOnCreate says that a rollback deletes what the operation created, though its policy is Retain.
+	RetainExceptOnCreate bool `json:"retainExceptOnCreate,omitempty"`
 	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind, a rollback takes
 	// it as rolled back.
 	Force bool `json:"force,omitempty"`

@@ -41,7 +41,6 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 		return startedOutput{}, query.Validation("You must specify either OnFailure or DisableRollback, but not both")
 	}
 	if err := refuse(append(in.ignored(),
-		ignored{"OnFailure DELETE", in.OnFailure == "DELETE", "use ROLLBACK, and delete the stack when that has ended"},
 		ignored{"TimeoutInMinutes", in.TimeoutInMinutes > 0, "set ServiceTimeout on the custom resources"},
 	)); err != nil {
 		return startedOutput{}, err
@@ -56,6 +55,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 		Name:                  store.StackName{Account: caller.Account, Region: caller.Region, Name: in.StackName},
 		Template:              text,
 		TerminationProtection: in.EnableTerminationProtection,
+		DeleteOnFailure:       in.OnFailure == "DELETE",
 	})
 	return started(s), err
 }

@@ -40,6 +40,7 @@ type Engine interface {
 	Create(context.Context, engine.CreateStack) (engine.Started, error)
 	Update(context.Context, engine.UpdateStack) (engine.Started, error)
 	Delete(context.Context, engine.DeleteStack) (engine.Started, error)
+	Rollback(context.Context, engine.RollbackStack) (engine.Started, error)
 	CancelUpdate(context.Context, engine.CancelUpdate) error
 	ContinueRollback(context.Context, engine.ContinueRollback) (engine.Started, error)
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
@@ -97,6 +98,7 @@ func New(config Config) (*query.Service, error) {
 	query.Handle(service, "CreateStack", f.createStack)
 	query.Handle(service, "UpdateStack", f.updateStack)
 	query.Handle(service, "DeleteStack", f.deleteStack)
+	query.Handle(service, "RollbackStack", f.rollbackStack)
 	query.Handle(service, "CancelUpdateStack", f.cancelUpdateStack)
 	query.Handle(service, "ContinueUpdateRollback", f.continueUpdateRollback)
 	query.Handle(service, "UpdateTerminationProtection", f.updateTerminationProtection)

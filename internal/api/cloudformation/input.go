@@ -49,6 +49,8 @@ type optionsInput struct {
 	RoleARN            string     `length:"20,2048"`
 	ClientRequestToken string     `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
 	DisableRollback    *bool
+	// RetainExceptOnCreate is for the rollback of this operation.
+	RetainExceptOnCreate bool
 
 	// What follows is only looked at to be refused, see ignored.
 	NotificationARNs      []string `length:",5"`
@@ -60,10 +62,9 @@ type optionsInput struct {
 		} `length:",5"`
 		MonitoringTimeInMinutes int `range:"0,180"`
 	}
-	StackPolicyBody      string `length:",16384"`
-	StackPolicyURL       string
-	RetainExceptOnCreate bool
-	DeploymentConfig     deploymentInput
+	StackPolicyBody  string `length:",16384"`
+	StackPolicyURL   string
+	DeploymentConfig deploymentInput
 }
 
 // deploymentInput is the way of a deployment.
@@ -82,7 +83,6 @@ func (in *optionsInput) ignored() []ignored {
 			"there are no alarms to watch"},
 		{"StackPolicyBody", in.StackPolicyBody != "", "there are no stack policies"},
 		{"StackPolicyURL", in.StackPolicyURL != "", "there are no stack policies"},
-		{"RetainExceptOnCreate", in.RetainExceptOnCreate, "set DeletionPolicy to RetainExceptOnCreate in the template"},
 	}, in.DeploymentConfig.ignored()...)
 }
 
@@ -97,7 +97,7 @@ func (in deploymentInput) ignored() []ignored {
 func (in *optionsInput) options() (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
-		DisableRollback: in.DisableRollback != nil && *in.DisableRollback,
+		DisableRollback: in.DisableRollback != nil && *in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
 	}
 	var missing []string
 	seen := map[string]bool{}

@@ -25,7 +25,6 @@ var later = map[string]string{
 	"ListChangeSets":                    stackOperations,
 	"ListExports":                       noSubstitute,
 	"ListImports":                       noSubstitute,
-	"RollbackStack":                     stackOperations,
 	"SetStackPolicy":                    noSubstitute,
 	"SignalResource":                    noSubstitute,
 }

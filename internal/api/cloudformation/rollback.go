@@ -15,6 +15,28 @@ type continueUpdateRollbackInput struct {
 	ForceRollback      bool
 }
 
+type rollbackStackInput struct {
+	StackName            string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	ClientRequestToken   string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+	RoleARN              string `length:"20,2048"`
+	RetainExceptOnCreate bool
+	DeploymentConfig     deploymentInput
+}
+
+func (f *face) rollbackStack(ctx context.Context, in rollbackStackInput) (startedOutput, error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return startedOutput{}, err
+	}
+	if err := refuse(in.DeploymentConfig.ignored()); err != nil {
+		return startedOutput{}, err
+	}
+	s, err := f.engine.Rollback(ctx, engine.RollbackStack{
+		Stack: ref, Token: in.ClientRequestToken, RoleARN: in.RoleARN, RetainExceptOnCreate: in.RetainExceptOnCreate,
+	})
+	return started(s), err
+}
+
 type cancelUpdateStackInput struct {
 	StackName          string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
 	ClientRequestToken string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`

@@ -148,3 +148,59 @@ func TestCancelUpdateStack(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// TestOnFailureDelete follows a stack that is deleted because it cannot be created.
+func TestOnFailureDelete(t *testing.T) {
+	w := newWorld(t)
+	out, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{
+		StackName: str("s"), TemplateBody: &fixed, OnFailure: types.OnFailureDelete,
+	})
+	w.must(err)
+	w.answerOnce(fails)
+	w.provide(succeeds)
+	want := []string{
+		`s CREATE_IN_PROGRESS "User Initiated"`, `R CREATE_IN_PROGRESS`, `R CREATE_FAILED`,
+		`s DELETE_IN_PROGRESS "The following resource(s) failed to create: [R]. Delete requested by user."`,
+		`R DELETE_IN_PROGRESS`, `R DELETE_COMPLETE`, `s DELETE_COMPLETE`,
+	}
+	if diff := cmp.Diff(want, w.since(0, *out.StackId)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestRollbackStack rolls back a create and an update that were left as they failed.
+func TestRollbackStack(t *testing.T) {
+	w := newWorld(t)
+	retained := str(`{"Resources": {"R": ` + resource("", `"DeletionPolicy": "Retain"`) + `}}`)
+	_, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("c"), TemplateBody: retained, OnFailure: types.OnFailureDoNothing})
+	w.must(err)
+	w.answerOnce(fails)
+	w.create(&sdk.CreateStackInput{StackName: str("u"), TemplateBody: updatable("1")})
+	_, err = w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("u"), TemplateBody: updatable("2"), DisableRollback: new(true)})
+	w.must(err)
+	w.answerOnce(fails)
+	for name, test := range map[string]struct {
+		from   types.StackStatus
+		events []string
+	}{
+		"c": {types.StackStatusCreateFailed, []string{
+			`c ROLLBACK_IN_PROGRESS "User Initiated"`, `R DELETE_IN_PROGRESS`, `R DELETE_COMPLETE`, `c ROLLBACK_COMPLETE`}},
+		"u": {types.StackStatusUpdateFailed, []string{
+			`u UPDATE_ROLLBACK_IN_PROGRESS "User Initiated"`, `R UPDATE_IN_PROGRESS`, `R UPDATE_COMPLETE`,
+			`u UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `u UPDATE_ROLLBACK_COMPLETE`}},
+	} {
+		if got := w.status(name); got != test.from {
+			t.Fatalf("%s: %s", name, got)
+		}
+		n := len(w.since(0, name))
+		out, err := w.client.RollbackStack(t.Context(), &sdk.RollbackStackInput{StackName: &name, RetainExceptOnCreate: new(true)})
+		w.must(err)
+		if !strings.HasPrefix(aws.ToString(out.StackId), "arn:") || aws.ToString(out.OperationId) == "" {
+			t.Errorf("%s: stack %q, operation %q", name, aws.ToString(out.StackId), aws.ToString(out.OperationId))
+		}
+		w.provide(succeeds)
+		if diff := cmp.Diff(test.events, w.since(n, name)); diff != "" {
+			t.Errorf("%s: events (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -98,6 +98,16 @@ var queryTests = []test{
 			}
 		}
 	}},
+	{"gone as it comes", func(t *testing.T, b *bench) {
+		d := stackOf(1, "one")
+		d.Stack.Live = false
+		b.create(d)
+		_, err := b.LiveStack(context.Background(), nameOf(*d.Stack))
+		isError(t, "a stack that never lived, by its name", err, store.ErrNotFound)
+		got, err := b.Stack(context.Background(), d.Stack.ID)
+		checkRow(t, "a stack that never lived", got, *d.Stack, err)
+		b.create(stackOf(2, "one")) // the name is free
+	}},
 	{"events", func(t *testing.T, b *bench) {
 		b.create(stackOf(1, "one"))
 		move := func(text string) {
