@@ -37,7 +37,10 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	skip := func(i *store.Instance) bool {
 		return i.Stuck && (in.Force || slices.Contains(in.Skip, i.Logical))
 	}
-	return m.rollBack(store.Operation{Call: store.CallContinue, Token: in.Token, Force: in.Force}, in.RoleARN, skip)
+	op := store.Operation{
+		Call: store.CallContinue, Token: in.Token, Force: in.Force, RetainExceptOnCreate: m.op.RetainExceptOnCreate,
+	}
+	return m.rollBack(op, in.RoleARN, skip)
 }
 
 // RollbackStack is what it takes to roll back a stack that was left as it was when it failed.
@@ -102,29 +105,6 @@ func (m *machine) between(from, to int) ([]plan.Candidate, error) {
 		return nil, err
 	}
 	return plan.Update(before, after)
-}
-
-// CancelUpdate is what it takes to cancel an update.
-type CancelUpdate struct {
-	Stack Ref
-	Token string
-}
-
-// startCancel decides to give up an update that is under way and to roll it back. What is running is cancelled as if a
-// sibling had failed.
-func (m *machine) startCancel(in *CancelUpdate) error {
-	switch {
-	case in.Token != "" && in.Token == m.op.RollbackToken:
-		return nil // the same request once more
-	case in.Token != "" && in.Token == m.op.Token:
-		return m.tokenTaken(in.Token)
-	case m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply:
-		return invalid("CancelUpdateStack cannot be called from current stack status")
-	}
-	m.cancelRunning()
-	m.op.RollbackToken = in.Token
-	m.beginRevert(m.dialect.texts().stackCancelled)
-	return m.run()
 }
 
 func (m *machine) checkSkipping(in *ContinueRollback) error {

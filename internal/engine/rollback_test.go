@@ -131,6 +131,25 @@ func TestContinueRefusals(t *testing.T) {
 	wantCode(t, w.update(one("")), engine.CodeValidation, "is in UPDATE_ROLLBACK_FAILED state and can not be updated.")
 }
 
+// What the rollback was to delete though its policy is Retain, it still is when it is continued.
+func TestContinueRetainsNoMore(t *testing.T) {
+	retain := `"DeletionPolicy": "Retain"`
+	w := created(t, one(`"K": "v"`), "C=a")
+	_, err := w.engine.Update(w.ctx, engine.UpdateStack{
+		Stack: w.ref(), Template: body(map[string]string{"C": resource(`"K": "w"`, `"DependsOn": "N"`), "N": resource("", retain)}),
+		Options: engine.Options{RetainExceptOnCreate: true},
+	})
+	w.must(err)
+	w.succeed("N", "n")
+	w.fail("C", "a", "r")
+	w.fail("C", "a", "r")
+	w.must(w.continueRollback(engine.ContinueRollback{Force: true}))
+	w.succeed("N", "n")
+	if w.status() != "UPDATE_ROLLBACK_COMPLETE" || w.roles()["n"] != store.RoleGone {
+		t.Error(w.history())
+	}
+}
+
 // What a rollback was kept from restoring because it reads what is not there any more is taken for what it was.
 func TestSkippedThoughUnresolved(t *testing.T) {
 	template := func(k string) string {

@@ -329,60 +329,6 @@ func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason
 	return nil
 }
 
-// cancelRunning gives up every running step. The view is whole.
-func (m *machine) cancelRunning() {
-	for _, s := range m.sortedSteps() {
-		if s.State == store.StepRunning {
-			m.cancel(s)
-		}
-	}
-}
-
-func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
-	if verb == store.VerbCreate {
-		m.op.FailedCreates = append(m.op.FailedCreates, logical)
-	} else {
-		m.op.FailedUpdates = append(m.op.FailedUpdates, logical)
-	}
-	m.opChanged = true
-}
-
-// cancel gives up a running step, because another one failed or a client says so. Its request stays with the provider: what that has made
-// is known only by its answer, so what undoes the step waits for the answer, within bounds.
-func (m *machine) cancel(s *store.Step) {
-	request, instance := m.requests[s.Request], m.instances[s.Instance]
-	s.State = store.StepCancelled
-	m.changeStep(s)
-	m.working(-1)
-
-	verb, reason := store.VerbUpdate, m.dialect.texts().updateCancelled
-	if request.Type == wire.Create {
-		verb, reason = store.VerbCreate, m.dialect.texts().createCancelled
-		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
-	}
-	switch {
-	case m.newReq[request.ID]: // made by this very decision: nobody has been asked, and nobody is
-		delete(m.requests, request.ID)
-		delete(m.changedReq, request.ID)
-		delete(m.newReq, request.ID)
-		instance.Reached = request.Type != wire.Create
-		s.Request = ""
-	case m.fidelity == FidelityAWS && request.Type == wire.Create: // the Delete does not wait, and what the Create makes leaks
-		request.State, request.Owner, request.Executor, request.Due = store.RequestSettled, 0, 0, zeroTime
-		request.Ending, request.Settled, request.Cancelled = "cancelled", m.now, true
-		m.changeRequest(request)
-		s.Request = ""
-	default:
-		request.Cancelled = true
-		if request.State == store.RequestWaiting {
-			request.Due = minTime(request.Due, m.now.Add(m.cancelledWait))
-		}
-		m.changeRequest(request)
-	}
-	m.resourceEvent(instance, verb, store.ProgressFailed, reason, request.Body.Properties, false)
-	m.failing(s.Logical, verb)
-}
-
 // scrub removes from a text what nobody may read: signatures, the secrets that the provider was given, those that it or
 // its neighbours hold, and those in what it says beside the text.
 func (m *machine) scrub(r *store.Request, text string, beside ...value.Value) string {
