@@ -16,7 +16,8 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	var log bytes.Buffer
 	s.writes.log = slog.New(slog.NewTextHandler(&log, nil))
 	err := s.write(context.Background(), func(tx *tx) error { // on the writer's connection
-		return tx.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout = 10").Err()
+		var now int
+		return tx.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout = 10").Scan(&now)
 	})
 	if err != nil {
 		t.Fatal(err)
