@@ -1,8 +1,6 @@
 package delivery
 
 import (
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -24,8 +22,7 @@ func newScrubber(r store.Request) *scrubber {
 	var spellings []string
 	for _, secret := range secrets {
 		// Cleaned too, since that is how a text looks when secrets are searched in it.
-		spellings = append(spellings, wire.CleanText(secret), url.QueryEscape(secret), url.PathEscape(secret),
-			quoted(secret, true), quoted(secret, false))
+		spellings = append(append(spellings, wire.CleanText(secret)), value.Spellings(secret)...)
 	}
 	slices.SortFunc(spellings, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -54,16 +51,4 @@ func (s *scrubber) excerpt(text string, limit int) string {
 		limit--
 	}
 	return text[:limit] + "…"
-}
-
-// quoted returns how a text looks inside a JSON string.
-func quoted(text string, html bool) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	if enc.Encode(text) != nil {
-		return ""
-	}
-	text = strings.TrimSuffix(b.String(), "\n")
-	return text[1 : len(text)-1]
 }

@@ -46,8 +46,8 @@ func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
 	m.opChanged = true
 }
 
-// cancel gives up a running step, because another one failed or a client says so. Its request stays with the provider: what that has made
-// is known only by its answer, so what undoes the step waits for the answer, within bounds.
+// cancel gives up a running step, because another one failed or a client says so. Its request stays with the provider:
+// what that has made is known only by its answer, so what undoes the step waits for the answer, within bounds.
 func (m *machine) cancel(s *store.Step) {
 	request, instance := m.requests[s.Request], m.instances[s.Instance]
 	s.State = store.StepCancelled

@@ -13,19 +13,16 @@ import (
 // make a reason unreadable and tell the secret by its gaps.
 const shortSecret = 4
 
-// scrub replaces every secret in a text by the mask, the longest first: as it is, and as it reads in JSON.
+// scrub replaces every secret in a text by the mask, in all its spellings, the longest first.
 func scrub(text string, secrets []string) string {
-	secrets = slices.Clone(secrets)
+	var spellings []string
 	for _, secret := range secrets {
-		quoted := strings.TrimSuffix(string(value.Str(secret).JSON()), `"`)[1:]
-		if quoted != secret {
-			secrets = append(secrets, quoted)
-		}
+		spellings = append(spellings, value.Spellings(secret)...)
 	}
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, secret := range secrets {
-		if len(secret) >= shortSecret {
-			text = strings.ReplaceAll(text, secret, value.Mask)
+	slices.SortFunc(spellings, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, spelling := range spellings {
+		if len(spelling) >= shortSecret {
+			text = strings.ReplaceAll(text, spelling, value.Mask)
 		}
 	}
 	return text

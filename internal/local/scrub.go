@@ -1,11 +1,8 @@
 package local
 
 import (
-	"encoding/json"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -54,8 +51,8 @@ func (s *scrubber) hide(secrets []string) {
 	s.replacer = strings.NewReplacer(pairs...)
 }
 
-// spellings returns the ways in which a secret is likely to be printed: line by line as it is, in JSON, quoted by Go,
-// in a URL.
+// spellings returns the ways in which a secret is likely to be seen in a line of a log: those of [value.Spellings], and
+// each of its own lines.
 func spellings(secret string) []string {
 	var all []string
 	add := func(text string) {
@@ -66,17 +63,9 @@ func spellings(secret string) []string {
 	for line := range strings.Lines(secret) {
 		add(strings.TrimRight(line, "\r\n"))
 	}
-	var plain strings.Builder
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
-	if html, err := json.Marshal(secret); err == nil && enc.Encode(secret) == nil {
-		add(plain.String()[1 : plain.Len()-2]) // without quotes and line end
-		add(string(html[1 : len(html)-1]))
+	for _, spelling := range value.Spellings(secret) {
+		add(spelling)
 	}
-	quoted := strconv.Quote(secret)
-	add(quoted[1 : len(quoted)-1])
-	add(url.QueryEscape(secret))
-	add(url.PathEscape(secret))
 	return all
 }
 

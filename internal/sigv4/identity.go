@@ -3,6 +3,8 @@ package sigv4
 import (
 	"context"
 	"strings"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Identity is who signed a request, and for which region and service.
@@ -39,24 +41,11 @@ func identify(key Key, auth authorization) Identity {
 	}
 	switch {
 	case key.Role == "":
-		id.ARN = "arn:" + partition(auth.region) + ":iam::" + key.Account + ":root"
+		id.ARN = "arn:" + wire.Partition(auth.region) + ":iam::" + key.Account + ":root"
 	case strings.HasPrefix(key.Role, "arn:"):
 		id.ARN = key.Role
 	default:
-		id.ARN = "arn:" + partition(auth.region) + ":sts::" + key.Account + ":assumed-role/" + key.Role + "/pintle"
+		id.ARN = "arn:" + wire.Partition(auth.region) + ":sts::" + key.Account + ":assumed-role/" + key.Role + "/pintle"
 	}
 	return id
-}
-
-// partition returns the partition that a region's name tells.
-func partition(region string) string {
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		return "aws-cn"
-	case strings.HasPrefix(region, "us-gov-"):
-		return "aws-us-gov"
-	case strings.HasPrefix(region, "eusc-"):
-		return "aws-eusc"
-	}
-	return "aws"
 }

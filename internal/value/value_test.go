@@ -169,3 +169,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestSpellings(t *testing.T) {
+	want := []string{"a<\"é /", `a<\"é /`, `a\u003c\"é /`, "a%3C%22%C3%A9+%2F", "a%3C%22%C3%A9%20%2F"}
+	if diff := cmp.Diff(want, value.Spellings("a<\"é /")); diff != "" {
+		t.Errorf("spellings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"plain"}, value.Spellings("plain")); diff != "" {
+		t.Errorf("spellings (-want +got):\n%s", diff)
+	}
+}

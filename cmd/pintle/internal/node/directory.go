@@ -143,9 +143,6 @@ func (l *Lock) Release() error {
 	return err
 }
 
-// Directory returns the absolute path of the directory.
-func (l *Lock) Directory() string { return l.directory }
-
 func (l *Lock) path(name string) string { return filepath.Join(l.directory, name) }
 
 // Record is what engine.json says: how other commands of the same user reach the engine.
