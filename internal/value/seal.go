@@ -12,9 +12,14 @@ type Sealer interface {
 	Open(sealed string) (clear string, err error)
 }
 
-// sealMark is the only key of the object that stands for a sealed scalar. A key of the data that begins with it gets
-// another one in front, so that no data can pass for a seal.
+// sealMark is the only key of the object that stands for a sealed scalar. A key of the data that is the mark, or the
+// mark behind more zeros, gets one more zero in front, so that no data can pass for a seal.
 const sealMark = "\x00sealed"
+
+// isMark says whether a key of data reads as the mark with any number of zeros in front.
+func isMark(key string) bool {
+	return strings.HasSuffix(key, sealMark) && strings.TrimLeft(key, "\x00") == sealMark[1:]
+}
 
 // sealLetters is what a sealed text begins with, by secrecy; the scalar as JSON follows.
 const sealLetters = "-pa"
@@ -65,7 +70,7 @@ func (v Value) hasMark() bool {
 		}
 	}
 	for _, m := range v.members {
-		if strings.HasSuffix(m.Key, sealMark) || m.Value.hasMark() {
+		if isMark(m.Key) || m.Value.hasMark() {
 			return true
 		}
 	}
@@ -87,7 +92,7 @@ func (v Value) sealed(sealer Sealer) (Value, error) {
 		})
 	case v.kind == Map:
 		return v.each(func(key string, member Value) (string, Value, error) {
-			if strings.HasSuffix(key, sealMark) {
+			if isMark(key) {
 				key = "\x00" + key
 			}
 			member, err := member.sealed(sealer)
@@ -113,7 +118,7 @@ func (v Value) opened(sealer Sealer) (Value, error) {
 			return unseal(clear)
 		}
 		return v.each(func(key string, member Value) (string, Value, error) {
-			if strings.HasSuffix(key, "\x00"+sealMark) {
+			if isMark(key) && key != sealMark {
 				key = key[1:]
 			}
 			member, err := member.opened(sealer)

@@ -98,6 +98,8 @@ func TestEncodeSealsSecrets(t *testing.T) {
 		value.Member{Key: "open", Value: value.Str("seen")},
 		value.Member{Key: "secret", Value: value.Items(value.SecretStr("hidden"), value.Num("42").Tainted(value.OfParameter))},
 		value.Member{Key: "\x00sealed", Value: value.Str("no seal")},
+		value.Member{Key: "\x00\x00sealed", Value: value.Str("no seal")},
+		value.Member{Key: "\b\x00sealed", Value: value.Str("no seal")},
 		value.Member{Key: "lone", Value: parse(t, `{"\u0000sealed":"aGlkZGVu"}`)},
 	)
 	stored, err := value.Encode(v, box{})
@@ -148,7 +150,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\u0007<&>"]}`, `1e400`, `"\ud800"`, `{"\u0000sealed":"x"}`} {
+	for _, seed := range []string{`{"a":[1,2.50,true,null,"x\u0007<&>"]}`, `1e400`, `"\ud800"`, `{"\u0000sealed":"x"}`, `{"\b\u0000sealed":""}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
