@@ -168,6 +168,13 @@ var cloudFormationTexts = texts{
 		}
 		return strings.TrimSuffix(problem, ".") + ". " + requested(then)
 	},
+	expired: func(then sequel) string {
+		const text = "Stack creation time exceeded the specified timeout. "
+		if then == isLeft {
+			return text
+		}
+		return text + requested(then)
+	},
 	deleteFailed: func(op *store.Operation) string {
 		return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
 	},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -39,17 +40,10 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	case m.stack.TerminationProtection:
 		return invalid("Stack [" + m.stack.Name + "] cannot be deleted while TerminationProtection is enabled")
 	}
-	var sides []plan.Side
-	leftover := m.leftover()
-	for _, number := range []int{m.stack.Revision, leftover} {
-		if number == 0 {
-			continue
-		}
-		side, err := m.side(number)
-		if err != nil {
-			return err
-		}
-		sides = append(sides, side)
+	others := m.others()
+	sides, err := m.sides(append([]int{m.stack.Revision}, others...))
+	if err != nil {
+		return err
 	}
 	var extra []string
 	for _, number := range sortedKeys(m.instances) {
@@ -62,7 +56,7 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		return refused(err)
 	}
 	m.open(store.PhaseApply, store.Operation{
-		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, To: leftover, Force: in.Force,
+		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, Tried: others, Force: in.Force,
 	})
 	m.stack.Deleted = m.now
 	if err := m.layOut(candidates); err != nil {
@@ -107,18 +101,19 @@ func (m *machine) refusal(text, more string) error {
 	return invalid(text + " " + more)
 }
 
-// leftover returns the revision besides the one in force from which there may still be instances: the other side of an
-// update that neither got there nor back. A delete keeps it as its To, for the next delete if this one fails. 0 is none.
-func (m *machine) leftover() int {
-	switch {
-	case m.op.Kind == store.KindDelete:
-		return m.op.To
-	case m.op.Kind == store.KindCreate || m.op.Phase == store.PhaseSucceeded || m.op.Phase == store.PhaseReverted:
-		return 0
-	case m.op.To == m.stack.Revision:
-		return m.op.From
+// others returns the revisions besides the one in force of which there may still be instances: those that operations went
+// for, or came from, which neither got there nor back.
+func (m *machine) others() []int {
+	if m.op.Kind != store.KindDelete && (m.op.Phase == store.PhaseSucceeded || m.op.Phase == store.PhaseReverted) {
+		return nil
 	}
-	return m.op.To
+	var others []int
+	for _, number := range append([]int{m.op.To, m.op.From}, m.op.Tried...) {
+		if number != 0 && number != m.stack.Revision && !slices.Contains(others, number) {
+			others = append(others, number)
+		}
+	}
+	return others
 }
 
 // leave takes all there is of a step's resource off the stack without a word to its provider.

@@ -73,6 +73,7 @@ type texts struct {
 	applyFailed      func(op *store.Operation, then sequel) string
 	revertFailed     func(op *store.Operation) string
 	outputFailed     func(problem string, then sequel) string
+	expired          func(then sequel) string
 	deleteFailed     func(op *store.Operation) string
 }
 

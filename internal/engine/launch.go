@@ -43,14 +43,14 @@ func (m *machine) launch(s *store.Step) error {
 	case store.PhaseApply:
 		switch {
 		case m.discarding():
-			return m.remove(s, s.Plan.New)
+			return m.remove(s, s.Plan.Made())
 		case m.op.Kind == store.KindDelete:
 			return m.remove(s, s.Plan.Old)
 		}
 		return m.advance(s)
 	case store.PhaseRevert:
 		if m.op.Kind == store.KindCreate {
-			return m.remove(s, s.Plan.New)
+			return m.remove(s, s.Plan.Made())
 		}
 		return m.restore(s)
 	case store.PhaseCleanup, store.PhaseRevertCleanup:
@@ -116,6 +116,9 @@ func (m *machine) advance(s *store.Step) error {
 		return err
 	}
 	instance := m.current(s.Logical)
+	if instance != nil && instance.Unborn() {
+		return m.discard(s, instance)
+	}
 	properties, metadata, ask, problem, err := m.resolve(declared, m.op.To)
 	if err != nil {
 		return err
@@ -141,6 +144,18 @@ func (m *machine) advance(s *store.Step) error {
 	}
 	m.touchForUpdate(s, instance, properties)
 	m.update(s, instance, ask, metadata)
+	return nil
+}
+
+// discard deletes what a Create that failed has left, before the resource is created anew.
+func (m *machine) discard(s *store.Step, i *store.Instance) error {
+	s.Touched = true
+	if !i.Reached {
+		m.gone(i, false)
+		return m.advance(s)
+	}
+	i.Role = store.RoleCondemned
+	m.askDelete(s, i, false)
 	return nil
 }
 
@@ -281,14 +296,19 @@ func (m *machine) deleteNext(s *store.Step, detached bool) error {
 			m.gone(instance, detached)
 			continue
 		}
-		s.Instance = instance.Number
-		m.resourceEvent(instance, store.VerbDelete, store.ProgressRunning, "", instance.Body.Properties, detached)
-		m.ask(s, instance, wire.Delete, instance.Body.Properties, value.Value{}, instance.Body.Timeout)
-		m.begin(s)
+		m.askDelete(s, instance, detached)
 		return nil
 	}
 	m.done(s)
 	return nil
+}
+
+// askDelete asks for the Delete of an instance.
+func (m *machine) askDelete(s *store.Step, i *store.Instance, detached bool) {
+	s.Instance = i.Number
+	m.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
+	m.ask(s, i, wire.Delete, i.Body.Properties, value.Value{}, i.Body.Timeout)
+	m.begin(s)
 }
 
 // gone ends the life of an instance.
@@ -375,11 +395,10 @@ func (m *machine) deletionPolicy(declared []byte) (string, error) {
 // one the DeletionPolicy that it was declared with.
 func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error) {
 	if !i.Replaced {
-		declared := s.Plan.Old
-		if declared == nil {
-			declared = s.Plan.New
+		if s.Plan.Old != nil {
+			return m.deletionPolicy(s.Plan.Old)
 		}
-		return m.deletionPolicy(declared)
+		return m.deletionPolicy(s.Plan.Made())
 	}
 	if m.op.Phase == store.PhaseRevertCleanup {
 		return "", nil

@@ -318,10 +318,10 @@ func scopeOf(stack *store.Stack, revision *store.Revision) *template.Scope {
 	for _, p := range revision.Parameters.Members() {
 		parameters[p.Key] = p.Value
 	}
-	return template.NewScope(parameters, revision.Conditions, pseudoOf(stack))
+	return template.NewScope(parameters, revision.Conditions, pseudoOf(stack, revision))
 }
 
-func pseudoOf(stack *store.Stack) template.Pseudo {
+func pseudoOf(stack *store.Stack, revision *store.Revision) template.Pseudo {
 	partition := wire.Partition(stack.Region)
 	suffix := "amazonaws.com"
 	if partition == "aws-cn" {
@@ -329,7 +329,7 @@ func pseudoOf(stack *store.Stack) template.Pseudo {
 	}
 	return template.Pseudo{
 		AccountID: stack.Account, Region: stack.Region, Partition: partition, StackID: string(stack.ID),
-		StackName: stack.Name, URLSuffix: suffix, NotificationARNs: stack.NotificationARNs,
+		StackName: stack.Name, URLSuffix: suffix, NotificationARNs: revision.NotificationARNs,
 	}
 }
 
@@ -354,6 +354,18 @@ func (m *machine) side(number int) (plan.Side, error) {
 	}
 	scope, err := m.scope(number)
 	return plan.Side{Template: t, Scope: scope}, err
+}
+
+// sides returns revisions as plans are made of them.
+func (m *machine) sides(numbers []int) ([]plan.Side, error) {
+	sides := make([]plan.Side, len(numbers))
+	for i, number := range numbers {
+		var err error
+		if sides[i], err = m.side(number); err != nil {
+			return nil, err
+		}
+	}
+	return sides, nil
 }
 
 // declaration reads a declaration from a step's plan.

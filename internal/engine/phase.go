@@ -61,7 +61,13 @@ func (m *machine) endApply() error {
 		m.end(store.PhaseSucceeded, "")
 		return nil
 	}
-	if m.failed() {
+	switch {
+	case (m.failed() || m.op.Expired) && m.sequel() == isLeft && m.awaitCancelled():
+		return nil
+	case m.op.Expired:
+		m.applyFailed(words.expired(m.sequel()))
+		return nil
+	case m.failed():
 		m.applyFailed(words.applyFailed(&m.op, m.sequel()))
 		return nil
 	}
@@ -72,6 +78,7 @@ func (m *machine) endApply() error {
 	case problem != "":
 		m.applyFailed(words.outputFailed(problem, m.sequel()))
 	case m.op.Kind == store.KindCreate:
+		m.stopTimer()
 		m.end(store.PhaseSucceeded, "")
 	default:
 		m.stackEvent(store.PhaseCleanup, "")
@@ -98,6 +105,7 @@ func (m *machine) sequel() sequel {
 
 // applyFailed ends the apply phase of a create or an update that failed.
 func (m *machine) applyFailed(reason string) {
+	m.stopTimer()
 	switch m.sequel() {
 	case isLeft:
 		m.end(store.PhaseFailed, reason)
@@ -164,9 +172,17 @@ func (m *machine) beginApply() {
 // update are brought back to their old declarations in the order of the old template.
 func (m *machine) beginRevert(reason string) {
 	m.op.RollbackID = m.newID()
+	if m.op.From == 0 {
+		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
+	}
 	m.stackEvent(store.PhaseRevert, reason)
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
 	m.setOutRevert()
+	if m.op.Tried != nil { // operations before this one have touched what this one need not have
+		for _, s := range m.sortedSteps() {
+			s.Stirred = true
+		}
+	}
 }
 
 // beginDiscard makes a create that failed a delete of what there is. What was created goes by its policies as in a

@@ -68,8 +68,11 @@ func (m *machine) startRollback(in *RollbackStack) error {
 // rollBack begins an operation that undoes the one before. The steps of that one are gone, and with them what it touched,
 // so every resource is looked at.
 func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Instance) bool) error {
-	op.Kind, op.From, op.To = m.op.Kind, m.op.From, m.op.To
-	candidates, err := m.between(op.From, op.To)
+	op.Kind, op.From, op.To, op.Tried = m.op.Kind, m.op.From, m.op.To, m.op.Tried
+	if op.From == 0 {
+		op.Kind = store.KindCreate // the stack never stood: there is nothing to go back to
+	}
+	candidates, err := m.between(&op)
 	if err != nil {
 		return err
 	}
@@ -91,20 +94,24 @@ func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Ins
 	return m.run()
 }
 
-// between makes the plan from one revision, 0 for nothing, to another.
-func (m *machine) between(from, to int) ([]plan.Candidate, error) {
-	after, err := m.side(to)
+// between makes the plan of an operation from its From, maybe nothing, to its To.
+func (m *machine) between(op *store.Operation) ([]plan.Candidate, error) {
+	to, err := m.side(op.To)
 	if err != nil {
 		return nil, err
 	}
-	if from == 0 {
-		return plan.Create(after)
-	}
-	before, err := m.side(from)
+	tried, err := m.sides(op.Tried)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Update(before, after)
+	if op.From == 0 {
+		return plan.Retry(nil, to, tried)
+	}
+	from, err := m.side(op.From)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Retry(&from, to, tried)
 }
 
 func (m *machine) checkSkipping(in *ContinueRollback) error {

@@ -102,6 +102,9 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 			return nil // moved, or the clock was set back
 		}
 		fired = true
+		if r.Type == store.TypeTimer {
+			return m.expire(r)
+		}
 		if r.State == store.RequestDelayed {
 			m.retry(r)
 			return nil

@@ -26,6 +26,9 @@ type verdict struct {
 // settle takes what became of the view's request and drives the stack on. It returns false if it changed nothing
 // because the request was settled before.
 func (m *machine) settle(outcome Outcome) (bool, error) {
+	if m.view.Request.Type == store.TypeTimer {
+		return false, store.ErrNotFound // nobody was asked
+	}
 	request := m.requests[m.view.Request.ID]
 	if request == nil {
 		m.late(m.view.Request, outcome)
@@ -212,6 +215,10 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		}
 		s.State = store.StepFailed
 		m.changeStep(s)
+		if m.op.Phase == store.PhaseApply && m.op.Kind == store.KindUpdate {
+			m.failing(s.Logical, store.VerbCreate) // it was to make room for a new Create
+			return nil
+		}
 		m.op.FailedDeletes = append(m.op.FailedDeletes, s.Logical)
 		m.opChanged = true
 		return nil

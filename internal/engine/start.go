@@ -49,7 +49,7 @@ type CreateStack struct {
 	TerminationProtection bool
 	// DeleteOnFailure deletes the stack if it cannot be created. Not together with DisableRollback.
 	DeleteOnFailure bool
-	// TimeoutMinutes is kept with the stack; 0 is none.
+	// TimeoutMinutes is how long the create may take; when that is over it has failed. 0 is for ever.
 	TimeoutMinutes int
 }
 
@@ -105,6 +105,9 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 		DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
 		RetainExceptOnCreate: in.RetainExceptOnCreate,
 	})
+	if in.TimeoutMinutes > 0 {
+		m.setTimer(time.Duration(in.TimeoutMinutes) * time.Minute)
+	}
 	return m.proceed(candidates)
 }
 
@@ -113,18 +116,17 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	if again, err := m.repeated(in.Token, store.CallUpdate); again || err != nil {
 		return err
 	}
-	if !m.updatable() {
-		return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
-			" state and can not be updated.")
+	if err := m.checkUpdatable(in.DisableRollback); err != nil {
+		return err
 	}
 	before := m.view.Revisions[m.stack.Revision]
-	old, err := m.template(before.Number)
+	from, err := m.side(before.Number)
 	if err != nil {
 		return err
 	}
 	text := in.Template
 	if t == nil {
-		t, text = old, before.Template
+		t, text = from.Template, before.Template
 	}
 	m.applyOptions(&in.Options)
 	revision, scope, err := m.bind(&in.Options, t, &before)
@@ -132,22 +134,45 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 		return err
 	}
 	revision.Template = text
-	from := plan.Side{Template: old, Scope: scopeOf(&m.view.Stack, &before)}
-	to := plan.Side{Template: t, Scope: scope}
-	candidates, err := plan.Update(from, to)
+	op := store.Operation{
+		Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
+		DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+	}
+	if m.stack.Phase == store.PhaseFailed {
+		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
+	} else if slices.Equal(before.Tags, revision.Tags) && before.Parameters.Equal(revision.Parameters) &&
+		slices.Equal(before.NotificationARNs, revision.NotificationARNs) &&
+		!plan.Differs(from, plan.Side{Template: t, Scope: scope}) {
+		return invalid("No updates are to be performed.")
+	}
+	m.addRevision(revision)
+	m.templates[revision.Number] = t
+	candidates, err := m.between(&op)
+	if err == nil {
+		err = m.checkTypes(candidates)
+	}
 	if err != nil {
 		return refused(err)
 	}
-	if !slices.Equal(before.Tags, revision.Tags) || !before.Parameters.Equal(revision.Parameters) || plan.Differs(from, to) {
-		m.addRevision(revision)
-		m.open(store.PhaseApply, store.Operation{
-			Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
-			DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
-		})
-		m.stack.Updated = m.now
-		return m.proceed(candidates)
+	m.open(store.PhaseApply, op)
+	m.stack.Updated = m.now
+	return m.proceed(candidates)
+}
+
+// checkTypes refuses to change the type of what an operation that failed has left.
+func (m *machine) checkTypes(candidates []plan.Candidate) error {
+	var changed []string
+	for _, c := range candidates {
+		i := m.current(wire.LogicalID(c.Logical))
+		if c.New != nil && i != nil && !i.Unborn() && i.Body.Type != c.New.Type {
+			changed = append(changed, c.Logical)
+		}
 	}
-	return invalid("No updates are to be performed.")
+	if changed == nil {
+		return nil
+	}
+	slices.Sort(changed)
+	return &plan.TypeError{Resources: changed}
 }
 
 // repeated reports whether the stack's newest operation is the same request, sent once more.
@@ -166,25 +191,37 @@ func (m *machine) tokenTaken(token string) error {
 		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
 }
 
-// updatable reports whether an update may begin: the stack has come to rest in a state that an update can go from.
-func (m *machine) updatable() bool {
+// checkUpdatable refuses an update unless the stack has come to rest in a state that an update can go from. From one that
+// failed and was left only the same kind of update can: what it might go back to is no state that ever stood.
+func (m *machine) checkUpdatable(disableRollback bool) error {
 	switch m.stack.Phase {
 	case store.PhaseSucceeded:
-		return m.stack.Kind != store.KindDelete
+		if m.stack.Kind != store.KindDelete {
+			return nil
+		}
 	case store.PhaseReverted:
-		return m.stack.Kind == store.KindUpdate
-	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseFailed,
-		store.PhaseRevertFailed:
+		if m.stack.Kind == store.KindUpdate {
+			return nil
+		}
+	case store.PhaseFailed:
+		if m.stack.Kind == store.KindDelete {
+			break
+		}
+		if !disableRollback {
+			return invalid("This stack is currently in a non-terminal [" + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
+				"] state. To update the stack from this state, please use the disable-rollback parameter with update-stack API. " +
+				"To rollback to the last known good state, use the rollback-stack API")
+		}
+		return nil
+	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseRevertFailed:
 	}
-	return false
+	return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
+		" state and can not be updated.")
 }
 
 // applyOptions puts on the stack what an operation says of it.
 func (m *machine) applyOptions(in *Options) {
 	m.stack.Capabilities, m.stack.DisableRollback = in.Capabilities, in.DisableRollback
-	if in.NotificationARNs != nil {
-		m.stack.NotificationARNs = in.NotificationARNs
-	}
 	if in.RoleARN != "" {
 		m.stack.RoleARN = in.RoleARN
 	}
@@ -201,15 +238,20 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 		inputs[p.Key] = template.Input{Value: p.Value, UsePrevious: p.UsePrevious}
 		given = append(given, p.Key)
 	}
-	revision := store.Revision{Stack: m.stack.Key, Number: m.stack.Revisions + 1, Inputs: given, Tags: in.Tags}
+	revision := store.Revision{
+		Stack: m.stack.Key, Number: m.stack.Revisions + 1, Inputs: given, Tags: in.Tags, NotificationARNs: in.NotificationARNs,
+	}
 	var previous map[string]value.Value
 	if before != nil {
 		previous = scopeOf(&m.stack, before).Parameters
 		if in.Tags == nil {
 			revision.Tags = before.Tags
 		}
+		if in.NotificationARNs == nil {
+			revision.NotificationARNs = before.NotificationARNs
+		}
 	}
-	scope, err := t.Bind(inputs, previous, pseudoOf(&m.stack))
+	scope, err := t.Bind(inputs, previous, pseudoOf(&m.stack, &revision))
 	if err != nil {
 		return store.Revision{}, nil, refused(err)
 	}
@@ -259,7 +301,7 @@ func (m *machine) layOut(candidates []plan.Candidate) error {
 		for _, side := range []struct {
 			declared *template.Resource
 			text     *json.RawMessage
-		}{{c.Old, &s.Plan.Old}, {c.New, &s.Plan.New}} {
+		}{{c.Old, &s.Plan.Old}, {c.New, &s.Plan.New}, {c.Tried, &s.Plan.Tried}} {
 			if side.declared == nil {
 				continue
 			}

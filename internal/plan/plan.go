@@ -22,10 +22,12 @@ type Side struct {
 type Candidate struct {
 	Logical string
 	// Old and New are the declarations on either side; nil where the resource is not declared, or its condition does not
-	// hold. One of them is set, but for a resource that only [Delete] was told of.
+	// hold. One of them or Tried is set, but for a resource that only [Delete] was told of.
 	Old, New *template.Resource
+	// Tried is the declaration in the newest revision that was tried in between, of a resource that neither side declares.
+	Tried *template.Resource
 	// OldNeeds and NewNeeds are the logical IDs that the resource depends on, by reference or by DependsOn; OldFeeds and
-	// NewFeeds those that depend on it. All are sorted and name candidates of the same side only.
+	// NewFeeds those that depend on it. All name candidates of the same side, or tried ones.
 	OldNeeds, NewNeeds []string
 	OldFeeds, NewFeeds []string
 }
@@ -47,8 +49,12 @@ func Create(to Side) ([]Candidate, error) { return candidates(nil, &to) }
 
 // Update returns the candidates of an update: those of the new side in template order, then those that are removed. It
 // returns a [TypeError] if a resource would change its type.
-func Update(from, to Side) ([]Candidate, error) {
-	list, err := candidates(&from, &to)
+func Update(from, to Side) ([]Candidate, error) { return Retry(&from, to, nil) }
+
+// Retry returns the candidates of an update from where the stack last stood, nil for nothing, after other revisions were
+// tried, newest first, and left as they failed: those of [Update], then what only the tried ones declare.
+func Retry(from *Side, to Side, tried []Side) ([]Candidate, error) {
+	list, err := candidates(from, &to)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +67,40 @@ func Update(from, to Side) ([]Candidate, error) {
 	if changed != nil {
 		slices.Sort(changed)
 		return nil, &TypeError{changed}
+	}
+	return withTried(list, tried)
+}
+
+// withTried adds what only the tried revisions declare. Each goes by the newest one that declares it, so that what depends
+// on it is declared there too and the graph has no cycle.
+func withTried(list []Candidate, tried []Side) ([]Candidate, error) {
+	at := make(map[string]int, len(list))
+	for i, c := range list {
+		at[c.Logical] = i
+	}
+	for _, side := range tried {
+		needs, err := side.Template.Graph(side.Scope)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range side.Template.Active(side.Scope) {
+			if _, known := at[r.LogicalID]; known {
+				continue
+			}
+			at[r.LogicalID] = len(list)
+			slices.Sort(needs[r.LogicalID])
+			own := slices.Compact(needs[r.LogicalID])
+			list = append(list, Candidate{Logical: r.LogicalID, Tried: r, OldNeeds: own, NewNeeds: own})
+		}
+	}
+	for _, c := range list {
+		if c.Tried == nil {
+			continue
+		}
+		for _, need := range c.OldNeeds {
+			of := &list[at[need]]
+			of.OldFeeds, of.NewFeeds = append(of.OldFeeds, c.Logical), append(of.NewFeeds, c.Logical)
+		}
 	}
 	return list, nil
 }

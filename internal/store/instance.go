@@ -77,6 +77,10 @@ type Instance struct {
 	Body *InstanceBody `json:"-"`
 }
 
+// Unborn reports whether the last that is known of an instance is that its Create failed, or the Delete after that: there
+// may be something to delete, and nothing to update.
+func (i *Instance) Unborn() bool { return i.Progress == ProgressFailed && i.Verb != VerbUpdate }
+
 // InstanceBody is the part of an instance that changes only with a successful answer.
 type InstanceBody struct {
 	Type string `json:"type"`

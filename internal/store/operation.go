@@ -75,10 +75,12 @@ type Operation struct {
 	// Kind is what the operation does; a create that failed and is to be deleted becomes a delete.
 	Kind  Kind  `json:"kind"`
 	Phase Phase `json:"phase"`
-	// From and To are revision numbers: what the stack was and is to be. 0 is nothing. To of a delete is the other side of
-	// an update that was not finished, of which there may be instances.
+	// From and To are revision numbers: what the stack was when it last stood, and is to be. 0 is nothing.
 	From int `json:"from"`
 	To   int `json:"to"`
+	// Tried are further revisions, newest first, of which there may be instances: operations went for them that failed and
+	// were left, or of a delete the other side of an update that was not finished.
+	Tried []int `json:"tried,omitempty"`
 
 	// ID is the operation id shown to clients, a UUID; Token the client's own.
 	ID    string `json:"id"`
@@ -96,6 +98,9 @@ type Operation struct {
 	// Force says that a resource which fails does not hold the operation up: a delete leaves it behind, a rollback takes
 	// it as rolled back.
 	Force bool `json:"force,omitempty"`
+
+	// Expired says that the operation was given up because its time was over.
+	Expired bool `json:"expired,omitempty"`
 
 	// Running counts the steps at work in this phase: it ends when none is.
 	Running int `json:"running"`

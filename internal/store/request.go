@@ -22,7 +22,11 @@ const (
 	RequestSettled RequestState = "settled"
 )
 
-// Request is one asking of a provider.
+// TypeTimer is the type of a request that asks nobody: it is the time limit of its operation, delayed until that is over.
+// It has no logical ID, no instance and no body that says anything.
+const TypeTimer wire.RequestType = "Timer"
+
+// Request is one asking of a provider, or a timer.
 type Request struct {
 	ID        wire.RequestID   `json:"-"`
 	Stack     StackKey         `json:"-"`

@@ -48,7 +48,6 @@ type Stack struct {
 	Capabilities          []string `json:"capabilities,omitempty"`
 	DisableRollback       bool     `json:"disableRollback,omitempty"`
 	TerminationProtection bool     `json:"terminationProtection,omitempty"`
-	NotificationARNs      []string `json:"notificationARNs,omitempty"`
 	RoleARN               string   `json:"roleARN,omitempty"`
 	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
 
@@ -77,6 +76,8 @@ type Revision struct {
 	// Conditions holds the outcome of every condition by name.
 	Conditions map[string]bool `json:"conditions,omitempty"`
 	Tags       []Tag           `json:"tags,omitempty"`
+	// NotificationARNs are the SNS topics that are told of the stack's events.
+	NotificationARNs []string `json:"notificationARNs,omitempty"`
 }
 
 // Tag is a tag of a stack.

@@ -64,10 +64,22 @@ type StepPlan struct {
 	// if it is not in that revision.
 	Old json.RawMessage `json:"old,omitempty"`
 	New json.RawMessage `json:"new,omitempty"`
+	// Tried is the declaration in a revision that was tried before the operation, of a resource that is in neither of its
+	// own: there may be something to delete.
+	Tried json.RawMessage `json:"tried,omitempty"`
 	// OldNeeds and NewNeeds are what the resource depends on in either revision.
 	OldNeeds []wire.LogicalID `json:"oldNeeds,omitempty"`
 	NewNeeds []wire.LogicalID `json:"newNeeds,omitempty"`
 	// OldFeeds and NewFeeds are what depends on it.
 	OldFeeds []wire.LogicalID `json:"oldFeeds,omitempty"`
 	NewFeeds []wire.LogicalID `json:"newFeeds,omitempty"`
+}
+
+// Made is the declaration by which an operation, or one that was tried before it, may have created the resource; nil if it
+// was there before them.
+func (p *StepPlan) Made() json.RawMessage {
+	if p.New != nil {
+		return p.New
+	}
+	return p.Tried
 }

@@ -63,7 +63,8 @@ type View struct {
 	Operation Operation
 	// Request is the target's; nil if the target was not a request.
 	Request *Request
-	// Revisions are those the operation goes from and to, and the stack's current one, by number, templates included.
+	// Revisions are those the operation goes from and to, those tried before it, and the stack's current one, by number,
+	// templates included.
 	Revisions map[int]Revision
 	// Steps of the operation. In a narrow view: the request's step and the steps in its Next. Plans are included.
 	Steps map[wire.LogicalID]Step

@@ -40,9 +40,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	if in.OnFailure != "" && in.DisableRollback != nil {
 		return startedOutput{}, query.Validation("You must specify either OnFailure or DisableRollback, but not both")
 	}
-	if err := refuse(append(in.ignored(),
-		ignored{"TimeoutInMinutes", in.TimeoutInMinutes > 0, "set ServiceTimeout on the custom resources"},
-	)); err != nil {
+	if err := refuse(in.ignored()); err != nil {
 		return startedOutput{}, err
 	}
 	options, err := in.options()
@@ -56,6 +54,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 		Template:              text,
 		TerminationProtection: in.EnableTerminationProtection,
 		DeleteOnFailure:       in.OnFailure == "DELETE",
+		TimeoutMinutes:        in.TimeoutInMinutes,
 	})
 	return started(s), err
 }

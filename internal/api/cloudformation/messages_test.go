@@ -126,8 +126,6 @@ func TestMessages(t *testing.T) {
 		{"Action=ListStacks&NextToken=x", named + "NextToken is not one that this list gave out: start again without it."},
 
 		// What this version does not do.
-		{"Action=CreateStack&StackName=new&TimeoutInMinutes=5" + body,
-			unsupported("TimeoutInMinutes (set ServiceTimeout on the custom resources)")},
 		{"Action=CreateStack&StackName=new&ResourceTypes.member.1=Custom::*&StackPolicyBody={}" + body, named +
 			"ResourceTypes is not supported by this version of Pintle (all resource types of the template are allowed); " +
 			"StackPolicyBody is not supported by this version of Pintle (there are no stack policies). Leave it out."},

@@ -105,7 +105,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 		StackID: string(stack.ID), StackName: stack.Name, Description: stack.Description,
 		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
 		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
-		NotificationARNs: stack.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
+		NotificationARNs: revision.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
 		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN, DriftInformation: stackDrift,
 	}
 	if stack.Live {

@@ -81,9 +81,11 @@ func (f *face) requests(r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := f.Now()
-	out := Requests{Requests: make([]Request, len(rows))}
-	for i, row := range rows {
-		out.Requests[i] = f.request(row, now)
+	out := Requests{Requests: make([]Request, 0, len(rows))}
+	for _, row := range rows {
+		if row.Type != store.TypeTimer {
+			out.Requests = append(out.Requests, f.request(row, now))
+		}
 	}
 	return out, nil
 }

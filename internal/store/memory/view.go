@@ -34,7 +34,7 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 	if scope.Bare() {
 		return v, nil
 	}
-	for _, number := range []int{v.Operation.From, v.Operation.To, v.Stack.Revision} {
+	for _, number := range append([]int{v.Operation.From, v.Operation.To, v.Stack.Revision}, v.Operation.Tried...) {
 		if r, ok := st.revisions[number]; ok {
 			v.Revisions[number] = r
 		}

@@ -70,7 +70,7 @@ const (
 )
 
 func (t *tx) loadRevisions(v *store.View) error {
-	for _, number := range []int{v.Operation.From, v.Operation.To, v.Stack.Revision} {
+	for _, number := range append([]int{v.Operation.From, v.Operation.To, v.Stack.Revision}, v.Operation.Tried...) {
 		if _, ok := v.Revisions[number]; ok || number == 0 {
 			continue
 		}

@@ -30,10 +30,10 @@ var viewTests = []test{
 		b.create(delta)
 		for _, target := range []store.Target{{Stack: 1}, {Name: nameOf(*delta.Stack)}} {
 			checkView(t, b.see(target), delta, seen{
-				whole: true, revisions: []int{1, 2},
+				whole: true, revisions: []int{1, 2, 3},
 				steps:     []wire.LogicalID{"Top", "Mid", "Low", "Base", "Far"},
 				instances: []int{1, 2, 3, 4, 5, 6, 7, 8},
-				requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost"},
+				requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost", "timer"},
 			})
 		}
 	}},
@@ -41,7 +41,7 @@ var viewTests = []test{
 		delta := graph(1)
 		b.create(delta)
 		checkView(t, b.see(store.Target{Request: "top"}), delta, seen{
-			request: "top", revisions: []int{1, 2},
+			request: "top", revisions: []int{1, 2, 3},
 			steps:     []wire.LogicalID{"Top", "Mid"},
 			instances: []int{1, 2, 4, 6, 7},
 			requests:  []wire.RequestID{"top", "mid", "old-mid"},
@@ -51,8 +51,14 @@ var viewTests = []test{
 		delta := graph(1)
 		b.create(delta)
 		checkView(t, b.see(store.Target{Request: "lost"}), delta, seen{
-			request: "lost", revisions: []int{1, 2}, instances: []int{6}, requests: []wire.RequestID{"lost"},
+			request: "lost", revisions: []int{1, 2, 3}, instances: []int{6}, requests: []wire.RequestID{"lost"},
 		})
+	}},
+	{"timer", func(t *testing.T, b *bench) {
+		delta := graph(1)
+		b.create(delta)
+		checkView(t, b.see(store.Target{Request: "timer"}), delta,
+			seen{request: "timer", revisions: []int{1, 2, 3}, requests: []wire.RequestID{"timer"}})
 	}},
 	{"alone", func(t *testing.T, b *bench) {
 		delta := graph(1)
@@ -60,7 +66,7 @@ var viewTests = []test{
 		checkView(t, b.see(store.Target{Request: "top", Alone: true}), delta,
 			seen{request: "top", requests: []wire.RequestID{"top"}})
 		checkView(t, b.see(store.Target{Request: "top", Alone: true}, &store.More{Steps: []wire.LogicalID{"Far"}}), delta, seen{
-			request: "top", revisions: []int{1, 2},
+			request: "top", revisions: []int{1, 2, 3},
 			steps: []wire.LogicalID{"Far"}, instances: []int{5}, requests: []wire.RequestID{"top", "far"},
 		})
 	}},
@@ -68,7 +74,7 @@ var viewTests = []test{
 		delta := graph(1)
 		b.create(delta)
 		checkView(t, b.see(store.Target{Request: "done"}), delta, seen{
-			request: "done", revisions: []int{1, 2},
+			request: "done", revisions: []int{1, 2, 3},
 			steps: []wire.LogicalID{"Base", "Mid"}, instances: []int{1, 2, 4, 6, 7}, requests: []wire.RequestID{"mid", "old-mid"},
 		})
 		checkView(t, b.see(store.Target{Request: "done", Alone: true}), delta, seen{request: "done"})
@@ -77,7 +83,7 @@ var viewTests = []test{
 		delta := graph(1)
 		b.create(delta)
 		want := seen{
-			request: "top", revisions: []int{1, 2},
+			request: "top", revisions: []int{1, 2, 3},
 			steps:     []wire.LogicalID{"Top", "Mid", "Low", "Far"},
 			instances: []int{1, 2, 3, 4, 5, 6, 7},
 			requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far"},
@@ -91,10 +97,10 @@ var viewTests = []test{
 		b.create(delta)
 		for _, alone := range []bool{false, true} {
 			checkView(t, b.see(store.Target{Request: "top", Alone: alone}, &store.More{Steps: []wire.LogicalID{"Low"}}, &store.More{Whole: true}), delta, seen{
-				request: "top", whole: true, revisions: []int{1, 2},
+				request: "top", whole: true, revisions: []int{1, 2, 3},
 				steps:     []wire.LogicalID{"Top", "Mid", "Low", "Base", "Far"},
 				instances: []int{1, 2, 3, 4, 5, 6, 7, 8},
-				requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost"},
+				requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost", "timer"},
 			})
 		}
 	}},
@@ -134,10 +140,10 @@ var viewTests = []test{
 		clear(v.Steps)
 		clear(v.Revisions)
 		checkView(t, b.whole(1), delta, seen{
-			whole: true, revisions: []int{1, 2},
+			whole: true, revisions: []int{1, 2, 3},
 			steps:     []wire.LogicalID{"Top", "Mid", "Low", "Base", "Far"},
 			instances: []int{1, 2, 3, 4, 5, 6, 7, 8},
-			requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost"},
+			requests:  []wire.RequestID{"top", "mid", "old-mid", "low", "far", "lost", "timer"},
 		})
 	}},
 }
@@ -192,17 +198,17 @@ func checkView(t *testing.T, got *store.View, written store.Delta, want seen) {
 	}
 }
 
-// graph returns a stack in the middle of an update from revision 1 to 2: Low needs Mid, Mid needs Top and Base and, in
+// graph returns a stack in the middle of an update from revision 1 to 2, after 3 was tried: Low needs Mid, Mid needs Top and Base and, in
 // revision 1, Gone; Far stands alone. Every field of every row is set.
 func graph(key store.StackKey) store.Delta {
 	d := stackOf(key, "graph")
 	d.Stack.Revision = 2
 	d.Stack.OutputValues = value.Object(value.Member{Key: "Page", Value: value.Str("https://example.com/?a=1&b=<2>")})
-	d.Operation.From, d.Operation.To = 1, 2
+	d.Operation.From, d.Operation.To, d.Operation.Tried = 1, 2, []int{3}
 	d.Revisions[0].Parameters = value.Object(value.Member{Key: "Count", Value: value.Num("10000000")})
 	d.Revisions = append(d.Revisions, store.Revision{
 		Stack: key, Number: 2, Template: "Resources: {}\n# \x01 é", Parameters: value.Object(value.Member{Key: "Count", Value: value.Num("1e+07")}),
-	})
+	}, store.Revision{Stack: key, Number: 3, Parameters: value.Object()}, store.Revision{Stack: key, Number: 4, Parameters: value.Object()})
 	fill(d.Stack)
 	fill(d.Operation)
 	fill(&d.Revisions[0])
@@ -245,11 +251,15 @@ func graph(key store.StackKey) store.Delta {
 		{ID: "far", Logical: "Far", State: store.RequestReady, Owner: 6},
 		{ID: "done", Logical: "Base", State: store.RequestSettled},
 		{ID: "lost", Logical: "Gone", State: store.RequestReady, Owner: 6},
+		{ID: "timer", State: store.RequestDelayed, Due: at.Add(4 * time.Second)},
 	} {
 		row.Stack, row.Operation, row.Instance, row.Type = key, 1, i+1, "Update"
 		row.Created = at.Add(time.Duration(i) * time.Millisecond)
 		row.Body = &store.RequestBody{Properties: deep(), OldProperties: value.Object()}
 		fill(&row)
+		if row.ID == "timer" {
+			row.Type, row.Logical, row.Instance = store.TypeTimer, "", 0
+		}
 		fill(row.Body)
 		d.Requests = append(d.Requests, row)
 	}

@@ -62,15 +62,15 @@ var writeTests = []test{
 		b.create(delta)
 		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
 			s, o := v.Stack, v.Operation
-			s.Operation, s.Revision, s.Revisions = 2, 3, 3
-			o.Number, o.Version, o.Events, o.From, o.To = 2, 1, 1, 2, 3
+			s.Operation, s.Revision, s.Revisions = 2, 5, 5
+			o.Number, o.Version, o.Events, o.From, o.To, o.Tried = 2, 1, 1, 2, 5, nil
 			return store.Delta{
 				Stack: &s, Operation: &o, Events: []store.Event{{ID: "first of 2"}},
-				Revisions: []store.Revision{{Stack: 1, Number: 3, Template: delta.Revisions[0].Template}},
+				Revisions: []store.Revision{{Stack: 1, Number: 5, Template: delta.Revisions[0].Template}},
 			}
 		})
 		v := b.whole(1)
-		if v.Operation.Number != 2 || len(v.Revisions) != 2 || v.Revisions[3].Template != delta.Revisions[0].Template {
+		if v.Operation.Number != 2 || len(v.Revisions) != 2 || v.Revisions[5].Template != delta.Revisions[0].Template {
 			t.Errorf("the view is of operation %d and has %d revisions", v.Operation.Number, len(v.Revisions))
 		}
 		if old, err := b.Operation(context.Background(), 1, 1); err != nil {

@@ -1,0 +1,255 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+)
+
+// left is an update, or a create, that leaves the stack as it is if it fails.
+var left = engine.Options{DisableRollback: true}
+
+func (w *world) updateLeft(template string) error {
+	_, err := w.engine.Update(w.ctx, engine.UpdateStack{Stack: w.ref(), Template: template, Options: left})
+	return err
+}
+
+func TestRetryOfACreate(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	two := body(map[string]string{"A": resource(""), "B": resource("", `"DependsOn": "A"`), "C": resource("", `"DependsOn": "B"`)})
+	w.createWith(two, engine.CreateStack{Options: left})
+	w.succeed("A", "a")
+	w.fail("B", "b", "no")
+	n := len(w.events())
+
+	err := w.update(two)
+	if err == nil || !strings.HasPrefix(err.Error(), "This stack is currently in a non-terminal [CREATE_FAILED] state.") {
+		t.Errorf("an update with rollback: %v", err)
+	}
+	w.must(w.updateLeft(two)) // nothing changed, and yet there is something to do
+	w.succeed("B", "b")
+	w.succeed("B", "b2")
+	w.succeed("C", "c")
+	w.want(n, []string{
+		`S UPDATE_IN_PROGRESS "User Initiated"`,
+		`B DELETE_IN_PROGRESS id=b`,
+		`B DELETE_COMPLETE id=b`,
+		`B CREATE_IN_PROGRESS id=`,
+		`B CREATE_IN_PROGRESS id=b2 "Resource creation Initiated"`,
+		`B CREATE_COMPLETE id=b2`,
+		`C CREATE_IN_PROGRESS id=`,
+		`C CREATE_IN_PROGRESS id=c "Resource creation Initiated"`,
+		`C CREATE_COMPLETE id=c`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`S UPDATE_COMPLETE`,
+	}, `-> Create A id= {}`, `-> Create B id= {}`, `-> Delete B id=b {}`, `-> Create B id= {}`, `-> Create C id= {}`)
+}
+
+// What only a revision that was tried declares goes in the clean-up of the one that works, dependents first, and goes by
+// its own policy.
+func TestRetryLeavesOut(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.createWith(body(map[string]string{
+		"A": resource(""), "B": resource("", `"DependsOn": "A"`), "K": resource("", `"DeletionPolicy": "Retain"`),
+		"X": resource("", `"DependsOn": ["B", "K"]`),
+	}), engine.CreateStack{Options: left})
+	for logical, id := range map[string]string{"A": "a", "K": "k"} {
+		w.succeed(logical, id)
+	}
+	w.succeed("B", "b")
+	w.fail("X", "x", "no")
+	n := len(w.events())
+	w.must(w.updateLeft(body(map[string]string{"Z": resource("")})))
+	w.succeed("Z", "z")
+	w.succeed("X", "x")
+	w.succeed("B", "b")
+	w.succeed("A", "a")
+	w.want(n, []string{
+		`S UPDATE_IN_PROGRESS "User Initiated"`,
+		`Z CREATE_IN_PROGRESS id=`,
+		`Z CREATE_IN_PROGRESS id=z "Resource creation Initiated"`,
+		`Z CREATE_COMPLETE id=z`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`X DELETE_IN_PROGRESS id=x`,
+		`X DELETE_COMPLETE id=x`,
+		`B DELETE_IN_PROGRESS id=b`,
+		`K DELETE_SKIPPED id=k`,
+		`B DELETE_COMPLETE id=b`,
+		`A DELETE_IN_PROGRESS id=a`,
+		`A DELETE_COMPLETE id=a`,
+		`S UPDATE_COMPLETE`,
+	})
+}
+
+// An update that failed twice goes back to where the stack last stood, in one rollback.
+func TestRetriesRolledBack(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
+	w.succeed("A", "a")
+	w.succeed("B", "b")
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "2"`), "B": resource(`"K": "2"`), "N": resource("")})))
+	w.succeed("A", "a2") // another one
+	w.fail("B", "b", "no")
+	w.succeed("N", "n")
+	if got := w.status(); got != "UPDATE_FAILED" {
+		t.Fatal(got)
+	}
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "3"`), "B": resource(`"K": "3"`), "M": resource("")})))
+	w.succeed("A", "a2")
+	w.fail("B", "b", "no")
+	w.succeed("M", "m")
+	n := len(w.events())
+	w.sent = nil
+	w.must(w.rollBack(engine.RollbackStack{}))
+	w.succeed("A", "a") // the first one is back
+	w.succeed("B", "b")
+	w.succeed("A", "a2")
+	w.succeed("M", "m")
+	w.succeed("N", "n")
+	w.want(n, []string{
+		`S UPDATE_ROLLBACK_IN_PROGRESS "User Initiated"`,
+		`A UPDATE_IN_PROGRESS id=a2`,
+		`B UPDATE_IN_PROGRESS id=b`,
+		`A UPDATE_IN_PROGRESS id=a "Requested update required the provider to create a new physical resource"`,
+		`A UPDATE_COMPLETE id=a`,
+		`B UPDATE_COMPLETE id=b`,
+		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`A DELETE_IN_PROGRESS id=a2`,
+		`M DELETE_IN_PROGRESS id=m`,
+		`N DELETE_IN_PROGRESS id=n`,
+		`A DELETE_COMPLETE id=a2`,
+		`M DELETE_COMPLETE id=m`,
+		`N DELETE_COMPLETE id=n`,
+		`S UPDATE_ROLLBACK_COMPLETE`,
+	}, `-> Update A id=a2 {"K":"1"} was {"K":"3"}`, `-> Update B id=b {"K":"1"} was {"K":"3"}`,
+		`-> Delete A id=a2 {"K":"3"}`, `-> Delete M id=m {}`, `-> Delete N id=n {}`)
+	w.must(w.update(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "4"`)})))
+	w.succeed("B", "b")
+	if got := w.status(); got != "UPDATE_COMPLETE" {
+		t.Error(got)
+	}
+}
+
+// A stack that never stood has nothing to go back to, however often its create was tried.
+func TestRetryOfACreateRolledBack(t *testing.T) {
+	setUp := func(t *testing.T) *world {
+		w := newWorld(t, engine.FidelityPintle)
+		w.createWith(body(map[string]string{"A": resource(""), "B": resource("", `"DependsOn": "A"`)}), engine.CreateStack{Options: left})
+		w.succeed("A", "a")
+		w.fail("B", "b", "no")
+		w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "2"`), "N": resource("", `"DependsOn": "A"`)})))
+		return w
+	}
+	end := []string{
+		`B DELETE_IN_PROGRESS id=b`,
+		`N DELETE_IN_PROGRESS id=n`,
+		`B DELETE_COMPLETE id=b`,
+		`N DELETE_COMPLETE id=n`,
+		`A DELETE_IN_PROGRESS id=a`,
+		`A DELETE_COMPLETE id=a`,
+		`S ROLLBACK_COMPLETE`,
+	}
+	t.Run("after it failed", func(t *testing.T) {
+		w := setUp(t)
+		w.succeed("A", "a")
+		w.fail("N", "n", "no")
+		n := len(w.events())
+		w.must(w.rollBack(engine.RollbackStack{}))
+		w.succeed("B", "b")
+		w.succeed("N", "n")
+		w.succeed("A", "a")
+		w.want(n, append([]string{`S ROLLBACK_IN_PROGRESS "User Initiated"`}, end...))
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		w := setUp(t)
+		w.succeed("A", "a")
+		create := w.take("N")
+		w.accept(create)
+		n := len(w.events())
+		w.must(w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.ref()}))
+		w.succeed("B", "b")
+		w.answer(create, success("n"))
+		w.succeed("N", "n")
+		w.succeed("A", "a")
+		w.want(n, []string{
+			`N CREATE_FAILED id=` + w.invented("N") + ` "Resource creation cancelled"`,
+			`S ROLLBACK_IN_PROGRESS "Stack update cancelled"`,
+			`B DELETE_IN_PROGRESS id=b`,
+			`B DELETE_COMPLETE id=b`,
+			`N DELETE_IN_PROGRESS id=n`,
+			`N DELETE_COMPLETE id=n`,
+			`A DELETE_IN_PROGRESS id=a`,
+			`A DELETE_COMPLETE id=a`,
+			`S ROLLBACK_COMPLETE`,
+		})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		w := setUp(t)
+		w.succeed("A", "a")
+		w.fail("N", "n", "no")
+		n := len(w.events())
+		w.delete()
+		w.fail("B", "b", "no")
+		w.succeed("N", "n")
+		if got := w.status(); got != "DELETE_FAILED" {
+			t.Fatal(got)
+		}
+		w.delete() // once more: B still stands on A, though only the revision that was tried first says so
+		w.succeed("B", "b")
+		w.succeed("A", "a")
+		if got := w.events()[len(w.events())-1]; got != "S DELETE_COMPLETE" || len(w.events()) < n {
+			t.Error(got)
+		}
+	})
+}
+
+// The Delete that makes room for a new Create can fail as any other.
+func TestRetryCannotDelete(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.createWith(one(""), engine.CreateStack{Options: left})
+	w.fail("C", "c", "no")
+	for range 2 {
+		n := len(w.events())
+		w.must(w.updateLeft(one("")))
+		reason := w.refuse("C", "c")
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`C DELETE_IN_PROGRESS id=c`,
+			`C DELETE_FAILED id=c ` + reason,
+			`S UPDATE_FAILED "The following resource(s) failed to create: [C]. "`,
+		})
+	}
+	w.must(w.updateLeft(one("")))
+	w.succeed("C", "c")
+	w.succeed("C", "c2")
+	if got := w.status(); got != "UPDATE_COMPLETE" {
+		t.Error(got)
+	}
+}
+
+// What was made of a revision that failed keeps its type, unless it never came to be.
+func TestRetryChangesType(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.createWith(body(map[string]string{"A": resource(""), "B": resource("")}), engine.CreateStack{Options: left})
+	w.succeed("A", "a")
+	w.fail("B", "b", "no")
+	other := func(logical string) string {
+		resources := map[string]string{"A": resource(""), "B": resource("")}
+		resources[logical] = strings.Replace(resource(""), "Custom::Thing", "Custom::Other", 1)
+		return body(resources)
+	}
+	if err := w.updateLeft(other("A")); err == nil || !strings.HasSuffix(err.Error(), "of the following resources: [A]") {
+		t.Errorf("error %v", err)
+	}
+	w.must(w.updateLeft(other("B")))
+	w.succeed("B", "b")
+	if r := w.take("B"); r.Body.ResourceType != "Custom::Other" {
+		t.Errorf("a %s is created", r.Body.ResourceType)
+	} else {
+		w.answer(r, success("b2"))
+	}
+	if got := w.status(); got != "UPDATE_COMPLETE" {
+		t.Error(got)
+	}
+}
