@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -55,7 +56,7 @@ func (t *Tokens) Encode(scope string, position any) (string, error) {
 // Decode reads a token of the same scope into position. For any other text it returns a ValidationError.
 func (t *Tokens) Decode(scope, token string, position any) error {
 	invalid := Validation("NextToken is not one that this list gave out: start again without it.")
-	if len(token) > maxToken {
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 reads over line ends
 		return invalid
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)

@@ -54,6 +54,7 @@ func TestTokens(t *testing.T) {
 		"changed":         {"ListStacks/1", token[:len(token)-1] + last, &position{}},
 		"cut":             {"ListStacks/1", token[:20], &position{}},
 		"empty":           {"ListStacks/1", "", &position{}},
+		"a line end":      {"ListStacks/1", token[:9] + "\n" + token[9:], &position{}},
 		"not base64":      {"ListStacks/1", "%", &position{}},
 		"longer than any": {"ListStacks/1", strings.Repeat("A", 1025), &position{}},
 	} {
