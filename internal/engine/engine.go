@@ -121,6 +121,9 @@ func (e *Engine) join(ctx context.Context) error {
 // Create starts the creation of a stack. Errors that the client can mend are of type [Error].
 func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 	t, err := e.env.parse(CloudFormation, in.Template)
+	if err == nil {
+		err = e.env.checkPolicies(in.Policy)
+	}
 	if err != nil {
 		return Started{}, err
 	}
@@ -136,6 +139,9 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
+		return Started{}, err
+	}
+	if err := e.env.checkPolicies(in.Policy, in.PolicyDuring); err != nil {
 		return Started{}, err
 	}
 	var t *template.Template // nil: the previous one

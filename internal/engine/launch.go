@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -142,7 +143,14 @@ func (m *machine) advance(s *store.Step) error {
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
 	}
+	denied, err := m.denied(plan.ActionModify, instance)
+	if err != nil {
+		return err
+	}
 	m.touchForUpdate(s, instance, properties)
+	if denied != "" {
+		return m.fail(s, instance, store.VerbUpdate, denied, properties)
+	}
 	m.update(s, instance, ask, metadata)
 	return nil
 }

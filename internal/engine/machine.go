@@ -52,6 +52,8 @@ type machine struct {
 	// scopes are the revisions' scopes, and templates those that had to be parsed.
 	scopes    map[int]*template.Scope
 	templates map[int]*template.Template
+	// policy is the operation's stack policy, if it had to be read.
+	policy *plan.Policy
 
 	delta        store.Delta
 	stackChanged bool

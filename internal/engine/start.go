@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Options struct {
 	DisableRollback bool
 	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
 	RetainExceptOnCreate bool
+	// Policy is the stack policy from this operation on, JSON; empty leaves the stack's own. An update itself goes by the
+	// one that was in force before it.
+	Policy string
 }
 
 // CreateStack is what it takes to create a stack.
@@ -60,6 +64,8 @@ type UpdateStack struct {
 	// Template is the new text; UsePrevious takes the stack's own.
 	Template    string
 	UsePrevious bool
+	// PolicyDuring is the stack policy for this update alone; empty for the stack's own.
+	PolicyDuring string
 }
 
 // Ref names a stack as a client does: by its name, or by its id.
@@ -137,6 +143,7 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	op := store.Operation{
 		Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
 		DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+		Policy: cmp.Or(in.PolicyDuring, m.view.Stack.Policy),
 	}
 	if m.stack.Phase == store.PhaseFailed {
 		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
@@ -225,6 +232,9 @@ func (m *machine) applyOptions(in *Options) {
 	if in.RoleARN != "" {
 		m.stack.RoleARN = in.RoleARN
 	}
+	if in.Policy != "" {
+		m.stack.Policy = in.Policy
+	}
 	m.stackChanged = true
 }
 
@@ -287,6 +297,9 @@ func (m *machine) proceed(candidates []plan.Candidate) error {
 		return err
 	}
 	m.beginApply()
+	if err := m.denyRemovals(); err != nil {
+		return err
+	}
 	return m.run()
 }
 

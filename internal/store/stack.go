@@ -50,6 +50,8 @@ type Stack struct {
 	TerminationProtection bool     `json:"terminationProtection,omitempty"`
 	RoleARN               string   `json:"roleARN,omitempty"`
 	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
+	// Policy is the stack policy by which updates go; empty if there is none.
+	Policy string `json:"policy,omitempty"`
 
 	// Outputs are those of the last operation that succeeded; their values are in OutputValues, an object by key.
 	Outputs      []Output    `json:"outputs,omitempty"`

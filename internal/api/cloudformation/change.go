@@ -65,7 +65,7 @@ type updateStackInput struct {
 	optionsInput
 	UsePreviousTemplate         bool
 	StackPolicyDuringUpdateBody string `length:",16384"`
-	StackPolicyDuringUpdateURL  string
+	StackPolicyDuringUpdateURL  string `length:",5120"`
 }
 
 func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOutput, error) {
@@ -81,10 +81,11 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOut
 	} else if in.TemplateBody != nil || in.TemplateURL != nil {
 		return startedOutput{}, query.Validation("You cannot specify both usePreviousTemplate and Template Body/Template URL.")
 	}
-	if err := refuse(append(in.ignored(),
-		ignored{"StackPolicyDuringUpdateBody", in.StackPolicyDuringUpdateBody != "", "there are no stack policies"},
-		ignored{"StackPolicyDuringUpdateURL", in.StackPolicyDuringUpdateURL != "", "there are no stack policies"},
-	)); err != nil {
+	if err := refuse(in.ignored()); err != nil {
+		return startedOutput{}, err
+	}
+	during, err := policy(in.StackPolicyDuringUpdateBody, in.StackPolicyDuringUpdateURL, "StackPolicyDuringUpdate")
+	if err != nil {
 		return startedOutput{}, err
 	}
 	options, err := in.options()
@@ -92,7 +93,7 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOut
 		return startedOutput{}, err
 	}
 	s, err := f.engine.Update(ctx, engine.UpdateStack{
-		Options: options, Stack: ref, Template: text, UsePrevious: in.UsePreviousTemplate,
+		Options: options, Stack: ref, Template: text, UsePrevious: in.UsePreviousTemplate, PolicyDuring: during,
 	})
 	return started(s), err
 }

@@ -44,6 +44,7 @@ type Engine interface {
 	CancelUpdate(context.Context, engine.CancelUpdate) error
 	ContinueRollback(context.Context, engine.ContinueRollback) (engine.Started, error)
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
+	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Resources(context.Context, store.Stack) ([]store.Instance, error)
@@ -102,6 +103,8 @@ func New(config Config) (*query.Service, error) {
 	query.Handle(service, "CancelUpdateStack", f.cancelUpdateStack)
 	query.Handle(service, "ContinueUpdateRollback", f.continueUpdateRollback)
 	query.Handle(service, "UpdateTerminationProtection", f.updateTerminationProtection)
+	query.Handle(service, "SetStackPolicy", f.setStackPolicy)
+	query.Handle(service, "GetStackPolicy", f.getStackPolicy)
 	query.Handle(service, "DescribeStacks", f.describeStacks)
 	query.Handle(service, "ListStacks", f.listStacks)
 	query.Handle(service, "DescribeStackEvents", f.describeStackEvents)

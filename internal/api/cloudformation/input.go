@@ -62,9 +62,31 @@ type optionsInput struct {
 		} `length:",5"`
 		MonitoringTimeInMinutes int `range:"0,180"`
 	}
-	StackPolicyBody  string `length:",16384"`
-	StackPolicyURL   string
 	DeploymentConfig deploymentInput
+
+	policyInput
+}
+
+// policyInput is how a request brings a stack policy.
+type policyInput struct {
+	StackPolicyBody string `length:",16384"`
+	StackPolicyURL  string `length:",5120"`
+}
+
+// policy returns the text, "" for none.
+func (in policyInput) policy() (string, error) {
+	return policy(in.StackPolicyBody, in.StackPolicyURL, "StackPolicy")
+}
+
+// policy returns a stack policy of which either the text or the URL may be given, in members of that name.
+func policy(body, url, name string) (string, error) {
+	switch {
+	case body != "" && url != "":
+		return "", query.Validation("You cannot specify both %sURL and %sBody", name, name)
+	case url != "":
+		return "", query.Validation("%sURL must be a supported URL. This version of Pintle fetches no policies: pass the text as %sBody.", name, name)
+	}
+	return body, nil
 }
 
 // deploymentInput is the way of a deployment.
@@ -81,8 +103,6 @@ func (in *optionsInput) ignored() []ignored {
 		{"ResourceTypes", len(in.ResourceTypes) > 0, "all resource types of the template are allowed"},
 		{"RollbackConfiguration", len(rollback.RollbackTriggers) > 0 || rollback.MonitoringTimeInMinutes > 0,
 			"there are no alarms to watch"},
-		{"StackPolicyBody", in.StackPolicyBody != "", "there are no stack policies"},
-		{"StackPolicyURL", in.StackPolicyURL != "", "there are no stack policies"},
 	}, in.DeploymentConfig.ignored()...)
 }
 
@@ -98,6 +118,10 @@ func (in *optionsInput) options() (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
 		DisableRollback: in.DisableRollback != nil && *in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+	}
+	var err error
+	if o.Policy, err = in.policy(); err != nil {
+		return o, err
 	}
 	var missing []string
 	seen := map[string]bool{}

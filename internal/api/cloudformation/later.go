@@ -20,12 +20,10 @@ var later = map[string]string{
 	"DetectStackResourceDrift":          noDrift,
 	"EstimateTemplateCost":              noSubstitute,
 	"ExecuteChangeSet":                  stackOperations,
-	"GetStackPolicy":                    noSubstitute,
 	"GetTemplateSummary":                "Use ValidateTemplate or GetTemplate.",
 	"ListChangeSets":                    stackOperations,
 	"ListExports":                       noSubstitute,
 	"ListImports":                       noSubstitute,
-	"SetStackPolicy":                    noSubstitute,
 	"SignalResource":                    noSubstitute,
 }
 

@@ -126,13 +126,24 @@ func TestMessages(t *testing.T) {
 		{"Action=ListStacks&NextToken=x", named + "NextToken is not one that this list gave out: start again without it."},
 
 		// What this version does not do.
-		{"Action=CreateStack&StackName=new&ResourceTypes.member.1=Custom::*&StackPolicyBody={}" + body, named +
+		{"Action=CreateStack&StackName=new&ResourceTypes.member.1=Custom::*&DeploymentConfig.Mode=EXPRESS" + body, named +
 			"ResourceTypes is not supported by this version of Pintle (all resource types of the template are allowed); " +
-			"StackPolicyBody is not supported by this version of Pintle (there are no stack policies). Leave it out."},
+			"DeploymentConfig.Mode EXPRESS is not supported by this version of Pintle (every deployment is a STANDARD one). Leave it out."},
 		{"Action=UpdateStack&StackName=live&RollbackConfiguration.MonitoringTimeInMinutes=5" + body,
 			unsupported("RollbackConfiguration (there are no alarms to watch)")},
+		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateURL=http://localhost/policy" + body, named +
+			"StackPolicyDuringUpdateURL must be a supported URL. This version of Pintle fetches no policies: " +
+			"pass the text as StackPolicyDuringUpdateBody."},
+
+		// Stack policies.
+		{"Action=CreateStack&StackName=new&StackPolicyBody={}" + body,
+			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
 		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateBody={}" + body,
-			unsupported("StackPolicyDuringUpdateBody (there are no stack policies)")},
+			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
+		{"Action=SetStackPolicy&StackName=live&StackPolicyBody={}&StackPolicyURL=x", named + "You cannot specify both StackPolicyURL and StackPolicyBody"},
+		{"Action=SetStackPolicy&StackName=live", named + "You must specify either StackPolicyBody or StackPolicyURL"},
+		{"Action=SetStackPolicy&StackName=nobody&StackPolicyBody={\"Statement\":[]}", named + "Stack [nobody] does not exist"},
+		{"Action=GetStackPolicy&StackName=nobody", named + "Stack [nobody] does not exist"},
 		{"Action=UpdateStack&StackName=live&DeploymentConfig.Mode=EXPRESS" + body,
 			unsupported("DeploymentConfig.Mode EXPRESS (every deployment is a STANDARD one)")},
 		{"Action=CreateChangeSet&StackName=live&ChangeSetName=c", "400 InvalidAction: The action CreateChangeSet is not supported by " +

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// checkPolicies refuses stack policies that are none. Empty ones are not given.
+func (env *environment) checkPolicies(texts ...string) error {
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		if _, err := plan.ParsePolicy(text); err != nil {
+			const refused = "Error validating stack policy: Invalid stack policy"
+			if env.fidelity == FidelityAWS {
+				return invalid(refused)
+			}
+			return invalid(refused + ": " + err.Error())
+		}
+	}
+	return nil
+}
+
+// SetPolicy makes a stack policy the one by which a stack's next updates go. Errors that the client can mend are of type
+// [Error].
+func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
+	if err := e.env.checkPolicies(text); err != nil {
+		return err
+	}
+	target, err := e.target(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return e.apply(ctx, target, func(m *machine) error {
+		if !m.stack.Live {
+			return invalid("Stack [" + ref.Stack + "] does not exist")
+		}
+		m.stack.Policy, m.stackChanged = text, true
+		return nil
+	})
+}
+
+// denied returns why the operation's stack policy denies an action on an instance, "" if it does not. A rollback is not
+// asked: it takes back what was not allowed.
+func (m *machine) denied(action plan.Action, i *store.Instance) (string, error) {
+	if m.op.Policy == "" || m.op.Phase != store.PhaseApply {
+		return "", nil
+	}
+	if m.policy == nil {
+		policy, err := plan.ParsePolicy(m.op.Policy)
+		if err != nil {
+			return "", fmt.Errorf("read the stack policy of operation %d of stack %s: %w", m.op.Number, m.stack.ID, err)
+		}
+		m.policy = policy
+	}
+	return m.policy.Denies(action, string(i.Logical), i.Body.Type), nil
+}
+
+// denyRemovals fails an update that begins at the resources which it may not remove. They have no turn before the
+// clean-up, and then it is too late to go back.
+func (m *machine) denyRemovals() error {
+	for _, s := range m.sortedSteps() {
+		i := m.current(s.Logical)
+		if s.Plan.Old == nil || s.Plan.New != nil || i == nil {
+			continue
+		}
+		denied, err := m.denied(plan.ActionDelete, i)
+		if err != nil {
+			return err
+		}
+		if denied == "" {
+			continue
+		}
+		m.touchForUpdate(s, i, i.Body.Properties)
+		if err := m.fail(s, i, store.VerbUpdate, denied, i.Body.Properties); err != nil {
+			return err
+		}
+	}
+	return nil
+}
