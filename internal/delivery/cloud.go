@@ -25,8 +25,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// subject is what CloudFormation gives its notifications. Source: captured events.
-const subject = "AWS CloudFormation custom resource request"
+// The subjects of what CloudFormation publishes. Source: captured events.
+const (
+	requestSubject      = "AWS CloudFormation custom resource request"
+	notificationSubject = "AWS CloudFormation Notification"
+)
+
+func subject(r store.Request) string {
+	if r.Type == store.TypeNotification {
+		return notificationSubject
+	}
+	return requestSubject
+}
 
 const (
 	callTimeout  = 30 * time.Second // of one call of a service
@@ -128,7 +138,7 @@ var publish = service{
 	call: func(ctx context.Context, c *clients, _ wire.Token, r store.Request, body []byte) error {
 		_, err := c.sns.Publish(ctx, &sns.PublishInput{
 			TopicArn: aws.String(string(r.Body.ServiceToken())),
-			Subject:  aws.String(subject),
+			Subject:  aws.String(subject(r)),
 			Message:  aws.String(string(body)),
 		})
 		return err

@@ -136,7 +136,7 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 	}
 	switch token.Service {
 	case wire.SNS:
-		event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), payload, d.config.Now(), string(r.ID))
+		event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), payload, d.config.Now(), string(r.ID))
 	case wire.Lambda:
 		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.HTTP, wire.Other:

@@ -51,8 +51,12 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		"http(s) URL: add it to pintle.yaml under providers, or give --provider %s=./path", text, text))}
 }
 
-// document returns what the provider gets, with a response URL signed now.
+// document returns what the provider gets, with a response URL signed now; of a notification the message, and no URL.
 func (d *Delivery) document(r store.Request) (body []byte, responseURL string, err error) {
+	if r.Type == store.TypeNotification {
+		message, _ := r.Body.Properties.Get("Message")
+		return []byte(message.Text()), "", nil
+	}
 	if responseURL, err = d.config.ResponseURL(r); err != nil {
 		return nil, "", err
 	}

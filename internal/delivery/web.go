@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -83,7 +84,7 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 		client:   d.web.guarded,
 		url:      u,
 		id:       string(r.ID),
-		body:     body,
+		body:     d.posted(r, body),
 		loopback: onLoopback(responseURL),
 		silence:  wire.TimeoutText(r.ID),
 		hide:     hide,
@@ -98,6 +99,21 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 		p.client = d.web.open
 	}
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+}
+
+// posted is what a URL gets: of a notification what SNS posts to one.
+func (d *Delivery) posted(r store.Request, message []byte) []byte {
+	if r.Type != store.TypeNotification {
+		return message
+	}
+	body, err := json.Marshal(struct{ Type, MessageId, TopicArn, Subject, Message, Timestamp string }{
+		"Notification", string(r.ID), r.Body.Token.Text(), subject(r), string(message),
+		d.config.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+	})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return body
 }
 
 // post is one request to a URL.

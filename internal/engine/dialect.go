@@ -32,6 +32,8 @@ type Dialect interface {
 	generateID(stack store.Stack, logical wire.LogicalID, random func(n int) string) wire.PhysicalID
 	// eventID returns the id of a resource's event.
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
+	// notification returns an event as it is told to a topic.
+	notification(stack *store.Stack, e store.Event) string
 	// texts returns the dialect's words.
 	texts() *texts
 }

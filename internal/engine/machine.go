@@ -132,6 +132,7 @@ func (m *machine) result() (store.Delta, []store.Request, error) {
 		m.op.Events++
 		m.opChanged = true
 	}
+	m.notify()
 	if m.opChanged {
 		m.op.Version++
 		m.delta.Operation = &m.op

@@ -31,9 +31,15 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		return false, store.ErrNotFound // nobody was asked
 	}
 	request := m.requests[m.view.Request.ID]
-	if request == nil {
+	switch {
+	case request == nil && !m.view.Request.Asks():
+		return false, nil
+	case request == nil:
 		m.late(m.view.Request, outcome)
 		return false, nil
+	case request.Type == store.TypeNotification:
+		m.told(request, outcome)
+		return true, nil
 	}
 	if outcome.Kind == Accepted {
 		m.accepted(request, outcome)

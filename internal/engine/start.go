@@ -31,7 +31,7 @@ type Options struct {
 	Capabilities []string
 	// Tags replace those of the stack; nil leaves them.
 	Tags []store.Tag
-	// NotificationARNs replace those of the stack; nil leaves them.
+	// NotificationARNs are the SNS topics to be told of events from now on, instead of those of the stack; nil leaves them.
 	NotificationARNs []string
 	// RoleARN is kept with the stack; empty leaves the one it has.
 	RoleARN string

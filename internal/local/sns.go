@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// snsSubject is the subject of every request that goes through SNS.
-// Source: CloudFormation, observed notifications of custom resources.
-const snsSubject = "AWS CloudFormation custom resource request"
-
 type snsRecords struct {
 	Records []snsRecord
 }
@@ -36,10 +32,10 @@ type snsNotification struct {
 	MessageAttributes struct{}
 }
 
-// SNSEvent returns the Lambda event of one SNS notification that carries message, as a function subscribed to the
-// topic gets it. The fields of the signature have their shapes but sign nothing.
+// SNSEvent returns the Lambda event of one SNS notification that carries message under subject, as a function subscribed to
+// the topic gets it. The fields of the signature have their shapes but sign nothing.
 // Source: AWS Lambda developer guide, "Invoking Lambda functions with Amazon SNS notifications".
-func SNSEvent(topicARN string, message []byte, now time.Time, messageID string) []byte {
+func SNSEvent(topicARN, subject string, message []byte, now time.Time, messageID string) []byte {
 	region, domain := DefaultRegion, "amazonaws.com"
 	if fields := strings.Split(topicARN, ":"); len(fields) == 6 && fields[3] != "" {
 		region = fields[3]
@@ -60,7 +56,7 @@ func SNSEvent(topicARN string, message []byte, now time.Time, messageID string) 
 			Type:             "Notification",
 			MessageID:        messageID,
 			TopicARN:         topicARN,
-			Subject:          snsSubject,
+			Subject:          subject,
 			Message:          string(message),
 			Timestamp:        now.UTC().Format("2006-01-02T15:04:05.000Z"),
 			SignatureVersion: "1",

@@ -63,7 +63,7 @@ func TestSNSEvent(t *testing.T) {
 	message := `{"RequestType":"Create","ResponseURL":"http://127.0.0.1/a?b=c&d=e"}`
 	now := time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.FixedZone("", 3600))
 	var got any
-	if err := json.Unmarshal(local.SNSEvent(topic, []byte(message), now, "id-1"), &got); err != nil {
+	if err := json.Unmarshal(local.SNSEvent(topic, "a subject", []byte(message), now, "id-1"), &got); err != nil {
 		t.Fatal(err)
 	}
 	const subscription = topic + ":00000000-0000-0000-0000-000000000000"
@@ -71,7 +71,7 @@ func TestSNSEvent(t *testing.T) {
 		"EventSource": "aws:sns", "EventVersion": "1.0", "EventSubscriptionArn": subscription,
 		"Sns": map[string]any{
 			"Type": "Notification", "MessageId": "id-1", "TopicArn": topic,
-			"Subject": "AWS CloudFormation custom resource request", "Message": message,
+			"Subject": "a subject", "Message": message,
 			"Timestamp": "2026-11-21T11:00:00.005Z", "SignatureVersion": "1", "Signature": "bm90IHNpZ25lZA==",
 			"SigningCertUrl":    "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-00000000000000000000000000000000.pem",
 			"UnsubscribeUrl":    "https://sns.eu-west-1.amazonaws.com/?Action=Unsubscribe&SubscriptionArn=" + subscription,

@@ -26,7 +26,14 @@ const (
 // It has no logical ID, no instance and no body that says anything.
 const TypeTimer wire.RequestType = "Timer"
 
-// Request is one asking of a provider, or a timer.
+// TypeNotification is the type of a request that tells an SNS topic, its service token, of an event: the text is the member
+// Message of its properties, and no answer is expected. It has no logical ID and no instance.
+const TypeNotification wire.RequestType = "Notification"
+
+// Asks reports whether the request is one that a provider is to answer.
+func (r *Request) Asks() bool { return r.Type != TypeTimer && r.Type != TypeNotification }
+
+// Request is one asking of a provider, a notification, or a timer.
 type Request struct {
 	ID        wire.RequestID   `json:"-"`
 	Stack     StackKey         `json:"-"`

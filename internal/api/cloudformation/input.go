@@ -6,6 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // templateInput is how a request brings its template.
@@ -52,8 +53,8 @@ type optionsInput struct {
 	// RetainExceptOnCreate is for the rollback of this operation.
 	RetainExceptOnCreate bool
 
+	NotificationARNs []string `length:",5"`
 	// What follows is only looked at to be refused, see ignored.
-	NotificationARNs      []string `length:",5"`
 	ResourceTypes         []string
 	RollbackConfiguration struct {
 		RollbackTriggers []struct {
@@ -99,7 +100,6 @@ type deploymentInput struct {
 func (in *optionsInput) ignored() []ignored {
 	rollback := in.RollbackConfiguration
 	return append([]ignored{
-		{"NotificationARNs", len(in.NotificationARNs) > 0, "events are not published"},
 		{"ResourceTypes", len(in.ResourceTypes) > 0, "all resource types of the template are allowed"},
 		{"RollbackConfiguration", len(rollback.RollbackTriggers) > 0 || rollback.MonitoringTimeInMinutes > 0,
 			"there are no alarms to watch"},
@@ -122,6 +122,12 @@ func (in *optionsInput) options() (engine.Options, error) {
 	var err error
 	if o.Policy, err = in.policy(); err != nil {
 		return o, err
+	}
+	o.NotificationARNs = in.NotificationARNs // an empty list that was given takes them away
+	for _, arn := range in.NotificationARNs {
+		if token, err := wire.ParseToken(wire.ServiceToken(arn)); err != nil || token.Service != wire.SNS || token.Region == "" {
+			return o, query.Validation("NotificationARNs: [%s] is not the ARN of an SNS topic, arn:aws:sns:REGION:ACCOUNT:NAME", arn)
+		}
 	}
 	var missing []string
 	seen := map[string]bool{}

@@ -83,7 +83,7 @@ func (f *face) requests(r *http.Request) (any, error) {
 	now := f.Now()
 	out := Requests{Requests: make([]Request, 0, len(rows))}
 	for _, row := range rows {
-		if row.Type != store.TypeTimer {
+		if row.Asks() {
 			out.Requests = append(out.Requests, f.request(row, now))
 		}
 	}
