@@ -411,7 +411,7 @@ func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error
 	if m.op.Phase == store.PhaseRevertCleanup {
 		return "", nil
 	}
-	return replacePolicy(s.Plan.New)
+	return replacePolicy(s.Plan.Made())
 }
 
 func replacePolicy(declared []byte) (string, error) {

@@ -47,11 +47,12 @@ func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 // denied returns why the operation's stack policy denies an action on an instance, "" if it does not. A rollback is not
 // asked: it takes back what was not allowed.
 func (m *machine) denied(action plan.Action, i *store.Instance) (string, error) {
-	if m.op.Policy == "" || m.op.Phase != store.PhaseApply {
+	text := m.view.Revisions[m.op.To].Policy
+	if text == "" || m.op.Phase != store.PhaseApply {
 		return "", nil
 	}
 	if m.policy == nil {
-		policy, err := plan.ParsePolicy(m.op.Policy)
+		policy, err := plan.ParsePolicy(text)
 		if err != nil {
 			return "", fmt.Errorf("read the stack policy of operation %d of stack %s: %w", m.op.Number, m.stack.ID, err)
 		}

@@ -139,11 +139,10 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	if err != nil {
 		return err
 	}
-	revision.Template = text
+	revision.Template, revision.Policy = text, cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
 	op := store.Operation{
 		Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
 		DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
-		Policy: cmp.Or(in.PolicyDuring, m.view.Stack.Policy),
 	}
 	if m.stack.Phase == store.PhaseFailed {
 		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)

@@ -99,8 +99,6 @@ type Operation struct {
 	// it as rolled back.
 	Force bool `json:"force,omitempty"`
 
-	// Policy is the stack policy by which an update goes; empty if everything is allowed.
-	Policy string `json:"policy,omitempty"`
 	// Expired says that the operation was given up because its time was over.
 	Expired bool `json:"expired,omitempty"`
 

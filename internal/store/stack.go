@@ -80,6 +80,8 @@ type Revision struct {
 	Tags       []Tag           `json:"tags,omitempty"`
 	// NotificationARNs are the SNS topics that are told of the stack's events.
 	NotificationARNs []string `json:"notificationARNs,omitempty"`
+	// Policy is the stack policy by which the update to this revision goes; empty if everything is allowed.
+	Policy string `json:"policy,omitempty"`
 }
 
 // Tag is a tag of a stack.
