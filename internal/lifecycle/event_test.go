@@ -1,0 +1,216 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// event is an event as a client sees it. What is absent is nil.
+type event struct {
+	EventId, StackId, StackName, OperationId        string
+	LogicalResourceId, ResourceType, ResourceStatus string
+	PhysicalResourceId                              *string
+	ClientRequestToken                              string
+	ResourceStatusReason, ResourceProperties        *string
+	Timestamp                                       time.Time
+}
+
+// ofStack reports whether the event is the stack's own.
+func (e event) ofStack() bool { return *e.PhysicalResourceId == e.StackId }
+
+const (
+	uuid    = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
+	instant = "2006-01-02T15:04:05.000Z"
+)
+
+var (
+	stackEventID    = regexp.MustCompile("^" + uuid + "$")
+	detachedEventID = regexp.MustCompile("^([A-Za-z0-9]+)-" + uuid + "$")
+)
+
+// events returns all events of the stack, oldest first.
+func (p *player) events() ([]event, error) {
+	var all []event
+	for token := ""; ; {
+		in := map[string]any{"StackName": p.stackID} // a deleted stack is found by its id only
+		if token != "" {
+			in["NextToken"] = token
+		}
+		text, err := p.client.call(p.ctx, "DescribeStackEvents", in)
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			StackEvents []event
+			NextToken   string
+		}
+		if err := json.Unmarshal(text, &page); err != nil {
+			return nil, err
+		}
+		for _, e := range page.StackEvents {
+			if e.PhysicalResourceId == nil {
+				return nil, fmt.Errorf("the event %s has no physical id, not even an empty one", e.EventId)
+			}
+			all = append(all, e)
+		}
+		if token = page.NextToken; token == "" {
+			slices.Reverse(all)
+			return all, nil
+		}
+	}
+}
+
+// eventsUntil waits until there are so many events. If they do not come it returns those there are, and an error.
+func (p *player) eventsUntil(n int) ([]event, error) {
+	for {
+		all, err := p.events()
+		if err != nil || len(all) >= n {
+			return all, err
+		}
+		select {
+		case <-p.world.store.written:
+		case <-p.ctx.Done():
+			return all, fmt.Errorf("%d events did not come: %w", n-len(all), p.ctx.Err())
+		}
+	}
+}
+
+func (p *player) lines(events []event) []string {
+	var lines []string
+	for _, e := range events {
+		lines = append(lines, p.line(e))
+	}
+	return lines
+}
+
+// line renders an event as the transcripts have it.
+func (p *player) line(e event) string {
+	var b strings.Builder
+	if e.ofStack() {
+		b.WriteString("stack " + e.ResourceStatus)
+	} else {
+		b.WriteString(e.LogicalResourceId + " " + e.ResourceStatus + " id=" + p.plain(*e.PhysicalResourceId))
+	}
+	if e.ResourceProperties != nil {
+		var properties map[string]any
+		if err := json.Unmarshal([]byte(*e.ResourceProperties), &properties); err != nil {
+			fmt.Fprintf(&b, " properties that are no JSON: %v", err)
+		}
+		b.WriteString(" " + short(properties))
+	}
+	if detachedEventID.MatchString(e.EventId) {
+		b.WriteString(" (" + e.LogicalResourceId + "-UUID)")
+	}
+	if e.ResourceStatusReason != nil {
+		b.WriteString(" " + strconv.Quote(p.plain(*e.ResourceStatusReason)))
+	}
+	return b.String()
+}
+
+// checkEvents checks what no transcript shows of events.
+func (p *player) checkEvents(fresh []event) error {
+	known := map[string]bool{}
+	for _, e := range p.seen {
+		known[e.EventId] = true
+	}
+	latest := time.Time{}
+	if len(p.seen) > 0 {
+		latest = p.seen[len(p.seen)-1].Timestamp
+	}
+	for _, e := range fresh {
+		if err := p.checkEvent(e); err != nil {
+			return fmt.Errorf("the event %s: %w", p.line(e), err)
+		}
+		if known[e.EventId] || e.Timestamp.Before(latest) {
+			return fmt.Errorf("the event %s has the id of another one or is earlier than the one before", p.line(e))
+		}
+		known[e.EventId], latest = true, e.Timestamp
+	}
+	return nil
+}
+
+func (p *player) checkEvent(e event) error {
+	id, logical, kind := stackEventID, stackName, "AWS::CloudFormation::Stack"
+	if !e.ofStack() {
+		logical, kind = e.LogicalResourceId, "Custom::"+e.LogicalResourceId
+		named := logical + "-" + e.ResourceStatus + "-" + e.Timestamp.UTC().Format(instant)
+		id = regexp.MustCompile("^" + regexp.QuoteMeta(named) + "$|" + detachedEventID.String())
+	}
+	// A rollback is an operation of its own, as is a delete that a create becomes.
+	begins := e.ofStack() && strings.HasSuffix(e.ResourceStatus, "_IN_PROGRESS") && !strings.Contains(e.ResourceStatus, "CLEANUP")
+	if begins == (e.OperationId == p.operation) {
+		return fmt.Errorf("its operation is %q, and before it was %q", e.OperationId, p.operation)
+	}
+	p.operation = e.OperationId
+	// What an update has running when it is cancelled is still the update's.
+	cancelled := e.ResourceStatusReason != nil && *e.ResourceStatusReason == "Resource update cancelled"
+	switch {
+	case !id.MatchString(e.EventId):
+		return fmt.Errorf("its id is %s", e.EventId)
+	case e.StackId != p.stackID || e.StackName != stackName:
+		return fmt.Errorf("it is of stack %s", e.StackId)
+	case e.LogicalResourceId != logical || e.ResourceType != kind:
+		return fmt.Errorf("it is of the %s %s", e.ResourceType, e.LogicalResourceId)
+	case e.ClientRequestToken != p.token && (!cancelled || e.ClientRequestToken != p.before):
+		return fmt.Errorf("its token is %s and not %s", e.ClientRequestToken, p.token)
+	}
+	return nil
+}
+
+// checkStatus checks that the stack is what its last event says.
+func (p *player) checkStatus() error {
+	text, err := p.client.call(p.ctx, "DescribeStacks", map[string]any{"StackName": p.stackID})
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Stacks []struct {
+			StackStatus       string
+			StackStatusReason *string
+		}
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(p.seen) {
+		if !e.ofStack() {
+			continue
+		}
+		if got := out.Stacks[0]; got.StackStatus != e.ResourceStatus || deref(got.StackStatusReason) != deref(e.ResourceStatusReason) {
+			return fmt.Errorf("the stack is %s %q", got.StackStatus, deref(got.StackStatusReason))
+		}
+		return nil
+	}
+	return fmt.Errorf("the stack has no event")
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// resources returns the rows of DescribeStackResources.
+func (p *player) resources() ([]string, error) {
+	text, err := p.client.call(p.ctx, "DescribeStackResources", map[string]any{"StackName": p.stackID})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		StackResources []struct{ LogicalResourceId, PhysicalResourceId, ResourceStatus string }
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, err
+	}
+	lines := []string{}
+	for _, r := range out.StackResources {
+		lines = append(lines, "= "+r.LogicalResourceId+" "+r.ResourceStatus+" id="+p.plain(r.PhysicalResourceId))
+	}
+	return lines, nil
+}

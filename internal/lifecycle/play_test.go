@@ -1,0 +1,308 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTranscripts plays every transcript with the AWS SDK for Go.
+func TestTranscripts(t *testing.T) {
+	for _, c := range readChapters(t) {
+		t.Run(c.name, func(t *testing.T) {
+			for _, p := range c.parts {
+				if p.scene != nil {
+					t.Run(p.scene.name, func(t *testing.T) {
+						t.Parallel()
+						play(t, c, p.scene, newGoClient)
+					})
+				}
+			}
+		})
+	}
+}
+
+// patience is how long something may take that happens by itself: far more than it does.
+const patience = 30 * time.Second
+
+const stackName = "demo"
+
+// player plays one scene.
+type player struct {
+	t        *testing.T
+	ctx      context.Context
+	world    *world
+	client   client
+	provider *provider
+	// templates have the provider's address for their service tokens.
+	templates map[string]string
+
+	stackID string
+	token   string // of the last call that was taken
+	before  string // and of the one before
+	calls   int
+	// operation is the id of the last that began.
+	operation string
+	seen      []event // oldest first
+	// requests are those that were answered or may be, by the name that the transcript gives them.
+	requests map[string]request
+	order    []string // of the names
+	played   []string // the transcript as it went
+}
+
+// play plays a scene, and compares what is seen with what is to be seen, step by step.
+func play(t *testing.T, c chapter, s *scene, newClient func(*testing.T, string) client) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p := &player{
+		t: t, ctx: ctx, world: newWorld(t, s.settings), provider: newProvider(t),
+		templates: map[string]string{}, requests: map[string]request{},
+	}
+	p.client = newClient(t, p.world.url)
+	for name, text := range c.templates {
+		p.templates[name] = strings.ReplaceAll(text, providerHost, p.provider.url)
+	}
+	if len(s.given) > 0 {
+		p.must(p.given(s.given))
+	}
+	for i, step := range s.steps {
+		var left []string
+		if i == len(s.steps)-1 {
+			for len(step.want) > 0 && strings.HasPrefix(step.want[len(step.want)-1], "? ") {
+				left = slices.Insert(left, 0, step.want[len(step.want)-1])
+				step.want = step.want[:len(step.want)-1]
+			}
+		}
+		step.want = slices.DeleteFunc(slices.Clone(step.want), func(line string) bool { return strings.HasPrefix(line, "-- ") })
+		got, err := p.step(step)
+		if diff := cmp.Diff(step.want, got); diff != "" || err != nil {
+			t.Fatalf("after\n  %s\n%s\nthis was not as it is to be (-want +got):\n%s\n%v", strings.Join(p.played, "\n  "), step.do, diff, err)
+		}
+		p.played = append(append(p.played, step.do), got...)
+		if i == len(s.steps)-1 {
+			p.must(p.over(left))
+		}
+	}
+}
+
+func (p *player) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// given makes the stack of v1.yaml stand. The requests are answered as they come, dependencies first.
+func (p *player) given(answers []string) error {
+	if _, err := p.call("create-stack --template-body v1.yaml"); err != nil {
+		return err
+	}
+	for range answers {
+		r, err := p.take()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(answers, func(a string) bool { return strings.HasPrefix(a, r.LogicalResourceId+" ") })
+		if i < 0 {
+			return fmt.Errorf("%s was asked for, and no given line has it", r.LogicalResourceId)
+		}
+		if err := p.provider.answer(r, "SUCCESS "+strings.TrimPrefix(answers[i], r.LogicalResourceId+" ")); err != nil {
+			return err
+		}
+	}
+	events, err := p.events()
+	if err != nil {
+		return err
+	}
+	if err := p.checkEvents(events); err != nil {
+		return err
+	}
+	p.seen = events
+	if last := events[len(events)-1]; last.ResourceStatus != "CREATE_COMPLETE" || !last.ofStack() {
+		return fmt.Errorf("the stack of v1.yaml does not stand: %s", p.line(last))
+	}
+	return nil
+}
+
+// step does what is to be done, waits for as much as is to be seen, and returns what was seen.
+func (p *player) step(s step) ([]string, error) {
+	word, rest, _ := strings.Cut(s.do, " ")
+	switch word {
+	case "$":
+		got, err := p.call(rest)
+		if refused := (*refusal)(nil); errors.As(err, &refused) {
+			return []string{"! " + refused.code + " " + strconv.Quote(p.plain(refused.message))}, nil
+		} else if err != nil || got != nil {
+			return got, err
+		}
+	case "<-":
+		name, answer, _ := strings.Cut(rest, " ")
+		r, ok := p.requests[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no request %s to answer", name)
+		}
+		if err := p.provider.answer(r, answer); err != nil {
+			return nil, err
+		}
+	}
+	requests, missing := p.await(s.want)
+	n := len(s.want) - len(requests)
+	if missing != nil {
+		n = 0 // show what there is
+	}
+	all, err := p.eventsUntil(len(p.seen) + n)
+	if err = errors.Join(missing, err); all == nil {
+		return nil, err
+	}
+	fresh := all[len(p.seen):]
+	if err == nil {
+		err = p.checkEvents(fresh)
+	}
+	p.seen = all
+	if err == nil {
+		err = p.checkStatus()
+	}
+	return p.among(p.lines(fresh), requests), err
+}
+
+// call makes a call. The result is what a description showed; other calls are seen by what follows.
+func (p *player) call(line string) ([]string, error) {
+	operation, parameters, err := parseCall(line, p.templates)
+	if err != nil {
+		return nil, err
+	}
+	parameters["StackName"] = stackName
+	if operation == "DescribeStackResources" {
+		return p.resources()
+	}
+	p.calls++
+	token := "call-" + strconv.Itoa(p.calls)
+	parameters["ClientRequestToken"] = token
+	out, err := p.client.call(p.ctx, operation, parameters)
+	if err != nil {
+		return nil, err
+	}
+	p.before, p.token = p.token, token
+	if operation == "CreateStack" {
+		var created struct{ StackId string }
+		if err := json.Unmarshal(out, &created); err != nil {
+			return nil, err
+		}
+		p.stackID = created.StackId
+	}
+	return nil, nil
+}
+
+// take waits for the next request.
+func (p *player) take() (request, error) {
+	select {
+	case r := <-p.provider.inbox:
+		if r.StackId != p.stackID || r.ResourceType != "Custom::"+r.LogicalResourceId {
+			return r, fmt.Errorf("a request for the %s of stack %s", r.ResourceType, r.StackId)
+		}
+		return r, nil
+	case <-p.ctx.Done():
+		return request{}, fmt.Errorf("no request came: %w", p.ctx.Err())
+	}
+}
+
+// await waits for the requests among the lines that are to be seen and names them as these do. Those that are sent
+// together come in any order.
+func (p *player) await(want []string) ([]string, error) {
+	var names, texts []string
+	for _, line := range want {
+		if rest, ok := strings.CutPrefix(line, "-> "); ok {
+			name, text, _ := strings.Cut(rest, " ")
+			names, texts = append(names, name), append(texts, text)
+		}
+	}
+	var lines []string
+	for range names {
+		r, err := p.take()
+		if err != nil {
+			return lines, err
+		}
+		text, name := p.plain(r.line()), "q?"
+		if i := slices.Index(texts, text); i >= 0 {
+			name, texts[i] = names[i], ""
+			if _, taken := p.requests[name]; taken {
+				return lines, fmt.Errorf("there are two requests %s", name)
+			}
+			p.requests[name], p.order = r, append(p.order, name)
+		}
+		lines = append(lines, "-> "+name+" "+text)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) })
+	return lines, nil
+}
+
+// among puts requests where they belong: each behind the event that says that its work has begun.
+func (p *player) among(events, requests []string) []string {
+	lines := events
+	for _, r := range requests {
+		words := strings.Fields(r) // -> name type logical …
+		begun := words[3] + " " + strings.ToUpper(words[2]) + "_IN_PROGRESS "
+		at := len(lines)
+		for i, line := range lines {
+			follower := i+1 < len(lines) && strings.HasPrefix(lines[i+1], "-> ")
+			if strings.HasPrefix(line, begun) && !follower {
+				at = i + 1
+				break
+			}
+		}
+		lines = slices.Insert(lines, at, r)
+	}
+	return lines
+}
+
+// over checks that nothing more happens, and what the stack has left behind.
+func (p *player) over(want []string) error {
+	p.world.stop()
+	select {
+	case r := <-p.provider.inbox:
+		return fmt.Errorf("one more request was sent: %s", r.line())
+	default:
+	}
+	unsent, err := p.world.unsent()
+	if err != nil {
+		return err
+	}
+	for _, r := range unsent {
+		return fmt.Errorf("one more request is to be sent: %s of %s", r.Type, r.Logical)
+	}
+	got, err := p.world.left(stackName)
+	if err != nil {
+		return err
+	}
+	for i := range got {
+		got[i] = p.plain(got[i])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return fmt.Errorf("what is left behind (-want +got):\n%s", diff)
+	}
+	return nil
+}
+
+// invented is an id that the engine makes up for a resource whose provider gave none.
+var invented = regexp.MustCompile(`\b` + stackName + `-([A-Za-z0-9]+)-[A-Z0-9]{12}\b`)
+
+// plain replaces what is random in a text by names.
+func (p *player) plain(text string) string {
+	if p.stackID != "" {
+		text = strings.ReplaceAll(text, p.stackID, "<stack>")
+	}
+	for _, name := range p.order {
+		text = strings.ReplaceAll(text, p.requests[name].RequestId, name)
+	}
+	text = strings.ReplaceAll(text, p.provider.url, providerHost)
+	return invented.ReplaceAllString(text, stackName+"-$1-<random>")
+}
