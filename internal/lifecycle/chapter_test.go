@@ -31,6 +31,7 @@ type scene struct {
 	settings []string
 	given    []string
 	steps    []step
+	left     []string // behind, when all is over
 }
 
 // step is something that is done, and what is seen then.
@@ -125,6 +126,8 @@ func parseScene(text string) (*scene, error) {
 			for i := range s.steps {
 				s.steps[i].hidden = true
 			}
+		case "?":
+			s.left = append(s.left, line)
 		case "$", "<-":
 			s.steps = append(s.steps, step{do: line})
 		default:

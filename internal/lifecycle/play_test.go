@@ -19,6 +19,7 @@ import (
 func TestTranscripts(t *testing.T) {
 	for _, c := range readChapters(t) {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			for _, p := range c.parts {
 				if p.scene != nil {
 					t.Run(p.scene.name, func(t *testing.T) {
@@ -64,7 +65,7 @@ func play(t *testing.T, c chapter, s *scene, newClient func(*testing.T, string) 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p := &player{
-		t: t, ctx: ctx, world: newWorld(t, s.settings), provider: newProvider(t),
+		t: t, ctx: ctx, provider: newProvider(t), world: newWorld(t, s.settings),
 		templates: map[string]string{}, requests: map[string]request{},
 	}
 	p.client = newClient(t, p.world.url)
@@ -74,24 +75,16 @@ func play(t *testing.T, c chapter, s *scene, newClient func(*testing.T, string) 
 	if len(s.given) > 0 {
 		p.must(p.given(s.given))
 	}
-	for i, step := range s.steps {
-		var left []string
-		if i == len(s.steps)-1 {
-			for len(step.want) > 0 && strings.HasPrefix(step.want[len(step.want)-1], "? ") {
-				left = slices.Insert(left, 0, step.want[len(step.want)-1])
-				step.want = step.want[:len(step.want)-1]
-			}
-		}
+	for _, step := range s.steps {
 		step.want = slices.DeleteFunc(slices.Clone(step.want), func(line string) bool { return strings.HasPrefix(line, "-- ") })
 		got, err := p.step(step)
 		if diff := cmp.Diff(step.want, got); diff != "" || err != nil {
-			t.Fatalf("after\n  %s\n%s\nthis was not as it is to be (-want +got):\n%s\n%v", strings.Join(p.played, "\n  "), step.do, diff, err)
+			t.Fatalf("after\n  %s\n%s\nthis was not as it is to be (-want +got):\n%s\n%v",
+				strings.Join(p.played, "\n  "), step.do, diff, err)
 		}
 		p.played = append(append(p.played, step.do), got...)
-		if i == len(s.steps)-1 {
-			p.must(p.over(left))
-		}
 	}
+	p.must(p.over(s.left))
 }
 
 func (p *player) must(err error) {
@@ -279,9 +272,12 @@ func (p *player) over(want []string) error {
 	for _, r := range unsent {
 		return fmt.Errorf("one more request is to be sent: %s of %s", r.Type, r.Logical)
 	}
-	got, err := p.world.left(stackName)
+	got, events, err := p.world.left()
 	if err != nil {
 		return err
+	}
+	if events != len(p.seen) {
+		return fmt.Errorf("there were %d more events", events-len(p.seen))
 	}
 	for i := range got {
 		got[i] = p.plain(got[i])

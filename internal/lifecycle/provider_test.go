@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // provider is an HTTP server that takes every request, and answers when the transcript says so. It knows nothing of
@@ -39,18 +38,9 @@ const providerHost = "https://provider.example"
 func newProvider(t *testing.T) *provider {
 	t.Helper()
 	p := &provider{t: t, inbox: make(chan request, 100)}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.url = "http://" + listener.Addr().String()
-	s := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.Serve(listener) })
-	t.Cleanup(func() {
-		_ = s.Close()
-		serving.Wait()
-	})
+	s := httptest.NewServer(p)
+	t.Cleanup(s.Close)
+	p.url = s.URL
 	return p
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 	"github.com/pintle-dev/pintle/wire"
@@ -160,20 +161,16 @@ func reported(o delivery.Outcome) engine.Outcome {
 	panic(fmt.Sprintf("outcome %T", o))
 }
 
-// left returns what the stack has left behind, as the database has it on record.
-func (w *world) left(name string) ([]string, error) {
-	stacks, err := w.store.Stacks(w.t.Context(), "000000000000", region, true, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	if len(stacks) != 1 || stacks[0].Name != name {
-		return nil, fmt.Errorf("there are other stacks than %s", name)
+// left returns what the only stack has left behind, and how many events it has had.
+func (w *world) left() (lines []string, events int, err error) {
+	stacks, err := w.store.Stacks(w.t.Context(), sigv4.DefaultAccount, region, true, 0, 2)
+	if err != nil || len(stacks) != 1 {
+		return nil, 0, fmt.Errorf("there are %d stacks: %w", len(stacks), err)
 	}
 	instances, err := w.store.Instances(w.t.Context(), stacks[0].Key)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var lines []string
 	for _, i := range instances {
 		switch i.Role {
 		case store.RoleOrphan, store.RoleRetained:
@@ -181,10 +178,14 @@ func (w *world) left(name string) ([]string, error) {
 		case store.RoleCurrent, store.RoleCondemned, store.RoleGone:
 		}
 	}
-	return lines, nil
+	rows, err := w.store.Events(w.t.Context(), stacks[0].Key, store.EventPlace{}, 1000)
+	for _, row := range rows {
+		events += len(row.Events)
+	}
+	return lines, events, err
 }
 
 // unsent returns the requests that are ready and have not been delivered. The server must have been stopped.
 func (w *world) unsent() ([]store.Request, error) {
-	return w.store.Claim(context.WithoutCancel(w.t.Context()), w.engine.Node(), 100, nil)
+	return w.store.Claim(w.t.Context(), w.engine.Node(), 100, nil)
 }
