@@ -4,7 +4,7 @@ SEEDS    ?= 5000
 FUZZTIME ?= 20000x
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough picture states ci
+.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ picture: ## draw docs/walkthrough.svg, the picture in the README, from a run
 
 states: ## write docs/states.md anew from the engine's table
 	go generate ./internal/engine
+
+lifecycle: ## write docs/lifecycle.md anew from the transcripts that the tests play
+	go generate ./internal/lifecycle
 
 ci: ## what runs before a change lands
 	.ci/run

@@ -14,7 +14,7 @@
 //	...                                    what is above is played, but not shown in the document
 //	$ update-stack --template-body v2.yaml a call, named as the AWS CLI names it
 //	! ValidationError "text"               the call was refused
-//	-> q1 Update Site id=a {new} was {old} a request that the provider got; properties without the token
+//	-> q1 Update Site id=a {new} was {old} a request that the provider got, with its properties
 //	<- q1 SUCCESS id=b {"URL":"v"}         its answer, with Data
 //	-- nobody answers                      a remark; what is below it happens by itself
 //	stack UPDATE_COMPLETE "reason"         an event of the stack
@@ -23,6 +23,7 @@
 //	= Site UPDATE_COMPLETE id=b            a row of describe-stack-resources
 //	? Site orphan id=a                     after the last line: what the stack has left behind
 //
-// Of what is random <stack> stands for the stack's ARN, <random> for the end of an invented id, and q1 for the id of the
-// request called so.
+// Properties are shown without the service token if it is the usual one, which ends in /thing; one that is not there is
+// null. Of what is random <stack> stands for the stack's ARN, <random> for the end of an id that the engine made up, and
+// q1 for the id of the request called so.
 package lifecycle

@@ -101,7 +101,7 @@ func (p *player) line(e event) string {
 		if err := json.Unmarshal([]byte(*e.ResourceProperties), &properties); err != nil {
 			fmt.Fprintf(&b, " properties that are no JSON: %v", err)
 		}
-		b.WriteString(" " + short(properties))
+		b.WriteString(" " + p.plain(short(properties)))
 	}
 	if detachedEventID.MatchString(e.EventId) {
 		b.WriteString(" (" + e.LogicalResourceId + "-UUID)")

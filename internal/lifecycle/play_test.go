@@ -56,8 +56,9 @@ type player struct {
 	seen      []event // oldest first
 	// requests are those that were answered or may be, by the name that the transcript gives them.
 	requests map[string]request
-	order    []string // of the names
-	played   []string // the transcript as it went
+	order    []string          // of the names
+	invented map[string]string // ids, by logical id
+	played   []string          // the transcript as it went
 }
 
 // play plays a scene, and compares what is seen with what is to be seen, step by step.
@@ -66,7 +67,7 @@ func play(t *testing.T, c chapter, s *scene, newClient func(*testing.T, string) 
 	defer cancel()
 	p := &player{
 		t: t, ctx: ctx, provider: newProvider(t), world: newWorld(t, s.settings),
-		templates: map[string]string{}, requests: map[string]request{},
+		templates: map[string]string{}, requests: map[string]request{}, invented: map[string]string{},
 	}
 	p.client = newClient(t, p.world.url)
 	for name, text := range c.templates {
@@ -135,7 +136,7 @@ func (p *player) step(s step) ([]string, error) {
 		if refused := (*refusal)(nil); errors.As(err, &refused) {
 			return []string{"! " + refused.code + " " + strconv.Quote(p.plain(refused.message))}, nil
 		} else if err != nil || got != nil {
-			return got, err
+			return got, err // a description leads to nothing
 		}
 	case "<-":
 		name, answer, _ := strings.Cut(rest, " ")
@@ -300,5 +301,14 @@ func (p *player) plain(text string) string {
 		text = strings.ReplaceAll(text, p.requests[name].RequestId, name)
 	}
 	text = strings.ReplaceAll(text, p.provider.url, providerHost)
-	return invented.ReplaceAllString(text, stackName+"-$1-<random>")
+	return invented.ReplaceAllStringFunc(text, func(id string) string {
+		logical := invented.FindStringSubmatch(id)[1]
+		if p.invented[logical] == "" {
+			p.invented[logical] = id
+		}
+		if p.invented[logical] != id {
+			return stackName + "-" + logical + "-<another>" // one resource gets one id
+		}
+		return stackName + "-" + logical + "-<random>"
+	})
 }

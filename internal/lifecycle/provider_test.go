@@ -114,10 +114,15 @@ func (r request) line() string {
 	return text
 }
 
-// short renders properties without the token, which is in all of them.
+// short renders properties without the usual service token.
 func short(properties map[string]any) string {
 	shown := maps.Clone(properties)
-	delete(shown, "ServiceToken")
+	switch token, ok := shown["ServiceToken"].(string); {
+	case !ok:
+		shown["ServiceToken"] = nil
+	case strings.HasSuffix(token, "/thing"):
+		delete(shown, "ServiceToken")
+	}
 	text, err := json.Marshal(shown)
 	if err != nil {
 		panic(err) // it came from JSON
