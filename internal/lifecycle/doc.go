@@ -5,7 +5,7 @@
 // sockets and a database, by a client of the AWS SDK and a provider behind HTTP that answers at the response URL, and
 // everything is compared: all events, all requests, in order. The transcripts are written by hand from what is known of
 // the service, so nothing writes them anew from what the engine does. docs/lifecycle.md is generated from the chapters,
-// so it cannot say what is not so.
+// so its tables cannot say what is not so.
 //
 // The words of a transcript:
 //

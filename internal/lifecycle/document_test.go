@@ -45,10 +45,10 @@ What happens to a stack and to its custom resources, call by call: what a client
 it what the provider is asked for and answers. Time goes downwards; what stands in one row belongs together, the arrow
 says in which direction. **q1**, **q2** and so on are requests.
 
-Every table here is a test: a server with a database, the AWS SDK as the client and a provider behind HTTP that answers
-at the response URL, compared event by event and request by request. What is random is written ` + "`<stack>`" + ` (the
-stack's ARN) and ` + "`<random>`" + `. The stack is called ` + "`demo`" + `: think of ` + "`--stack-name demo`" + ` in every call. Properties are
-shown without the usual ` + "`ServiceToken`" + `.
+Every table here is a test: a server with a database, the AWS SDK as the client and a provider behind HTTP that
+answers at the response URL, compared event by event and request by request, with pauses of minutes cut short. What is
+random is written ` + "`<stack>`" + ` (the stack's ARN) and ` + "`<random>`" + `. The stack is called ` + "`demo`" + `: think of ` + "`--stack-name demo`" + `
+in every call. Properties are shown without the usual ` + "`ServiceToken`" + `.
 
 `
 
