@@ -116,6 +116,9 @@ func (m *machine) others() []int {
 	return others
 }
 
+// leftByOrder is why a resource was left that a delete was told to leave.
+const leftByOrder = "the delete of the stack was told to leave it"
+
 // leave takes all there is of a step's resource off the stack without a word to its provider.
 func (m *machine) leave(s *store.Step) {
 	left := m.condemned(s.Logical)
@@ -125,7 +128,7 @@ func (m *machine) leave(s *store.Step) {
 	}
 	for _, instance := range left {
 		if instance.Reached {
-			m.retain(instance)
+			m.retain(instance, leftByOrder)
 		} else {
 			m.gone(instance, instance.Replaced)
 		}
@@ -134,7 +137,7 @@ func (m *machine) leave(s *store.Step) {
 }
 
 // abandon gives up an instance whose Delete failed, so that the stack can go without it.
-func (m *machine) abandon(i *store.Instance) {
-	i.Role = store.RoleOrphan
+func (m *machine) abandon(i *store.Instance, reason string) {
+	i.Role, i.Left = store.RoleOrphan, reason
 	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
 }

@@ -255,8 +255,8 @@ func (m *machine) remove(s *store.Step, declared []byte) error {
 		}
 		if instance.Reached &&
 			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Call == store.CallDelete)) {
-			instance.Role, instance.Shown = store.RoleRetained, true
-			m.resourceEvent(instance, store.VerbDelete, store.ProgressSkipped, "", instance.Body.Properties, false)
+			instance.Shown = true
+			m.retain(instance, leftByDeletionPolicy)
 		} else {
 			instance.Role, instance.Shown = store.RoleCondemned, true
 			m.changeInstance(instance)
@@ -269,15 +269,21 @@ func (m *machine) remove(s *store.Step, declared []byte) error {
 	}
 	for _, instance := range m.condemned(s.Logical) {
 		if instance.Replaced && instance.Reached && policy == policyRetain {
-			m.retain(instance)
+			m.retain(instance, leftByReplacePolicy)
 		}
 	}
 	return m.deleteNext(s, false)
 }
 
-// retain leaves an instance that is no longer what its logical ID stands for.
-func (m *machine) retain(i *store.Instance) {
-	i.Role = store.RoleRetained
+// Why a resource was left that a policy keeps.
+const (
+	leftByDeletionPolicy = "its DeletionPolicy keeps it"
+	leftByReplacePolicy  = "its UpdateReplacePolicy keeps it"
+)
+
+// retain leaves an instance where it is, and says why.
+func (m *machine) retain(i *store.Instance, why string) {
+	i.Role, i.Left = store.RoleRetained, why
 	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
 }
 
@@ -290,7 +296,11 @@ func (m *machine) clean(s *store.Step) error {
 		}
 		if instance.Reached &&
 			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup)) {
-			m.retain(instance)
+			why := leftByDeletionPolicy
+			if instance.Replaced {
+				why = leftByReplacePolicy
+			}
+			m.retain(instance, why)
 		}
 	}
 	return m.deleteNext(s, true)

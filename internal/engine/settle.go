@@ -221,7 +221,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 	m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, cleanup)
 	switch {
 	case !cleanup && m.op.Force:
-		m.abandon(i)
+		m.abandon(i, v.reason)
 		return m.launch(s)
 	case !cleanup:
 		i.Role = store.RoleCurrent
@@ -244,7 +244,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		m.begin(s)
 		return nil
 	}
-	i.Role = store.RoleOrphan
+	i.Role, i.Left = store.RoleOrphan, v.reason
 	m.op.Orphaned, m.opChanged = true, true
 	return m.launch(s)
 }

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -41,4 +43,45 @@ func (s *sim) deletion(ref engine.Ref) engine.DeleteStack {
 	s.spared, s.forced = in.Retain, in.Force
 	s.note("delete, retain %q, force %v", in.Retain, in.Force)
 	return in
+}
+
+// answerByHand answers for a provider that has one of the stack's requests, having done its work for it. What the provider
+// itself says later comes too late.
+func (s *sim) answerByHand() {
+	open, err := s.db.Requests(s.t.Context(), s.stack().Key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range open {
+		if r.State != store.RequestWaiting {
+			continue
+		}
+		in := engine.Respond{
+			Stack: engine.Ref{Account: account, Region: region, Stack: string(s.stack().ID)}, Logical: r.Logical,
+			Status: wire.Success, PhysicalID: r.Body.PhysicalID, By: "the simulation",
+		}
+		switch {
+		case s.chance(30):
+			in.Status = wire.Failed
+		case r.Type == wire.Delete:
+			if th := s.things[r.Body.PhysicalID]; th != nil {
+				th.exists = false
+			}
+		}
+		if r.Type == wire.Create && in.Status == wire.Success {
+			in.PhysicalID = s.make(r)
+		}
+		done, err := s.engine.Respond(s.t.Context(), in)
+		s.note("answer %s of %s by hand with %s %q: %v", r.Type, r.Logical, in.Status, done.PhysicalID, err)
+		if input := (*engine.Error)(nil); errors.As(err, &input) {
+			s.t.Errorf("an answer by hand was refused: %v", err)
+		}
+		if s.request(r.ID).State != store.RequestSettled { // whatever err says
+			return
+		}
+		s.statuses = append(s.statuses, "answered by hand")
+		id := cmp.Or(done.PhysicalID, in.PhysicalID) // it may have been written, and nobody told
+		s.heard(r, []byte(document(r, fmt.Sprintf(`"Status": %q, "PhysicalResourceId": %q`, in.Status, id))))
+		return
+	}
 }

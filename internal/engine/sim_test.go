@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	for _, status := range []string{
 		"CREATE_COMPLETE", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "UPDATE_COMPLETE",
 		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_FAILED", "DELETE_COMPLETE", "DELETE_FAILED",
-		"an attribute was read", "spared", "discarded as DELETE_COMPLETE", "discarded as DELETE_FAILED",
+		"an attribute was read", "spared", "answered by hand", "discarded as DELETE_COMPLETE", "discarded as DELETE_FAILED",
 		"rolled back from CREATE_FAILED", "rolled back from UPDATE_FAILED", "given up", "skipped", "cancelled", "current", "gone", "retained", "orphan", "condemned",
 	} {
 		if reached[status] == 0 {
@@ -275,6 +275,9 @@ func (s *sim) step() {
 		s.note("cancel the update: %v", err)
 		s.statuses = append(s.statuses, "cancelled")
 		return
+	}
+	if s.rng.IntN(60) == 0 {
+		s.answerByHand()
 	}
 	if s.rng.IntN(100) == 0 {
 		s.now = s.now.Add(-time.Duration(s.rng.Int64N(int64(time.Minute))))

@@ -70,6 +70,10 @@ type Instance struct {
 	Reason   string    `json:"reason,omitempty"`
 	Changed  time.Time `json:"changed"`
 
+	// Left says why it is no longer the stack's, of an orphan and a retained one: what its last Delete failed with, or
+	// what kept it from being deleted.
+	Left string `json:"left,omitempty"`
+
 	// Stuck says that what failed last was its rollback: it may be skipped.
 	Stuck bool `json:"stuck,omitempty"`
 

@@ -1,0 +1,202 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// respond answers for the provider of a resource, with SUCCESS if nothing else is said.
+func (w *world) respond(in engine.Respond) (engine.Responded, error) {
+	in.Stack, in.By = w.ref(), "key K of account A"
+	if in.Status == "" {
+		in.Status = wire.Success
+	}
+	return w.engine.Respond(w.ctx, in)
+}
+
+// audits returns the texts of the audit list, oldest first.
+func (w *world) audits() []string {
+	w.t.Helper()
+	list, err := w.store.Audit(w.ctx, w.stack().Key, 100)
+	w.must(err)
+	var texts []string
+	for _, entry := range slices.Backward(list) {
+		texts = append(texts, string(entry.Logical)+" "+entry.Text)
+	}
+	return texts
+}
+
+// A person finishes what a provider does not, in both modes; what the provider says later is only put on record.
+func TestRespond(t *testing.T) {
+	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+		t.Run(string(fidelity), func(t *testing.T) {
+			w := newWorld(t, fidelity)
+			w.must(w.create(body(map[string]string{"C": resource(""), "D": resource(`"K": {"Fn::GetAtt": ["C", "key"]}`)})))
+			c := w.take("C")
+			w.accept(c)
+			done, err := w.respond(engine.Respond{Logical: "C", PhysicalID: "mine", Data: []byte(`{"key": "k"}`), Reason: "made by hand"})
+			w.must(err)
+			if diff := cmp.Diff(engine.Responded{c.ID, wire.Create, "mine", engine.IDGiven}, done); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			w.answer(c, success("real"))
+			w.succeed("D", "d")
+			w.want(0, []string{
+				`S CREATE_IN_PROGRESS "User Initiated"`,
+				`C CREATE_IN_PROGRESS id=`,
+				`C CREATE_IN_PROGRESS id=mine "Resource creation Initiated"`,
+				`C CREATE_COMPLETE id=mine`,
+				`D CREATE_IN_PROGRESS id=`,
+				`D CREATE_IN_PROGRESS id=d "Resource creation Initiated"`,
+				`D CREATE_COMPLETE id=d`,
+				`S CREATE_COMPLETE`,
+			}, `-> Create C id= {}`, `-> Create D id= {"K":"k"}`)
+			if diff := cmp.Diff([]string{
+				`C answered by hand with SUCCESS, physical id "mine" (given), by key K of account A: made by hand`,
+				`C answer to a request that was settled before (answered by hand): SUCCESS, physical id "real"`,
+			}, w.audits()); diff != "" {
+				t.Errorf("audit list (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The id that nobody gives is the one the resource has, else one that is made up.
+func TestRespondChoosesTheID(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one(`"K": "v"`)))
+	w.accept(w.take("C"))
+	made, err := w.respond(engine.Respond{Logical: "C"})
+	w.must(err)
+	if made.Origin != engine.IDGenerated || !strings.HasPrefix(string(made.PhysicalID), "S-C-") {
+		t.Errorf("created as %q, which is %s", made.PhysicalID, made.Origin)
+	}
+	w.must(w.update(one(`"K": "w"`)))
+	w.accept(w.take("C"))
+	kept, err := w.respond(engine.Respond{Logical: "C"})
+	w.must(err)
+	if kept.Origin != engine.IDKept || kept.PhysicalID != made.PhysicalID || kept.Type != wire.Update || w.status() != "UPDATE_COMPLETE" {
+		t.Errorf("%+v, %s", kept, w.status())
+	}
+	w.delete()
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C", Status: wire.Failed})
+	w.must(err)
+	if want := "Message returned: answered by hand (RequestId: "; w.status() != "DELETE_FAILED" || !strings.Contains(w.history(), want) {
+		t.Errorf("%s, want the reason to have %q:\n%s", w.status(), want, w.history())
+	}
+	w.delete()
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C"})
+	w.must(err)
+	if w.status() != "DELETE_COMPLETE" {
+		t.Error(w.status())
+	}
+}
+
+// An answer for a request that was cancelled tells what there is to delete.
+func TestRespondToCancelled(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"C": resource(""), "X": resource("")})))
+	w.accept(w.take("C"))
+	w.fail("X", "x", "r")
+	_, err := w.respond(engine.Respond{Logical: "C", PhysicalID: "real"})
+	w.must(err)
+	w.succeed("X", "x")
+	if r := w.take("C"); r.Type != wire.Delete || r.Body.PhysicalID != "real" {
+		t.Errorf("%s", sentLine(r))
+	}
+}
+
+func TestRespondRefusals(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	ghost := engine.Respond{Stack: engine.Ref{Account: account, Region: region, Stack: "ghost"}, Logical: "C", Status: wire.Success}
+	_, err := w.engine.Respond(w.ctx, ghost)
+	wantCode(t, err, engine.CodeValidation, "Stack [ghost] does not exist")
+
+	w.must(w.create(body(map[string]string{"C": resource(""), "D": resource(`"K": {"Ref": "C"}`)}, noEchoP),
+		engine.Parameter{Key: "P", Value: "hush"}))
+	c := w.take("C")
+	refuse := func(in engine.Respond, want string) {
+		t.Helper()
+		before := w.history()
+		_, err := w.respond(in)
+		wantCode(t, err, engine.CodeValidation, want)
+		if w.history() != before || len(w.audits()) > 0 {
+			t.Errorf("%q changed something:\n%s\n%s", want, w.history(), w.audits())
+		}
+	}
+	refuse(engine.Respond{Logical: "C"}, "The Create of C is still on its way to the provider. It can be answered once its provider has it.")
+	refuse(engine.Respond{Logical: "D"}, "Stack S does not wait for resource D. It waits for no provider.")
+	w.accept(c)
+	refuse(engine.Respond{Logical: "D"}, "Stack S does not wait for resource D. It waits for Create of C ("+string(c.ID)+").")
+	refuse(engine.Respond{Logical: "C", Request: "other"}, "Stack S does not wait for request other of resource C. It waits for Create of C (")
+	refuse(engine.Respond{Logical: "C", Status: "DONE"}, "Invalid Response object: 'DONE' is not a valid ResponseStatus")
+	refuse(engine.Respond{Logical: "C", PhysicalID: wire.PhysicalID(strings.Repeat("x", 1025))}, "Invalid PhysicalResourceId")
+	refuse(engine.Respond{Logical: "C", PhysicalID: "a\x00b"}, "control characters")
+	refuse(engine.Respond{Logical: "C", Data: []byte(`["a"]`)}, "Value of property Data must be an object")
+	refuse(engine.Respond{Logical: "C", Data: []byte(`{"a": hunter2}`)}, "The data is no JSON object.")
+	refuse(engine.Respond{Logical: "C", Data: []byte(`{"a": "` + strings.Repeat("x", 4096) + `"}`)}, "Response object is too long")
+
+	_, err = w.respond(engine.Respond{Logical: "C", Request: c.ID})
+	w.must(err)
+	_, err = w.respond(engine.Respond{Logical: "C"})
+	wantCode(t, err, engine.CodeValidation, "Stack S does not wait for resource C.")
+
+	// A clean-up that waits for its next try is not answered either.
+	w = created(t, one(`"K": "v"`), "C=a")
+	w.must(w.update(one(`"K": "w"`)))
+	w.succeed("C", "b")
+	w.fail("C", "a", "r")
+	refuse(engine.Respond{Logical: "C"}, "The Delete of C is to be sent again at 10:01:00 UTC.")
+	w.pass(time.Minute)
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C"})
+	w.must(err)
+	if w.status() != "UPDATE_COMPLETE" || strings.Contains(w.history(), "could not be deleted") {
+		t.Error(w.history())
+	}
+}
+
+// Two requests of one resource do not happen, but if they do nobody guesses which one is meant.
+func TestRespondDoesNotGuess(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one("")))
+	c := w.take("C")
+	w.accept(c)
+	w.must(w.store.Apply(w.ctx, store.Target{Request: c.ID}, func(v *store.View) (store.Delta, error) {
+		second := v.Requests[c.ID]
+		second.ID = "second"
+		return store.Delta{Requests: []store.Request{second}}, nil
+	}))
+	_, err := w.respond(engine.Respond{Logical: "C"})
+	wantCode(t, err, engine.CodeValidation, "Resource C of stack S has more than one request that is not settled: "+
+		fmt.Sprintf("Create of C (%s), Create of C (second)", c.ID))
+	_, err = w.respond(engine.Respond{Logical: "C", Request: c.ID})
+	w.must(err)
+}
+
+// What is secret is so in an answer by hand too.
+func TestRespondTellsNoSecret(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"C": resource(`"K": {"Ref": "P"}`)}, noEchoP), engine.Parameter{Key: "P", Value: "battery"}))
+	w.accept(w.take("C"))
+	_, err := w.respond(engine.Respond{Logical: "C", Status: wire.Failed, PhysicalID: "c-staple", NoEcho: true,
+		Data: []byte(`{"k": "staple"}`), Reason: "battery and staple: https://h/?X-Amz-Signature=abcdef0123"})
+	w.must(err)
+	if got := w.shown(); strings.Contains(got, "battery") || strings.Contains(got, "and staple") || strings.Contains(got, "abcdef0123") {
+		t.Errorf("a secret is shown:\n%s", got)
+	}
+	if got := strings.Join(w.audits(), ""); strings.Contains(got, "staple") {
+		t.Errorf("a secret is on the audit list: %s", got)
+	}
+}
