@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -71,6 +72,12 @@ func (s *sim) answerByHand() {
 		if r.Type == wire.Create && in.Status == wire.Success {
 			in.PhysicalID = s.make(r)
 		}
+		beside := s.data(r, in.PhysicalID)
+		if beside != "" {
+			if err := json.Unmarshal([]byte("{"+beside[1:]+"}"), &in); err != nil {
+				s.t.Fatal(err)
+			}
+		}
 		done, err := s.engine.Respond(s.t.Context(), in)
 		s.note("answer %s of %s by hand with %s %q: %v", r.Type, r.Logical, in.Status, done.PhysicalID, err)
 		if input := (*engine.Error)(nil); errors.As(err, &input) {
@@ -81,7 +88,7 @@ func (s *sim) answerByHand() {
 		}
 		s.statuses = append(s.statuses, "answered by hand")
 		id := cmp.Or(done.PhysicalID, in.PhysicalID) // it may have been written, and nobody told
-		s.heard(r, []byte(document(r, fmt.Sprintf(`"Status": %q, "PhysicalResourceId": %q`, in.Status, id))))
+		s.heard(r, []byte(document(r, fmt.Sprintf(`"Status": %q, "PhysicalResourceId": %q`, in.Status, id)+beside)))
 		return
 	}
 }

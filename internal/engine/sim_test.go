@@ -278,6 +278,7 @@ func (s *sim) step() {
 	}
 	if s.rng.IntN(60) == 0 {
 		s.answerByHand()
+		return
 	}
 	if s.rng.IntN(100) == 0 {
 		s.now = s.now.Add(-time.Duration(s.rng.Int64N(int64(time.Minute))))
