@@ -190,7 +190,7 @@ func (s *Server) addFaces() error {
 		Now: s.config.Now, Log: s.log,
 		Caller: func(ctx context.Context) (operator.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
-			return operator.Caller{Account: id.Account, Region: id.Region}, ok
+			return operator.Caller{Account: id.Account, Region: id.Region, KeyID: id.AccessKeyID}, ok
 		},
 	})
 	return err

@@ -1,12 +1,14 @@
 // Package operator is Pintle's own face for its command line: what the protocols of others have no word for. It speaks
 // JSON under [Prefix].
 //
-//	GET  stacks/{name}/requests          the requests that are not settled
-//	GET  stacks/{name}/audit             what changed nothing and yet should be known, newest first
-//	GET  stacks/{name}/logs?request=ID   the last lines that a request's provider printed
-//	GET  providers                       the providers known by name
-//	PUT  providers/{name}                defines a provider
-//	GET  version                         of this server
+//	GET  stacks/{name}/requests                       the requests that are not settled
+//	POST stacks/{name}/resources/{resource}/response  answers the one of a resource in its provider's place
+//	GET  stacks/{name}/left                           what the stack gave up, or was told to keep
+//	GET  stacks/{name}/audit                          what is no event and yet should be known, newest first
+//	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
+//	GET  providers                                    the providers known by name
+//	PUT  providers/{name}                             defines a provider
+//	GET  version                                      of this server
 //
 // A stack is named by its name or its ARN, percent-encoded. An error is {"error": "…"} with a status that fits. Nothing
 // here shows a secret: requests are shown without their properties, providers without their definition.
@@ -41,11 +43,15 @@ const (
 type Caller struct {
 	Account string
 	Region  string
+	// KeyID is the id of the access key, for the audit list.
+	KeyID string
 }
 
 // Engine is what the face needs of an [engine.Engine].
 type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
+	Left(context.Context, store.Stack) ([]store.Instance, error)
+	Respond(context.Context, engine.Respond) (engine.Responded, error)
 }
 
 // Rows is what the face needs of a [store.Store].
@@ -113,6 +119,8 @@ func New(config Config) (http.Handler, error) {
 	f := &face{config}
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Prefix+"stacks/{name}/requests", f.answer(f.requests))
+	mux.Handle("POST "+Prefix+"stacks/{name}/resources/{resource}/response", f.answer(f.respond))
+	mux.Handle("GET "+Prefix+"stacks/{name}/left", f.answer(f.left))
 	mux.Handle("GET "+Prefix+"stacks/{name}/audit", f.answer(f.audit))
 	mux.Handle("GET "+Prefix+"stacks/{name}/logs", f.answer(f.logs))
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
@@ -164,11 +172,13 @@ func write(w http.ResponseWriter, status int, document any) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
+var errNoCaller = errors.New("the request reached the operator's face without a caller")
+
 // stack finds the stack that the path names.
 func (f *face) stack(r *http.Request) (store.Stack, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
-		return store.Stack{}, errors.New("the request reached the operator's face without a caller")
+		return store.Stack{}, errNoCaller
 	}
 	name := r.PathValue("name")
 	stack, err := f.Engine.Find(r.Context(), engine.Ref{Account: caller.Account, Region: caller.Region, Stack: name})

@@ -1,0 +1,99 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// MaxResponse is how many bytes the body of a response by hand may have: room for the longest response, however it is
+// written.
+const MaxResponse = 8 * wire.MaxResponse
+
+// Response is the body of a response by hand: what a provider would have answered. Only Status is required.
+type Response struct {
+	Status wire.Status `json:"status"` // SUCCESS or FAILED
+	// Request is the id of the request; empty means the one that the resource waits for.
+	Request wire.RequestID `json:"request,omitempty"`
+	// PhysicalID empty means the one the resource has, else a generated one.
+	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	// Data is a JSON object of all the attributes, absent for none; NoEcho makes them secret.
+	Data   json.RawMessage `json:"data,omitempty"`
+	NoEcho bool            `json:"noEcho,omitempty"`
+}
+
+// Responded tells what was answered.
+type Responded struct {
+	Stack      wire.StackID    `json:"stackId"`
+	Logical    wire.LogicalID  `json:"logicalId"`
+	Request    wire.RequestID  `json:"request"`
+	Type       string          `json:"type"` // Create, Update or Delete
+	Status     wire.Status     `json:"status"`
+	PhysicalID wire.PhysicalID `json:"physicalId"`
+	// Origin says where the physical id comes from: given, kept (the resource has it) or generated.
+	Origin string `json:"physicalIdOrigin"`
+}
+
+// respond answers for a provider. Whoever may change the stack may do that.
+func (f *face) respond(r *http.Request) (any, error) {
+	stack, err := f.stack(r)
+	if err != nil {
+		return nil, err
+	}
+	caller, ok := f.Caller(r.Context())
+	if !ok {
+		return nil, errNoCaller
+	}
+	in, err := readResponse(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	logical := wire.LogicalID(r.PathValue("resource"))
+	done, err := f.Engine.Respond(r.Context(), engine.Respond{
+		Stack:   engine.Ref{Account: caller.Account, Region: caller.Region, Stack: string(stack.ID)},
+		Logical: logical, Request: in.Request, Status: in.Status, PhysicalID: in.PhysicalID, Reason: in.Reason, Data: in.Data,
+		NoEcho: in.NoEcho, By: "access key " + caller.KeyID + " of account " + caller.Account,
+	})
+	if input, ok := engine.InputError(err); ok {
+		return nil, &Error{http.StatusBadRequest, input.Message}
+	} else if err != nil {
+		return nil, err
+	}
+	return Responded{
+		Stack: stack.ID, Logical: logical, Request: done.Request, Type: string(done.Type), Status: in.Status,
+		PhysicalID: done.PhysicalID, Origin: string(done.Origin),
+	}, nil
+}
+
+// readResponse reads the body of a response by hand, bounded. Its errors do not quote it: it may hold secrets.
+func readResponse(r io.Reader) (in Response, err error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxResponse+1))
+	switch {
+	case err != nil:
+		return in, &Error{http.StatusBadRequest, "the request body ended before its end"}
+	case len(text) > MaxResponse:
+		return in, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the response is far longer than the %d bytes that one may have",
+			wire.MaxResponse)}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(&in)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		return in, &Error{http.StatusBadRequest, "the response's " + wrong.Field + " is of the wrong type"}
+	}
+	if err != nil || decoder.More() {
+		return in, &Error{http.StatusBadRequest, `the response must be a JSON object as {"status": "SUCCESS", "physicalId": "…", ` +
+			`"reason": "…", "data": {…}, "noEcho": false, "request": "…"}, of which only status is required`}
+	}
+	if !in.Status.Valid() {
+		return in, &Error{http.StatusBadRequest, "the response's status must be SUCCESS or FAILED"}
+	}
+	return in, nil
+}

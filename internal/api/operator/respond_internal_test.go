@@ -1,0 +1,30 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// FuzzReadResponse: whatever is sent is either a response that can be passed on, or refused as the client's mistake.
+func FuzzReadResponse(f *testing.F) {
+	for _, text := range []string{
+		`{"status": "SUCCESS"}`, `{"status": "FAILED", "reason": "r", "data": {"a": [1]}, "noEcho": true}`, `{"status": 1}`, `[]`,
+		`{"status": "SUCCESS"}{}`, "", `null`, `{"status": "SUCCESS", "data": null}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		in, err := readResponse(strings.NewReader(text))
+		if told := (*Error)(nil); err != nil {
+			if !errors.As(err, &told) || told.Status < 400 || told.Status > 499 {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if !in.Status.Valid() || len(in.Data) > 0 && !json.Valid(in.Data) || len(text) > MaxResponse {
+			t.Errorf("%q was read as %+v", text, in)
+		}
+	})
+}
