@@ -15,9 +15,14 @@ import (
 )
 
 type deleteOptions struct {
-	connection
-	stack, fidelity, output string
-	providers               []string
+	changeOptions
+	sparing
+}
+
+// sparing is what a delete leaves behind.
+type sparing struct {
+	retain []string
+	force  bool
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -28,55 +33,40 @@ func (a *app) deleteCommand() *cobra.Command {
 		Long: `Delete the stack that DIR/pintle.yaml describes (DIR: the current folder), or
 the one that --stack names, and watch that to its end. Its providers are those
 that were deployed with it, or what the file and the flags say of them now. A
-stack that is not there is no error.`,
+stack that is not there is no error.
+
+--retain and --force are for a stack whose last delete failed (DELETE_FAILED).
+--retain leaves a resource where it is, and its provider is not asked. --force
+tries everything once more and leaves behind what fails again. "pintle describe"
+with the stack's id lists what was left.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.delete(ctx, &o, first(args)) }),
 	}
-	flags := cmd.Flags()
-	o.connection.flags(flags)
-	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
-	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
-	fidelityFlag(cmd, &o.fidelity)
-	outputFlag(cmd, &o.output)
+	o.changeOptions.flags(cmd)
+	cmd.Flags().StringSliceVar(&o.retain, "retain", nil, "logical `ID` of a resource to be left where it is; may be repeated")
+	cmd.Flags().BoolVar(&o.force, "force", false, "leave behind what cannot be deleted")
 	return cmd
 }
 
 func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
-	asJSON, err := wantJSON(o.output)
+	c, err := a.change("delete", &o.changeOptions, dir)
 	if err != nil {
 		return err
 	}
-	fidelity, err := parseFidelity(o.fidelity)
+	name, err := c.stack(o.stack)
 	if err != nil {
 		return err
 	}
-	p, err := a.locate(dir, o.data)
+	list, err := a.remaining(c.place, o.changeOptions)
 	if err != nil {
 		return err
 	}
-	p.stackGiven, p.connection = o.stack, o.connection
-	name, err := p.stack(o.stack)
-	if err != nil {
-		return err
+	c.result = &result{Stack: name, Action: "none"}
+	if o.endpoint == "" && !node.Exists(c.data) {
+		a.nothingToDelete(name, c.asJSON)
+		return a.conclude(c.result, c.asJSON, nil)
 	}
-	list, err := a.remaining(p, o)
-	if err != nil {
-		return err
-	}
-	r := &result{Stack: name, Action: "none"}
-	if o.endpoint == "" && !node.Exists(p.data) {
-		a.nothingToDelete(name, asJSON)
-		return a.conclude(r, asJSON, nil)
-	}
-	s, err := a.open(ctx, o.connection, p.data, node.Command, fidelity)
-	if err == nil {
-		err = s.clear(ctx, p, name, list, r, asJSON)
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = s.interrupted(p, "delete", name)
-		}
-		err = errors.Join(err, s.close())
-	}
-	return a.conclude(r, asJSON, err)
+	return a.carryOut(ctx, c, func(s *session) error { return s.clear(ctx, c, o.sparing, list) })
 }
 
 func (a *app) nothingToDelete(name string, asJSON bool) {
@@ -85,9 +75,9 @@ func (a *app) nothingToDelete(name string, asJSON bool) {
 	}
 }
 
-// remaining returns the providers that a delete brings along. One that the project names and that cannot be run is left
+// remaining returns the providers that a command brings along which works on what is there. One that the project names and that cannot be run is left
 // to what the engine knows of it: what is not there any more must not keep a stack from being deleted.
-func (a *app) remaining(p place, o *deleteOptions) ([]provided, error) {
+func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 	switch {
 	case o.endpoint != "" && len(o.providers) > 0:
 		return nil, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
@@ -104,7 +94,8 @@ func (a *app) remaining(p place, o *deleteOptions) ([]provided, error) {
 }
 
 // clear deletes the stack, once it is at rest.
-func (s *session) clear(ctx context.Context, p place, name string, list []provided, r *result, asJSON bool) error {
+func (s *session) clear(ctx context.Context, c change, spare sparing, list []provided) error {
+	name, p, r, asJSON := c.result.Stack, c.place, c.result, c.asJSON
 	if _, err := s.describe(ctx, name); err == nil {
 		if err := s.provide(ctx, list); err != nil {
 			return err
@@ -129,19 +120,26 @@ func (s *session) clear(ctx context.Context, p place, name string, list []provid
 				return err
 			}
 		default:
-			return s.remove(ctx, p, name, aws.ToString(stack.StackId), r, asJSON)
+			return s.remove(ctx, p, name, aws.ToString(stack.StackId), spare, r, asJSON)
 		}
 	}
 }
 
 // remove deletes a stack that is at rest and watches that.
-func (s *session) remove(ctx context.Context, p place, name, id string, r *result, asJSON bool) error {
+func (s *session) remove(ctx context.Context, p place, name, id string, spare sparing, r *result, asJSON bool) error {
 	s.begun = true
-	_, err := s.stacks.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &id})
+	in := &cloudformation.DeleteStackInput{StackName: &id, RetainResources: spare.retain}
+	if spare.force {
+		in.DeletionMode = types.DeletionModeForceDeleteStack
+	}
+	_, err := s.stacks.DeleteStack(ctx, in)
 	if message, ok := refusal(err); ok {
 		fail := failed(fmt.Errorf("stack %s: %s", name, message))
-		if strings.Contains(message, "TerminationProtection") {
+		switch {
+		case strings.Contains(message, "TerminationProtection"):
 			fail.hints = []string{"it was protected against this when it was created"}
+		case strings.Contains(message, "DELETE_FAILED state"):
+			fail.hints = []string{"try to delete all of it first, with: " + p.again("delete")}
 		}
 		return fail
 	}

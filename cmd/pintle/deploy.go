@@ -12,17 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
 // deployOptions are the flags of deploy.
 type deployOptions struct {
-	connection
-	stack, template, parameterFile, fidelity, output string
-	parameters, providers, tags                      []string
-	disableRollback                                  bool
+	changeOptions
+	template, parameterFile string
+	parameters, tags        []string
+	disableRollback         bool
 }
 
 // desired is what a deploy brings about.
@@ -59,16 +58,12 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
 	flags := cmd.Flags()
-	o.connection.flags(flags)
-	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
+	o.changeOptions.flags(cmd)
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
-	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
-	fidelityFlag(cmd, &o.fidelity)
-	outputFlag(cmd, &o.output)
 	return cmd
 }
 
@@ -79,40 +74,23 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) (err error) {
-	asJSON, err := wantJSON(o.output)
+func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
+	c, err := a.change("deploy", &o.changeOptions, dir)
 	if err != nil {
 		return err
 	}
-	fidelity, err := parseFidelity(o.fidelity)
+	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
+	want, err := a.desire(c.place, o)
 	if err != nil {
 		return err
 	}
-	p, err := a.locate(dir, o.data)
-	if err != nil {
-		return err
-	}
-	p.stackGiven, p.connection, p.deployed = o.stack, o.connection, o.repeated()
-	p.unshown = len(o.parameters) > 0
-	want, err := a.desire(p, o)
-	if err != nil {
-		return err
-	}
-	r := &result{Stack: want.stack, Action: "none"}
+	c.result = &result{Stack: want.stack, Action: "none"}
 	if o.endpoint == "" { // another server may know more than this program
 		if err := want.check(a); err != nil {
-			return a.conclude(r, asJSON, err)
+			return a.conclude(c.result, c.asJSON, err)
 		}
 	}
-	s, err := a.open(ctx, o.connection, p.data, node.Command, fidelity)
-	if err == nil {
-		err = s.bring(ctx, p, want, r, asJSON)
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = s.interrupted(p, "deploy", want.stack)
-		}
-		err = errors.Join(err, s.close())
-	}
-	return a.conclude(r, asJSON, err)
+	return a.carryOut(ctx, c, func(s *session) error { return s.bring(ctx, c.place, want, c.result, c.asJSON) })
 }
 
 func parseFidelity(text string) (engine.Fidelity, error) {
@@ -224,13 +202,13 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			}
 		case status == types.StackStatusRollbackComplete:
 			s.app.say("the creation of stack %s was rolled back: deleting what is left of it first", want.stack)
-			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), r, asJSON); err != nil {
+			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
 				return err
 			}
 		case !updatable(status):
 			r.take(stack)
 			return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, status),
-				"delete it with: "+p.again("delete"))
+				p.remedies(status, nil))
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {

@@ -24,6 +24,9 @@ type description struct {
 	Resources  []resourceDocument `json:"resources"`
 	// Requests are those that providers have not answered.
 	Requests []operator.Request `json:"requests,omitempty"`
+	// Left is what the stack has given up, or was to keep; More are besides.
+	Left []operator.Left `json:"left,omitempty"`
+	More int             `json:"leftBesides,omitempty"`
 }
 
 type resourceDocument struct {
@@ -39,9 +42,9 @@ func (a *app) describeCommand() *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
 		Use:   "describe [STACK]",
-		Short: "Show a stack: its outputs, its resources, and what it waits for",
-		Long: `Show a stack: its outputs, its resources, and the requests that providers have
-not answered yet. Without STACK it is that of the project. A stack that was
+		Short: "Show a stack: its outputs, its resources, what it waits for and what it left",
+		Long: `Show a stack: its outputs, its resources, the requests that providers have not
+answered yet, and what the stack could not delete or was told to keep. Without STACK it is that of the project. A stack that was
 deleted is named by its id, which list --all shows.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
@@ -64,10 +67,15 @@ func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *s
 	}
 	s, ok, err := a.reader(ctx, o.connection, p.data)
 	if err == nil && !ok {
-		err = failed(fmt.Errorf("there is no stack %s: nothing was deployed into %s", name, a.short(p.data)),
-			"--data names the data directory, --project the folder it is in")
+		err = nothingThere(name, a.short(p.data))
 	}
 	return s, p, name, err
+}
+
+// nothingThere is the error for a data directory that is not there.
+func nothingThere(stack, data string) error {
+	return failed(fmt.Errorf("there is no stack %s: nothing was deployed into %s", stack, data),
+		"--data names the data directory, --project the folder it is in")
 }
 
 func noStack(name string) error {
@@ -119,7 +127,11 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 	if d.Resources, err = s.resources(ctx, d.ID); err != nil {
 		return d, err
 	}
-	d.Requests, err = s.operator.requests(ctx, d.ID)
+	if d.Requests, err = s.operator.requests(ctx, d.ID); err == nil {
+		var left operator.LeftBehind
+		left, err = s.operator.left(ctx, d.ID)
+		d.Left, d.More = left.Left, left.More
+	}
 	if errors.Is(err, errNoOperator) {
 		err = nil
 	}
@@ -188,6 +200,26 @@ func (a *app) printDescription(d description) {
 			rows = append(rows, []string{string(r.Logical), r.Type, r.State, "since " + stamp(r.Since), left, r.Progress})
 		}
 		fmt.Fprint(a.stdout, "\nnot answered yet\n"+indented(rows))
+	}
+	a.printLeft("given up", d.Left, true)
+	a.printLeft("left in place", d.Left, false)
+	if d.More > 0 {
+		fmt.Fprintf(a.stdout, "  and %d more\n", d.More)
+	}
+}
+
+// printLeft lists what a stack has left behind: its orphans, or what was kept.
+func (a *app) printLeft(label string, left []operator.Left, orphans bool) {
+	var rows [][]string
+	advice := ""
+	for _, l := range left {
+		if l.Orphan == orphans {
+			rows = append(rows, []string{string(l.Logical), l.Resource, string(l.PhysicalID), "since " + stamp(l.Since), firstLineOf(l.Reason)})
+			advice = l.Advice
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprint(a.stdout, "\n"+label+": "+advice+"\n"+indented(rows))
 	}
 }
 

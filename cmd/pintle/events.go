@@ -24,8 +24,8 @@ func (a *app) eventsCommand() *cobra.Command {
 project. A stack that was deleted is named by its id, which list --all shows.
 With --follow the command goes on until the stack is at rest.
 
---audit shows instead what changed nothing and yet should be known: answers that
-came late or twice.`,
+--audit shows instead what is no event and yet should be known: answers that came
+late or twice, and those that a person gave in a provider's place.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error {
 			if follow && audit {
@@ -100,12 +100,8 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 			return events, nil
 		}
 		if s.here != nil { // a reader: nobody works on the stack
-			verb := "deploy"
-			if stack.StackStatus == types.StackStatusDeleteInProgress {
-				verb = "delete"
-			}
 			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is at work on it", name, stack.StackStatus),
-				"go on with: "+p.again(verb))
+				"go on with: "+s.goOn(ctx, p, id))
 		}
 		if out != nil {
 			out.Tick(s.app.now(), s.waiting(ctx, id))

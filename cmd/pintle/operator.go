@@ -40,6 +40,23 @@ func (c *operatorClient) requests(ctx context.Context, stack string) ([]operator
 	return out.Requests, err
 }
 
+func (c *operatorClient) left(ctx context.Context, stack string) (left operator.LeftBehind, err error) {
+	err = c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/left", nil, &left)
+	return left, err
+}
+
+func (c *operatorClient) respond(ctx context.Context, stack, resource string, in operator.Response) (
+	done operator.Responded, err error,
+) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return done, err
+	}
+	path := "stacks/" + url.PathEscape(stack) + "/resources/" + url.PathEscape(resource) + "/response"
+	err = c.do(ctx, http.MethodPost, path, body, &done)
+	return done, err
+}
+
 func (c *operatorClient) audit(ctx context.Context, stack string) ([]operator.Audit, error) {
 	var out operator.Audits
 	err := c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/audit", nil, &out)

@@ -20,7 +20,7 @@ import (
 type result struct {
 	Stack   string `json:"stack"`
 	StackID string `json:"stackId,omitempty"`
-	// Action is create, update, delete, or none if there was nothing to do.
+	// Action is create, update, delete, cancel, continue, rollback, or none if there was nothing to do.
 	Action  string            `json:"action"`
 	Status  string            `json:"status,omitempty"`
 	Outputs map[string]string `json:"outputs,omitempty"`

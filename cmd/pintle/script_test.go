@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // patience is how long a script waits for what must come.
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"pintle":   main,
 		"provider": provider,
+		"keeper":   keeper,
 		"web":      web,
 	})
 }
@@ -45,6 +47,7 @@ func TestMain(m *testing.M) {
 //	written FILE        waits until a file is there
 //	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port
 //	json FILE PATH WANT compares a value in a JSON document, a path of names and numbers with dots between
+//	let NAME FILE PATH  sets a variable to one
 func TestScript(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
 
 // TestAWSCLI drives the server with the real AWS CLI.
@@ -63,11 +66,14 @@ func runScripts(t *testing.T, dir string) {
 			}
 			env.Defer(func() { _ = listener.Close() }) // the script is over
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
-			path, err := exec.LookPath("provider")
-			if err != nil {
-				return err
+			for _, name := range []string{"provider", "keeper"} {
+				path, err := exec.LookPath(name)
+				if err != nil {
+					return err
+				}
+				env.Setenv(strings.ToUpper(name), path)
 			}
-			env.Setenv("PROVIDER", path)
+			env.Setenv("SHELF", filepath.Join(env.WorkDir, "shelf"))
 			env.Setenv("MEETING", listener.Addr().String())
 			env.Setenv("TZ", "UTC")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each process lingers for a second
@@ -78,6 +84,7 @@ func runScripts(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(env.WorkDir, "large.yaml"), []byte(large), 0o600); err != nil {
 				return err
 			}
+			env.Setenv("LONG", strings.Repeat("x", wire.MaxResponse))
 			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			return nil
 		},
@@ -90,6 +97,7 @@ func runScripts(t *testing.T, dir string) {
 			"meet":    meet,
 			"part":    part,
 			"json":    compareJSON,
+			"let":     let,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -318,28 +326,40 @@ func compareJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH WANT")
 	}
-	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	got := lookUp(ts, args[0], args[1])
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
+	}
+}
+
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: let NAME FILE PATH")
+	}
+	ts.Setenv(args[0], lookUp(ts, args[1], args[2]))
+}
+
+// lookUp returns a value in a JSON document as text.
+func lookUp(ts *testscript.TestScript, file, path string) string {
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
 	var value any
 	ts.Check(decoder.Decode(&value))
 	if decoder.More() {
-		ts.Fatalf("%s holds more than one document", args[0])
+		ts.Fatalf("%s holds more than one document", file)
 	}
-	for name := range strings.SplitSeq(args[1], ".") {
+	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
 			value = v[name]
 		case []any:
 			var i int
 			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(v) {
-				ts.Fatalf("%s: there is no item %s in a list of %d", args[1], name, len(v))
+				ts.Fatalf("%s: there is no item %s in a list of %d", path, name, len(v))
 			}
 			value = v[i]
 		default:
 			value = nil
 		}
 	}
-	got := fmt.Sprint(value)
-	if (got == args[2]) == neg {
-		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
-	}
+	return fmt.Sprint(value)
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pintle-dev/pintle"
+)
+
+// keeper is the provider of the users' stories. It keeps each thing as a file of the folder SHELF, so that a script sees
+// what there really is: the file is called Name, which is its physical id, and holds Text. Another Name is another thing.
+//
+// It refuses bad words, and whatever is as a file in SHELF/refuse: "Delete-Site" holds why it does not delete Site. Every
+// request is a line of SHELF/journal. At a request whose type Wait names it waits for the script.
+func keeper() {
+	shelf := os.Getenv("SHELF")
+	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Response, error) {
+		var p struct{ Name, Text, Wait string }
+		if err := r.Decode(&p); err != nil {
+			return pintle.Response{}, err
+		}
+		if err := note(shelf, fmt.Sprintln(r.Type, r.LogicalID, r.PhysicalID, p.Text)); err != nil {
+			return pintle.Response{}, err
+		}
+		answer := pintle.Response{PhysicalID: r.PhysicalID, Data: map[string]any{"Text": p.Text}}
+		if answer.PhysicalID == "" {
+			answer.PhysicalID = pintle.PhysicalID(p.Name)
+		}
+		if p.Wait == string(r.Type) {
+			attend(string(r.LogicalID))
+		}
+		why, err := os.ReadFile(filepath.Join(shelf, "refuse", string(r.Type)+"-"+string(r.LogicalID)))
+		switch {
+		case err == nil:
+			return answer, errors.New(strings.TrimSpace(string(why)))
+		case r.Type == pintle.Delete:
+			err := os.Remove(filepath.Join(shelf, filepath.Base(string(r.PhysicalID))))
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil // it never came to be
+			}
+			return answer, err
+		case strings.Contains(p.Text, "bad"):
+			return answer, errors.New("I do not keep bad words")
+		}
+		answer.PhysicalID = pintle.PhysicalID(p.Name)
+		return answer, os.WriteFile(filepath.Join(shelf, p.Name), []byte(p.Text+"\n"), 0o600)
+	}))
+}
+
+func note(shelf, line string) error {
+	journal, err := os.OpenFile(filepath.Join(shelf, "journal"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = journal.WriteString(line)
+	return errors.Join(err, journal.Close())
+}
