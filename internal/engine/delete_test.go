@@ -93,7 +93,7 @@ func TestForcedDelete(t *testing.T) {
 
 // A client that asks for resources to be left must not have them deleted because its request comes at the wrong time.
 func TestLeavingIsForFailedDeletes(t *testing.T) {
-	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+	for _, fidelity := range fidelities {
 		w := newWorld(t, fidelity)
 		w.must(w.create(one("")))
 		retain, force := engine.DeleteStack{Retain: []wire.LogicalID{"C"}}, engine.DeleteStack{Force: true}

@@ -31,7 +31,7 @@ func (w *world) wantLeft(want ...string) {
 
 // What could not be cleaned up is listed, in both modes, though the resources of the stack do not show it.
 func TestOrphansAreListed(t *testing.T) {
-	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+	for _, fidelity := range fidelities {
 		t.Run(string(fidelity), func(t *testing.T) {
 			w := newWorld(t, fidelity)
 			w.must(w.create(one(`"K": "v"`)))

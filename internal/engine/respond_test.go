@@ -37,7 +37,7 @@ func (w *world) audits() []string {
 
 // A person finishes what a provider does not, in both modes; what the provider says later is only put on record.
 func TestRespond(t *testing.T) {
-	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+	for _, fidelity := range fidelities {
 		t.Run(string(fidelity), func(t *testing.T) {
 			w := newWorld(t, fidelity)
 			w.must(w.create(body(map[string]string{"C": resource(""), "D": resource(`"K": {"Fn::GetAtt": ["C", "key"]}`)})))

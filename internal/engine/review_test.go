@@ -51,7 +51,7 @@ func TestNoTextTellsASecret(t *testing.T) {
 			answer: `"Status": "SUCCESS", "NoEcho": true, "Data": {"k": "tell nobody"}, "Reason": "tell nobody"`},
 		"a status": {template: of(`"K": {"Ref": "P"}`), answer: `"Status": "tell \"nobody\"", "PhysicalResourceId": "c"`},
 	} {
-		for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+		for _, fidelity := range fidelities {
 			w := newWorld(t, fidelity)
 			w.must(w.create(test.template, engine.Parameter{Key: "P", Value: secret}))
 			if test.answer != "" {

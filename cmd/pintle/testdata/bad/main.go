@@ -57,6 +57,11 @@ func handle(e event) {
 		panic("out of cheese")
 	case "failed":
 		put(e.ResponseURL, strings.Replace(e.answer("FAILED", "a"), "{", `{"Reason": "no luck",`, 1))
+	case "colour":
+		reason, _ := json.Marshal("\x1b[31mred\x1b[0m\x00 at " + e.ResponseURL)
+		put(e.ResponseURL, strings.Replace(e.answer("FAILED", "a"), "{", `{"Reason": `+string(reason)+`,`, 1))
+	case "anonymous":
+		put(e.ResponseURL, strings.Replace(e.answer("FAILED", ""), "{", `{"Reason": "no luck",`, 1))
 	case "large":
 		put(e.ResponseURL, strings.Replace(e.answer("SUCCESS", "a"), "{", `{"Pad": "`+strings.Repeat("x", 5000)+`",`, 1))
 	case "garbage":
