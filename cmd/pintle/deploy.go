@@ -50,7 +50,8 @@ folder), watch it to its end and print its outputs. Flags win over the file:
 A parameter that is not given keeps the value it has in the stack, or else takes
 its default; without any tags given, a stack keeps its tags. A stack that is at
 work already is watched first; one whose creation was rolled back is deleted
-first.
+first. One that --disable-rollback has left as it failed is tried again by another
+deploy with that flag, or rolled back by "pintle rollback".
 
 Ctrl-C leaves the operation to the server, if one runs on the data directory. If
 none does, the operation is kept as it is, and the next deploy goes on with it.`,
@@ -124,7 +125,7 @@ func (o *deployOptions) repeated() string {
 	}
 	add("fidelity", o.fidelity)
 	if o.disableRollback {
-		b.WriteString(" --disable-rollback")
+		b.WriteString(disableRollbackFlag)
 	}
 	return b.String()
 }
@@ -205,7 +206,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
 				return err
 			}
-		case !updatable(status):
+		case !updatable(status, want.disableRollback):
 			r.take(stack)
 			return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, status),
 				p.remedies(status, nil))
@@ -227,8 +228,12 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	}
 }
 
-// updatable reports whether a stack that is at rest can be updated. Source: CloudFormation, stack status codes.
-func updatable(status types.StackStatus) bool {
+// updatable reports whether a stack that is at rest can be updated. One that was left as it failed is tried again, if it
+// may be left so once more. Source: CloudFormation, stack status codes, stack failure options.
+func updatable(status types.StackStatus, disableRollback bool) bool {
+	if status == types.StackStatusCreateFailed || status == types.StackStatusUpdateFailed {
+		return disableRollback
+	}
 	return status == types.StackStatusCreateComplete || status == types.StackStatusUpdateComplete ||
 		status == types.StackStatusUpdateRollbackComplete
 }

@@ -141,6 +141,8 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 // mostSpared is how many resources a hint names; beyond that it is all of them.
 const mostSpared = 5
 
+const disableRollbackFlag = " --disable-rollback"
+
 // remedies says what can be done about a stack that is stuck; empty if it is not.
 func (p place) remedies(status types.StackStatus, events []types.StackEvent) string {
 	spare := func(verb, flag string) string {
@@ -151,12 +153,15 @@ func (p place) remedies(status types.StackStatus, events []types.StackEvent) str
 		return p.again(verb) + " --" + flag + " " + strings.Join(ids, ",")
 	}
 	switch status {
-	case types.StackStatusCreateFailed:
-		return "roll it back with: " + p.again("rollback") + "\nclear it away with: " + p.again("delete")
+	case types.StackStatusCreateFailed, types.StackStatusUpdateFailed:
+		again := p.again("deploy")
+		if !strings.Contains(again, disableRollbackFlag) {
+			again += disableRollbackFlag
+		}
+		return "mend it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
+			"\nor clear it away with: " + p.again("delete")
 	case types.StackStatusRollbackFailed:
 		return "mend the provider, then clear it away with: " + p.again("delete")
-	case types.StackStatusUpdateFailed:
-		return "roll it back with: " + p.again("rollback") + "\nclear it away with: " + p.again("delete")
 	case types.StackStatusUpdateRollbackFailed:
 		return "mend the provider, then: " + p.again("continue") +
 			"\nor take what it cannot bring back for brought back: " + spare("continue", "skip")

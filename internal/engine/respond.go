@@ -83,6 +83,7 @@ func (in *Respond) choose(stack string, open []store.Request) (wire.RequestID, e
 	var meant, others []store.Request
 	for _, r := range open {
 		switch {
+		case !r.Asks():
 		case r.Logical == in.Logical && (in.Request == "" || in.Request == r.ID):
 			meant = append(meant, r)
 		case r.State == store.RequestWaiting:

@@ -149,6 +149,7 @@ func TestRespondRefusals(t *testing.T) {
 
 	_, err = w.respond(engine.Respond{Logical: "C", Request: c.ID})
 	w.must(err)
+	w.accept(w.take("D"))
 	_, err = w.respond(engine.Respond{Logical: "C"})
 	wantCode(t, err, engine.CodeValidation, "Stack S does not wait for resource C.")
 
@@ -183,6 +184,21 @@ func TestRespondDoesNotGuess(t *testing.T) {
 		fmt.Sprintf("Create of C (%s), Create of C (second)", c.ID))
 	_, err = w.respond(engine.Respond{Logical: "C", Request: c.ID})
 	w.must(err)
+}
+
+// The time limit of a create is a request that nobody answers.
+func TestRespondLeavesTheTimer(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.createWithin(1, false, false, one(""))
+	_, err := w.respond(engine.Respond{})
+	wantCode(t, err, engine.CodeValidation, "Stack S does not wait for resource . It waits for no provider.")
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C", PhysicalID: "c"})
+	w.must(err)
+	w.pass(time.Minute)
+	if w.status() != "CREATE_COMPLETE" {
+		t.Error(w.history())
+	}
 }
 
 // What is secret is so in an answer by hand too.

@@ -54,7 +54,7 @@ func (s *sim) answerByHand() {
 		s.t.Fatal(err)
 	}
 	for _, r := range open {
-		if r.State != store.RequestWaiting {
+		if r.State != store.RequestWaiting || !r.Asks() {
 			continue
 		}
 		in := engine.Respond{
