@@ -19,7 +19,7 @@ const (
 // Call is what a client asked for: operations of one kind may be asked for in several ways.
 type Call string
 
-// The calls that begin operations.
+// The calls that clients make.
 const (
 	CallCreate Call = "create"
 	CallUpdate Call = "update"
@@ -28,6 +28,8 @@ const (
 	CallContinue Call = "continue"
 	// CallRollback rolls back a create or an update that failed and was left as it was.
 	CallRollback Call = "rollback"
+	// CallCancel begins no operation of its own: it makes an update that is under way roll back.
+	CallCancel Call = "cancel"
 )
 
 // Phase is how far an operation has come. The dialect renders kind and phase as the stack's status.
@@ -121,4 +123,23 @@ type Operation struct {
 	// before, whatever the clock says.
 	Earliest time.Time `json:"earliest"`
 	Latest   time.Time `json:"latest"`
+	// RollbackStarted is the time of the event with which the rollback began; zero until one does.
+	RollbackStarted time.Time `json:"rollbackStarted,omitzero"`
+}
+
+// NewIDs returns the operation ids by which o is to be found and was not before: those that a store has to index when it
+// writes o. before is what the stack's newest operation was, o itself or an earlier one; zero if there was none.
+func (o *Operation) NewIDs(before *Operation) []string {
+	known := *before
+	if known.Number != o.Number {
+		known = Operation{}
+	}
+	var ids []string
+	if o.ID != "" && o.ID != known.ID {
+		ids = append(ids, o.ID)
+	}
+	if o.RollbackID != "" && o.RollbackID != known.RollbackID {
+		ids = append(ids, o.RollbackID)
+	}
+	return ids
 }

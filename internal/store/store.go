@@ -153,6 +153,9 @@ type Store interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after StackKey, limit int) ([]Stack, error)
 	// Operation returns an operation of a stack by number, or ErrNotFound.
 	Operation(ctx context.Context, stack StackKey, number int) (Operation, error)
+	// FindOperation returns the operation that has this operation id, as its own or as that of its rollback, and its stack,
+	// or ErrNotFound. Should two have the same, it is the first.
+	FindOperation(ctx context.Context, id string) (Stack, Operation, error)
 	// Revision returns a revision of a stack by number, template included, or ErrNotFound.
 	Revision(ctx context.Context, stack StackKey, number int) (Revision, error)
 	// Instances returns all instances of a stack, gone ones too, by number, bodies included.

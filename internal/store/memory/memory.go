@@ -26,17 +26,19 @@ type Config struct {
 type Store struct {
 	now func() time.Time
 
-	mu        sync.Mutex // held during every call, decisions included
-	closed    bool
-	stacks    map[store.StackKey]*stack
-	ids       map[wire.StackID]store.StackKey
-	live      map[store.StackName]store.StackKey
-	requests  map[wire.RequestID]*request
-	open      map[wire.RequestID]*request // those of requests not settled
-	born      int64                       // requests so far
-	nodes     map[store.Incarnation]time.Time
-	joined    store.Incarnation // nodes so far
-	providers map[string]store.Provider
+	mu       sync.Mutex // held during every call, decisions included
+	closed   bool
+	stacks   map[store.StackKey]*stack
+	ids      map[wire.StackID]store.StackKey
+	live     map[store.StackName]store.StackKey
+	requests map[wire.RequestID]*request
+	open     map[wire.RequestID]*request // those of requests not settled
+	born     int64                       // requests so far
+	nodes    map[store.Incarnation]time.Time
+	joined   store.Incarnation // nodes so far
+	// operations are those of all stacks by their operation ids.
+	operations map[string]place
+	providers  map[string]store.Provider
 }
 
 // stack is a stack with all its rows.
@@ -49,6 +51,12 @@ type stack struct {
 	open       map[wire.RequestID]*request
 	events     []store.EventRow // oldest first
 	audit      []store.Audit    // oldest first
+}
+
+// place is where an operation is found.
+type place struct {
+	stack  store.StackKey
+	number int
 }
 
 // request is a request and its place among all, for the order of age.
@@ -73,6 +81,8 @@ func New(cfg Config) (*Store, error) {
 		open:      make(map[wire.RequestID]*request),
 		nodes:     make(map[store.Incarnation]time.Time),
 		providers: make(map[string]store.Provider),
+
+		operations: make(map[string]place),
 	}, nil
 }
 
@@ -100,7 +110,7 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 		if err := s.refuse(st, view, &delta); err != nil {
 			return err
 		}
-		s.write(st, &delta)
+		s.write(st, view.Operation, &delta)
 		return nil
 	})
 }
@@ -178,11 +188,16 @@ func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
 	return nil
 }
 
-func (s *Store) write(st *stack, d *store.Delta) {
+func (s *Store) write(st *stack, before store.Operation, d *store.Delta) {
 	if d.Stack != nil {
 		s.writeStack(st, *d.Stack)
 	}
 	if d.Operation != nil {
+		for _, id := range d.Operation.NewIDs(&before) {
+			if _, taken := s.operations[id]; !taken {
+				s.operations[id] = place{st.row.Key, d.Operation.Number}
+			}
+		}
 		if d.Operation.Number > len(st.operations) {
 			st.operations = append(st.operations, *d.Operation)
 		} else {

@@ -82,6 +82,20 @@ func (s *Store) Operation(ctx context.Context, key store.StackKey, number int) (
 	})
 }
 
+// FindOperation implements [store.Store].
+func (s *Store) FindOperation(ctx context.Context, id string) (row store.Stack, operation store.Operation, err error) {
+	err = s.do(ctx, func() error {
+		at, ok := s.operations[id]
+		if !ok {
+			return store.ErrNotFound
+		}
+		st := s.stacks[at.stack]
+		row, operation = st.row, st.operations[at.number-1]
+		return nil
+	})
+	return row, operation, err
+}
+
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context, key store.StackKey, number int) (store.Revision, error) {
 	return get(ctx, s, key, func(st *stack) (store.Revision, error) {

@@ -52,6 +52,19 @@ func (s *Store) Operation(ctx context.Context, stack store.StackKey, number int)
 	return readOne(ctx, s, s.scanOperation, "SELECT "+operationColumns+" FROM operation o WHERE o.stack = ? AND o.number = ?", stack, number)
 }
 
+// FindOperation implements [store.Store].
+func (s *Store) FindOperation(ctx context.Context, id string) (stack store.Stack, operation store.Operation, err error) {
+	operation, err = read(ctx, s, func(query querier) (row store.Operation, err error) {
+		row, err = one(query, s.scanOperation, "SELECT "+operationColumns+
+			" FROM operation_id i JOIN operation o ON o.stack = i.stack AND o.number = i.number WHERE i.id = ?", id)
+		if err == nil {
+			stack, err = one(query, s.scanStack, "SELECT "+stackColumns+" FROM stack s WHERE s.key = ?", row.Stack)
+		}
+		return row, err
+	})
+	return stack, operation, err
+}
+
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context, stack store.StackKey, number int) (store.Revision, error) {
 	return readOne(ctx, s, s.scanRevision, revision, stack, number)

@@ -150,6 +150,19 @@ CREATE TABLE node (
 	beat   INTEGER NOT NULL
 ) STRICT;
 `,
+	// Operations by the ids that clients know them by. It is written once an operation, not once an answer as an index
+	// on the row itself would be.
+	`
+CREATE TABLE operation_id (
+	id     TEXT PRIMARY KEY,
+	stack  INTEGER NOT NULL,
+	number INTEGER NOT NULL CHECK (number > 0)
+) STRICT, WITHOUT ROWID;
+INSERT INTO operation_id SELECT json_extract(plain, '$.id'), stack, number FROM operation
+	WHERE json_extract(plain, '$.id') <> '' ORDER BY seq ON CONFLICT (id) DO NOTHING;
+INSERT INTO operation_id SELECT json_extract(plain, '$.rollbackID'), stack, number FROM operation
+	WHERE json_extract(plain, '$.rollbackID') <> '' ORDER BY seq ON CONFLICT (id) DO NOTHING;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

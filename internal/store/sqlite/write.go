@@ -45,7 +45,7 @@ func (t *tx) put(view *store.View, d *store.Delta) error {
 		}
 	}
 	if d.Operation != nil {
-		if err := t.putOperation(d.Operation, view.Operation.Number == d.Operation.Number); err != nil {
+		if err := t.putOperation(d.Operation, &view.Operation); err != nil {
 			return err
 		}
 	}
@@ -105,13 +105,13 @@ func (t *tx) putRevision(r *store.Revision) error {
 }
 
 // putOperation guards the row by its version: one that another process wrote since the view was read is a conflict.
-func (t *tx) putOperation(r *store.Operation, update bool) error {
+func (t *tx) putOperation(r, before *store.Operation) error {
 	plain, _, err := t.store.codec.Encode(r)
 	if err != nil {
 		return err
 	}
 	var written int64
-	if update {
+	if before.Number == r.Number {
 		written, err = t.exec("UPDATE operation SET version = ?, plain = ? WHERE stack = ? AND number = ? AND version = ?",
 			r.Version, string(plain), r.Stack, r.Number, r.Version-1)
 	} else {
@@ -121,7 +121,15 @@ func (t *tx) putOperation(r *store.Operation, update bool) error {
 	if err == nil && written == 0 {
 		err = errConflict
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for _, id := range r.NewIDs(before) {
+		if _, err := t.exec("INSERT INTO operation_id (id, stack, number) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", id, r.Stack, r.Number); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) putStep(r *store.Step) error {

@@ -283,7 +283,7 @@ func TestConflict(t *testing.T) {
 			if tries < wins {
 				o.Version++ // as if somebody else had written it since
 			}
-			return tx.putOperation(&o, true)
+			return tx.putOperation(&o, &o)
 		})
 		if wins == 2 && (err != nil || tries != 2) || wins > 2 && (!errors.Is(err, errConflict) || tries < maxConflicts || tries > 2*maxConflicts) {
 			t.Errorf("%s: error %v after %d tries", name, err, tries)

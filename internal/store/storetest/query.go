@@ -98,6 +98,61 @@ var queryTests = []test{
 			}
 		}
 	}},
+	{"operations by their ids", func(t *testing.T, b *bench) {
+		find := func(id string) (store.StackKey, int, string) {
+			t.Helper()
+			stack, operation, err := b.FindOperation(context.Background(), id)
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			if stack.Key != operation.Stack {
+				t.Errorf("%s: operation of stack %d, stack %d", id, operation.Stack, stack.Key)
+			}
+			return stack.Key, operation.Number, stack.Name
+		}
+		expect := func(id string, key store.StackKey, number int) {
+			t.Helper()
+			if k, n, name := find(id); k != key || n != number || name != fmt.Sprint("s", key) {
+				t.Errorf("%s is operation %d of stack %d, %s; want operation %d of stack %d", id, n, k, name, number, key)
+			}
+		}
+		for key := store.StackKey(1); key <= 2; key++ {
+			d := stackOf(key, fmt.Sprint("s", key))
+			d.Operation.ID = fmt.Sprint("o", key)
+			b.create(d)
+		}
+		expect("o1", 1, 1)
+		expect("o2", 2, 1)
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+			o := v.Operation
+			o.Version++
+			o.RollbackID = "r1"
+			return store.Delta{Operation: &o}
+		})
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // written once more, and no id is new
+			o := v.Operation
+			o.Version++
+			o.Phase = store.PhaseReverted
+			return store.Delta{Operation: &o}
+		})
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // and an id that another stack has
+			o := v.Operation
+			o.Number, o.Version, o.ID, o.RollbackID = 2, 1, "o3", "o2"
+			return store.Delta{Operation: &o}
+		})
+		expect("o1", 1, 1)
+		expect("r1", 1, 1)
+		expect("o3", 1, 2)
+		expect("o2", 2, 1)
+		if _, operation, _ := b.FindOperation(context.Background(), "r1"); operation.Phase != store.PhaseReverted {
+			t.Errorf("the operation is in phase %s, want it as it was written last", operation.Phase)
+		}
+		b.create(func() store.Delta { d := stackOf(3, "s3"); d.Operation.ID = ""; return d }())
+		for _, id := range []string{"", "s1", "nobody"} {
+			_, _, err := b.FindOperation(context.Background(), id)
+			isError(t, "operation "+id, err, store.ErrNotFound)
+		}
+	}},
 	{"gone as it comes", func(t *testing.T, b *bench) {
 		d := stackOf(1, "one")
 		d.Stack.Live = false

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// TestOperationsOfBefore opens a database of the first schema: what it holds is found by its operation ids too.
+func TestOperationsOfBefore(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "p.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = migrate(ctx, conn, migrations[:1])
+	for _, row := range []string{
+		`INSERT INTO stack VALUES (7, 'arn:7', 'a', 'r', 's', 1, 0, '{}', 'null')`,
+		`INSERT INTO operation (stack, number, version, plain) VALUES (7, 1, 1, '{"id": "first", "rollbackID": "undone"}')`,
+		`INSERT INTO operation (stack, number, version, plain) VALUES (7, 2, 1, '{"id": "second"}')`,
+		`INSERT INTO operation (stack, number, version, plain) VALUES (7, 3, 1, '{"id": "first"}')`,
+		`INSERT INTO operation (stack, number, version, plain) VALUES (7, 4, 1, '{"id": ""}')`,
+	} {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, row)
+		}
+	}
+	if err = errors.Join(err, conn.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte("a"), store.KeySize)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, Config{Path: path, Codec: store.NewCodec(keys)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for id, want := range map[string]int{"first": 1, "undone": 1, "second": 2} {
+		stack, operation, err := s.FindOperation(ctx, id)
+		if err != nil || stack.Key != 7 || operation.Number != want {
+			t.Errorf("%s is operation %d of stack %d (%v), want %d of 7", id, operation.Number, stack.Key, err, want)
+		}
+	}
+	if _, _, err := s.FindOperation(ctx, ""); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an operation without an id: %v", err)
+	}
+}
