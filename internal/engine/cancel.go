@@ -14,17 +14,16 @@ type CancelUpdate struct {
 // startCancel decides to give up an update that is under way and to roll it back. What is running is cancelled as if a
 // sibling had failed.
 func (m *machine) startCancel(in *CancelUpdate) error {
-	switch {
-	case in.Token != "" && in.Token == m.op.RollbackToken:
-		return nil // the same request once more
-	case in.Token != "" && in.Token == m.op.Token:
-		return m.tokenTaken(in.Token)
-	case m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply:
+	if again, err := m.repeated(in.Token, store.CallCancel); again || err != nil {
+		return err
+	}
+	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply {
 		return invalid("CancelUpdateStack cannot be called from current stack status")
 	}
 	m.cancelRunning()
 	m.op.RollbackToken = in.Token
 	m.beginRevert(m.dialect.texts().stackCancelled)
+	m.remember(in.Token, store.CallCancel, m.op.RollbackID)
 	return m.run()
 }
 

@@ -13,6 +13,8 @@ import (
 type DeleteStack struct {
 	Stack Ref
 	Token string
+	// RoleARN is kept with the stack; empty leaves the one it has.
+	RoleARN string
 	// Retain are resources to be left in place, and Force leaves those in place that fail again. Both are for a stack
 	// whose last delete failed.
 	Retain []wire.LogicalID
@@ -59,6 +61,9 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, Tried: others, Force: in.Force,
 	})
 	m.stack.Deleted = m.now
+	if in.RoleARN != "" {
+		m.stack.RoleARN = in.RoleARN
+	}
 	if err := m.layOut(candidates); err != nil {
 		return err
 	}

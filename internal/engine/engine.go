@@ -209,7 +209,7 @@ func (e *Engine) start(ctx context.Context, target store.Target, begin func(*mac
 		if err := begin(m); err != nil {
 			return err
 		}
-		started = Started{StackID: m.stack.ID, Operation: m.op.ID}
+		started = Started{StackID: m.stack.ID, Operation: cmp.Or(m.again, m.op.ID)}
 		return nil
 	})
 	return started, err

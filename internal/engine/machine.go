@@ -45,6 +45,9 @@ type machine struct {
 	numbers  map[wire.LogicalID][]int
 	requests map[wire.RequestID]*store.Request
 
+	// again is the operation of a request that was sent once more.
+	again string
+
 	// todo are the steps whose turn has come.
 	todo []wire.LogicalID
 	// more are steps that were needed but not loaded.

@@ -176,6 +176,7 @@ func (m *machine) beginRevert(reason string) {
 		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
 	}
 	m.stackEvent(store.PhaseRevert, reason)
+	m.op.RollbackStarted = m.op.Latest
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
 	m.setOutRevert()
 	if m.op.Tried != nil { // operations before this one have touched what this one need not have
@@ -192,6 +193,7 @@ func (m *machine) beginDiscard(reason string) {
 	m.op.Kind, m.op.From, m.op.To = store.KindDelete, m.op.To, 0
 	m.stack.Deleted = m.now
 	m.stackEvent(store.PhaseApply, reason)
+	m.op.RollbackStarted = m.op.Latest
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
 	m.beginApply()
 }

@@ -51,6 +51,51 @@ func (e *Engine) Resources(ctx context.Context, stack store.Stack) ([]store.Inst
 	return list, nil
 }
 
+// FindOperation returns the operation that has this operation id, as its own or as that of its rollback, and its stack.
+// It returns [store.ErrNotFound] if there is none in the account and region.
+func (e *Engine) FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error) {
+	stack, operation, err := e.store.FindOperation(ctx, id)
+	if err == nil && (stack.Account != account || stack.Region != region) {
+		return store.Stack{}, store.Operation{}, store.ErrNotFound
+	}
+	return stack, operation, err
+}
+
+// maxLast bounds how many operations [Engine.LastOperations] returns: a rollback can be tried any number of times.
+const maxLast = 5
+
+// LastOperations returns a stack's newest operation and, if that undoes an earlier one, those before it down to the one
+// that is undone, newest first and five at most.
+func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store.Operation, error) {
+	var last []store.Operation
+	for number := stack.Operation; number > 0 && len(last) < maxLast; number-- {
+		op, err := e.store.Operation(ctx, stack.Key, number)
+		if err != nil {
+			return nil, err
+		}
+		last = append(last, op)
+		if op.Call != store.CallContinue && op.Call != store.CallRollback {
+			break
+		}
+	}
+	return last, nil
+}
+
+// Parse parses a template, whatever the types of its resources.
+func (e *Engine) Parse(text string) (*template.Template, error) {
+	t, err := template.Parse(text)
+	if err != nil {
+		return nil, refused(err)
+	}
+	return t, nil
+}
+
+// Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
+func (e *Engine) Unrecognized(t *template.Template) []string {
+	types, _ := unrecognized(CloudFormation, t)
+	return types
+}
+
 // Check parses a template and refuses what could not be run.
 func (e *Engine) Check(text string) (*template.Template, error) {
 	return e.env.parse(CloudFormation, text)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -29,6 +28,9 @@ type Options struct {
 	Token        string
 	Parameters   []Parameter
 	Capabilities []string
+	// ResourceTypes are the types that the template may have resources of: names, or beginnings that end in an asterisk.
+	// None allows all.
+	ResourceTypes []string
 	// Tags replace those of the stack; nil leaves them.
 	Tags []store.Tag
 	// NotificationARNs are the SNS topics to be told of events from now on, instead of those of the stack; nil leaves them.
@@ -85,8 +87,8 @@ type Started struct {
 // startCreate decides the creation of a stack.
 func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.StackKey, id wire.StackID) error {
 	if m.stack.Key != 0 {
-		if in.Token != "" && m.op.Token == in.Token && m.op.Call == store.CallCreate {
-			return nil // the same request once more
+		if again, _ := m.repeated(in.Token, store.CallCreate); again {
+			return nil
 		}
 		return &Error{CodeAlreadyExists, "Stack [" + in.Name.Name + "] already exists"}
 	}
@@ -181,22 +183,6 @@ func (m *machine) checkTypes(candidates []plan.Candidate) error {
 	return &plan.TypeError{Resources: changed}
 }
 
-// repeated reports whether the stack's newest operation is the same request, sent once more.
-func (m *machine) repeated(token string, call store.Call) (bool, error) {
-	switch {
-	case token == "" || m.op.Token != token && m.op.RollbackToken != token:
-		return false, nil
-	case m.op.Token == token && m.op.Call == call:
-		return true, nil
-	}
-	return false, m.tokenTaken(token)
-}
-
-func (m *machine) tokenTaken(token string) error {
-	return &Error{CodeTokenAlreadyExists,
-		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
-}
-
 // checkUpdatable refuses an update unless the stack has come to rest in a state that an update can go from. From one that
 // failed and was left only the same kind of update can: what it might go back to is no state that ever stood.
 func (m *machine) checkUpdatable(disableRollback bool) error {
@@ -260,6 +246,9 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 			revision.NotificationARNs = before.NotificationARNs
 		}
 	}
+	if err := checkResourceTypes(t, in.ResourceTypes); err != nil {
+		return store.Revision{}, nil, err
+	}
 	scope, err := t.Bind(inputs, previous, pseudoOf(&m.stack, &revision))
 	if err != nil {
 		return store.Revision{}, nil, refused(err)
@@ -287,6 +276,7 @@ func (m *machine) open(phase store.Phase, op store.Operation) {
 		m.op.Earliest = last.Add(time.Millisecond)
 	}
 	m.stack.Operation = m.op.Number
+	m.remember(op.Token, op.Call, op.ID)
 	m.stackEvent(phase, m.dialect.texts().userInitiated)
 }
 
@@ -329,27 +319,6 @@ func (m *machine) layOut(candidates []plan.Candidate) error {
 	}
 	m.delta.DropSteps = true
 	return nil
-}
-
-// parse reads a template and refuses types that the dialect has no provider for.
-func (*environment) parse(dialect Dialect, text string) (*template.Template, error) {
-	t, err := template.Parse(text)
-	if err != nil {
-		return nil, refused(err)
-	}
-	var unknown []string
-	var reasons []string
-	for _, r := range t.Resources {
-		if err := dialect.checkType(r.Type); err != nil && !slices.Contains(unknown, r.Type) {
-			unknown = append(unknown, r.Type)
-			reasons = append(reasons, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, err))
-		}
-	}
-	if unknown != nil {
-		return nil, invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
-			"]. This version runs custom resources only: " + strings.Join(reasons, "; "))
-	}
-	return t, nil
 }
 
 // refused turns an error of a template, or of what was passed for it, into the client's.

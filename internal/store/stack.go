@@ -53,9 +53,21 @@ type Stack struct {
 	// Policy is the stack policy by which updates go; empty if there is none.
 	Policy string `json:"policy,omitempty"`
 
+	// Tokens are those that clients gave with their last requests, newest first: a request that is sent once more is known
+	// by its token, also after the next one.
+	Tokens []TokenUse `json:"tokens,omitempty"`
+
 	// Outputs are those of the last operation that succeeded; their values are in OutputValues, an object by key.
 	Outputs      []Output    `json:"outputs,omitempty"`
 	OutputValues value.Value `json:"-"`
+}
+
+// TokenUse is a client's token and what it stands for.
+type TokenUse struct {
+	Token string `json:"token"`
+	Call  Call   `json:"call"`
+	// Operation is the id of the operation that the request began.
+	Operation string `json:"operation"`
 }
 
 // Output is an output of a stack without its value.

@@ -24,6 +24,9 @@ type Limits struct {
 	ParameterDescription int
 }
 
+// Quotas returns CloudFormation's own limits: what the zero Limits stands for.
+func Quotas() Limits { return Limits{}.withDefaults() }
+
 func (l Limits) withDefaults() Limits {
 	for _, d := range []struct {
 		field *int

@@ -8,8 +8,12 @@ import (
 
 // Summary is what a client learns of a template without creating anything.
 type Summary struct {
+	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
+	Version     string
 	Description string
-	Parameters  []ParameterSummary
+	// Metadata is the section as JSON, "" if there is none.
+	Metadata   string
+	Parameters []ParameterSummary
 	// ResourceTypes are the types of the resources, sorted, each once.
 	ResourceTypes []string
 }
@@ -22,18 +26,25 @@ type ParameterSummary struct {
 	NoEcho      bool
 	// Default is nil if there is none; that of a NoEcho parameter is [value.ParameterMask].
 	Default *string
+	// AllowedValues are the texts of what is allowed, nil if anything is. Those of a NoEcho parameter are not told.
+	AllowedValues []string
 }
 
-// Summary returns what ValidateTemplate answers.
+// Summary returns what ValidateTemplate and GetTemplateSummary answer.
 func (t *Template) Summary() Summary {
-	s := Summary{Description: t.Description}
+	s := Summary{Version: t.Version, Description: t.Description}
+	if !t.Metadata.IsZero() {
+		s.Metadata = t.Metadata.Value().String()
+	}
 	for _, p := range t.Parameters {
-		shown := p.Default
-		if p.NoEcho && shown != nil {
+		shown := ParameterSummary{Key: p.Name, Type: p.Type, Description: p.Description, NoEcho: p.NoEcho}
+		if !p.NoEcho {
+			shown.Default, shown.AllowedValues = p.Default, p.AllowedValues
+		} else if p.Default != nil {
 			mask := value.ParameterMask
-			shown = &mask
+			shown.Default = &mask
 		}
-		s.Parameters = append(s.Parameters, ParameterSummary{p.Name, p.Type, p.Description, p.NoEcho, shown})
+		s.Parameters = append(s.Parameters, shown)
 	}
 	for _, r := range t.Resources {
 		s.ResourceTypes = append(s.ResourceTypes, r.Type)

@@ -16,6 +16,8 @@ const FormatVersion = "2010-09-09"
 
 // Template is a template that passed every check that needs no parameters. Its fields are to be read only.
 type Template struct {
+	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
+	Version string
 	// Description is the template's own, "" if it has none.
 	Description string
 	// Metadata is the section as it is declared; absent if there is none.
@@ -116,6 +118,7 @@ func (p *parser) sections(root Node) {
 			if m.Value.kind != value.String || m.Value.text != FormatVersion {
 				p.at(m.Value, where, "Template format error: unsupported value for AWSTemplateFormatVersion.")
 			}
+			p.template.Version = m.Value.text
 		case "Description":
 			p.template.Description = p.text(m.Value, where, m.Key)
 			if limit := p.template.limits.DescriptionBytes; len(p.template.Description) > limit {

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// parse reads a template and refuses types that the dialect has no provider for.
+func (*environment) parse(dialect Dialect, text string) (*template.Template, error) {
+	t, err := template.Parse(text)
+	if err != nil {
+		return nil, refused(err)
+	}
+	if unknown, reasons := unrecognized(dialect, t); unknown != nil {
+		return nil, invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
+			"]. This version runs custom resources only: " + strings.Join(reasons, "; "))
+	}
+	return t, nil
+}
+
+// unrecognized returns the types in a template that the dialect has no provider for, each once, and what is wrong with
+// them.
+func unrecognized(dialect Dialect, t *template.Template) (types, reasons []string) {
+	for _, r := range t.Resources {
+		if err := dialect.checkType(r.Type); err != nil && !slices.Contains(types, r.Type) {
+			types = append(types, r.Type)
+			reasons = append(reasons, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, err))
+		}
+	}
+	return types, reasons
+}
+
+// checkResourceTypes refuses a template with a resource of a type that the client did not allow.
+func checkResourceTypes(t *template.Template, allowed []string) error {
+	if len(allowed) == 0 {
+		return nil
+	}
+	for _, r := range t.Resources {
+		if !slices.ContainsFunc(allowed, func(pattern string) bool { return typeMatches(r.Type, pattern) }) {
+			return invalid("Resource type " + r.Type + " is not allowed by parameter ResourceTypes [" +
+				strings.Join(allowed, ", ") + "]")
+		}
+	}
+	return nil
+}
+
+// typeMatches reports whether a type is the one named, or begins as the pattern does. Custom::* stands for custom
+// resources whatever they are called.
+func typeMatches(resourceType, pattern string) bool {
+	beginning, open := strings.CutSuffix(pattern, "*")
+	if !open {
+		return resourceType == pattern
+	}
+	return strings.HasPrefix(resourceType, beginning) ||
+		pattern == "Custom::*" && resourceType == "AWS::CloudFormation::CustomResource"
+}
