@@ -37,7 +37,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	if err != nil {
 		return startedOutput{}, err
 	}
-	if in.OnFailure != "" && in.DisableRollback != nil {
+	if in.OnFailure != "" && (in.DisableRollback != nil || in.DeploymentConfig.DisableRollback != nil) {
 		return startedOutput{}, query.Validation("You must specify either OnFailure or DisableRollback, but not both")
 	}
 	if err := refuse(in.ignored()); err != nil {
@@ -47,7 +47,9 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	if err != nil {
 		return startedOutput{}, err
 	}
-	options.DisableRollback = options.DisableRollback || in.OnFailure == "DO_NOTHING"
+	if in.OnFailure != "" {
+		options.DisableRollback = in.OnFailure == "DO_NOTHING"
+	}
 	s, err := f.engine.Create(ctx, engine.CreateStack{
 		Options:               options,
 		Name:                  store.StackName{Account: caller.Account, Region: caller.Region, Name: in.StackName},
@@ -101,10 +103,10 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOut
 type deleteStackInput struct {
 	StackName          string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
 	ClientRequestToken string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
-	RoleARN            string `length:"20,2048"` // no role is needed to delete, so any will do
+	RoleARN            string `length:"20,2048"`
 	RetainResources    []string
-	DeletionMode       string `enum:"STANDARD,FORCE_DELETE_STACK"`
-	DeploymentConfig   deploymentInput
+	DeletionMode       string          `enum:"STANDARD,FORCE_DELETE_STACK"`
+	DeploymentConfig   deploymentInput // a delete goes the same way in both modes
 }
 
 // deleteStack is silent about a stack that is not there, as the service is.
@@ -113,11 +115,8 @@ func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (query.None
 	if err != nil {
 		return query.None{}, err
 	}
-	if err := refuse(in.DeploymentConfig.ignored()); err != nil {
-		return query.None{}, err
-	}
 	_, err = f.engine.Delete(ctx, engine.DeleteStack{
-		Stack: ref, Token: in.ClientRequestToken,
+		Stack: ref, Token: in.ClientRequestToken, RoleARN: in.RoleARN,
 		Retain: logicalIDs(in.RetainResources), Force: in.DeletionMode == "FORCE_DELETE_STACK",
 	})
 	return query.None{}, err

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -48,12 +49,17 @@ type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Resources(context.Context, store.Stack) ([]store.Instance, error)
+	FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error)
+	LastOperations(context.Context, store.Stack) ([]store.Operation, error)
 	Check(text string) (*template.Template, error)
+	Parse(text string) (*template.Template, error)
+	Unrecognized(*template.Template) []string
 }
 
 // Rows is what the face needs of a [store.Store].
 type Rows interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
+	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
 }
 
@@ -66,6 +72,8 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
@@ -76,6 +84,7 @@ type face struct {
 	rows   Rows
 	caller func(context.Context) (Caller, bool)
 	tokens *query.Tokens
+	now    func() time.Time
 }
 
 // New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
@@ -83,7 +92,10 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, tokens: config.Tokens}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, tokens: config.Tokens, now: config.Now}
+	if f.now == nil {
+		f.now = time.Now
+	}
 	if f.tokens == nil {
 		var err error
 		if f.tokens, err = query.NewTokens(nil); err != nil {
@@ -108,11 +120,20 @@ func New(config Config) (*query.Service, error) {
 	query.Handle(service, "DescribeStacks", f.describeStacks)
 	query.Handle(service, "ListStacks", f.listStacks)
 	query.Handle(service, "DescribeStackEvents", f.describeStackEvents)
+	query.Handle(service, "DescribeEvents", f.describeEvents)
 	query.Handle(service, "DescribeStackResource", f.describeStackResource)
 	query.Handle(service, "DescribeStackResources", f.describeStackResources)
 	query.Handle(service, "ListStackResources", f.listStackResources)
 	query.Handle(service, "GetTemplate", f.getTemplate)
+	query.Handle(service, "GetTemplateSummary", f.getTemplateSummary)
 	query.Handle(service, "ValidateTemplate", f.validateTemplate)
+	query.Handle(service, "ListExports", f.listExports)
+	query.Handle(service, "ListImports", f.listImports)
+	query.Handle(service, "DescribeAccountLimits", f.describeAccountLimits)
+	query.Handle(service, "DetectStackDrift", f.detectStackDrift)
+	query.Handle(service, "DetectStackResourceDrift", f.detectStackResourceDrift)
+	query.Handle(service, "DescribeStackDriftDetectionStatus", f.describeStackDriftDetectionStatus)
+	query.Handle(service, "DescribeStackResourceDrifts", f.describeStackResourceDrifts)
 	refuseLater(service)
 	return service, nil
 }

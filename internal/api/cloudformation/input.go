@@ -52,10 +52,13 @@ type optionsInput struct {
 	DisableRollback    *bool
 	// RetainExceptOnCreate is for the rollback of this operation.
 	RetainExceptOnCreate bool
+	ResourceTypes        []string `each-length:"1,256"`
+	DeploymentConfig     deploymentInput
+	// DisableValidation changes nothing: what is checked before a deployment is what could not be run.
+	DisableValidation bool
+	NotificationARNs  []string `length:",5"`
 
-	NotificationARNs []string `length:",5"`
 	// What follows is only looked at to be refused, see ignored.
-	ResourceTypes         []string
 	RollbackConfiguration struct {
 		RollbackTriggers []struct {
 			Arn  string
@@ -63,7 +66,6 @@ type optionsInput struct {
 		} `length:",5"`
 		MonitoringTimeInMinutes int `range:"0,180"`
 	}
-	DeploymentConfig deploymentInput
 
 	policyInput
 }
@@ -90,26 +92,33 @@ func policy(body, url, name string) (string, error) {
 	return body, nil
 }
 
-// deploymentInput is the way of a deployment.
+// deploymentInput is the way of a deployment. An EXPRESS one does not wait until resources that were configured are
+// ready; a custom resource is ready when it says so, not before. What is left of the mode is that a failure is not rolled
+// back unless that is asked for.
 type deploymentInput struct {
 	Mode            string `enum:"STANDARD,EXPRESS"`
-	DisableRollback bool
+	DisableRollback *bool
+}
+
+// disablesRollback reports whether a failure is to be left as it is. explicit is the request's own DisableRollback.
+func (in deploymentInput) disablesRollback(explicit *bool) (bool, error) {
+	switch {
+	case explicit != nil && in.DisableRollback != nil && *explicit != *in.DisableRollback:
+		return false, query.Validation("DisableRollback and DeploymentConfig.DisableRollback contradict each other. Leave one out.")
+	case explicit != nil:
+		return *explicit, nil
+	case in.DisableRollback != nil:
+		return *in.DisableRollback, nil
+	}
+	return in.Mode == "EXPRESS", nil
 }
 
 // ignored lists what this version does not act on.
 func (in *optionsInput) ignored() []ignored {
 	rollback := in.RollbackConfiguration
-	return append([]ignored{
-		{"ResourceTypes", len(in.ResourceTypes) > 0, "all resource types of the template are allowed"},
+	return []ignored{
 		{"RollbackConfiguration", len(rollback.RollbackTriggers) > 0 || rollback.MonitoringTimeInMinutes > 0,
 			"there are no alarms to watch"},
-	}, in.DeploymentConfig.ignored()...)
-}
-
-func (in deploymentInput) ignored() []ignored {
-	return []ignored{
-		{"DeploymentConfig.Mode EXPRESS", in.Mode == "EXPRESS", "every deployment is a STANDARD one"},
-		{"DeploymentConfig.DisableRollback", in.DisableRollback, "use DisableRollback"},
 	}
 }
 
@@ -117,9 +126,12 @@ func (in deploymentInput) ignored() []ignored {
 func (in *optionsInput) options() (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
-		DisableRollback: in.DisableRollback != nil && *in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+		ResourceTypes: in.ResourceTypes, RetainExceptOnCreate: in.RetainExceptOnCreate,
 	}
 	var err error
+	if o.DisableRollback, err = in.DeploymentConfig.disablesRollback(in.DisableRollback); err != nil {
+		return o, err
+	}
 	if o.Policy, err = in.policy(); err != nil {
 		return o, err
 	}

@@ -6,39 +6,51 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 )
 
-// later are the operations of the API that this version does not have, and what to do instead.
-var later = map[string]string{
-	"CreateChangeSet":                   stackOperations,
-	"DeleteChangeSet":                   stackOperations,
-	"DescribeAccountLimits":             noSubstitute,
-	"DescribeChangeSet":                 stackOperations,
-	"DescribeChangeSetHooks":            stackOperations,
-	"DescribeEvents":                    "Use DescribeStackEvents.",
-	"DescribeStackDriftDetectionStatus": noDrift,
-	"DescribeStackResourceDrifts":       noDrift,
-	"DetectStackDrift":                  noDrift,
-	"DetectStackResourceDrift":          noDrift,
-	"EstimateTemplateCost":              noSubstitute,
-	"ExecuteChangeSet":                  stackOperations,
-	"GetTemplateSummary":                "Use ValidateTemplate or GetTemplate.",
-	"ListChangeSets":                    stackOperations,
-	"ListExports":                       noSubstitute,
-	"ListImports":                       noSubstitute,
-	"SignalResource":                    noSubstitute,
+// later are the operations of the API that this version does not have, by what to do instead.
+var later = map[string][]string{
+	stackOperations: {
+		"CreateChangeSet", "DeleteChangeSet", "DescribeChangeSet", "DescribeChangeSetHooks", "ExecuteChangeSet", "ListChangeSets",
+	},
+	noSubstitute: {"SignalResource"},
+	"What a custom resource costs is known to its provider only.": {"EstimateTemplateCost"},
+	"There are no stack sets: create a stack in each account and region.": {
+		"ActivateOrganizationsAccess", "CreateStackInstances", "CreateStackSet", "DeactivateOrganizationsAccess",
+		"DeleteStackInstances", "DeleteStackSet", "DescribeOrganizationsAccess", "DescribeStackInstance",
+		"DescribeStackSet", "DescribeStackSetOperation", "DetectStackSetDrift", "ImportStacksToStackSet",
+		"ListStackInstanceResourceDrifts", "ListStackInstances", "ListStackSetAutoDeploymentTargets",
+		"ListStackSetOperationResults", "ListStackSetOperations", "ListStackSets", "StopStackSetOperation",
+		"UpdateStackInstances", "UpdateStackSet",
+	},
+	"There is no registry of types: a custom resource names its provider by its ServiceToken, and its type is of your choice.": {
+		"ActivateType", "BatchDescribeTypeConfigurations", "DeactivateType", "DeregisterType", "DescribePublisher",
+		"DescribeType", "DescribeTypeRegistration", "ListTypeRegistrations", "ListTypeVersions", "ListTypes",
+		"PublishType", "RecordHandlerProgress", "RegisterPublisher", "RegisterType", "SetTypeConfiguration",
+		"SetTypeDefaultVersion", "TestType",
+	},
+	"There are no hooks.": {"GetHookResult", "ListHookResults"},
+	"Templates are written by hand, or by the AWS CDK.": {
+		"CreateGeneratedTemplate", "DeleteGeneratedTemplate", "DescribeGeneratedTemplate", "DescribeResourceScan",
+		"GetGeneratedTemplate", "ListGeneratedTemplates", "ListResourceScanRelatedResources", "ListResourceScanResources",
+		"ListResourceScans", "StartResourceScan", "UpdateGeneratedTemplate",
+	},
+	"To move a resource, retain it in one stack and let the provider adopt it in the other.": {
+		"CreateStackRefactor", "DescribeStackRefactor", "ExecuteStackRefactor", "ListStackRefactorActions", "ListStackRefactors",
+	},
 }
 
 const (
 	stackOperations = "Change stacks with CreateStack, UpdateStack and DeleteStack."
-	noDrift         = "The drift of a custom resource is not known."
 	noSubstitute    = "Nothing stands in for it."
 )
 
 // refuseLater registers the operations that this version does not have, so that clients are told so instead of that they
 // do not exist.
 func refuseLater(service *query.Service) {
-	for action, instead := range later {
-		query.Handle(service, action, func(context.Context, query.None) (query.None, error) {
-			return query.None{}, query.Fault("InvalidAction", "The action %s is not supported by this version of Pintle. %s", action, instead)
-		})
+	for instead, actions := range later {
+		for _, action := range actions {
+			query.Handle(service, action, func(context.Context, query.None) (query.None, error) {
+				return query.None{}, query.Fault("InvalidAction", "The action %s is not supported by this version of Pintle. %s", action, instead)
+			})
+		}
 	}
 }

@@ -21,7 +21,7 @@ var loose = cmp.Options{
 	cmpopts.IgnoreUnexported(types.Stack{}, types.Parameter{}, types.Output{}, types.Tag{}, types.StackDriftInformation{},
 		types.RollbackConfiguration{}, types.StackEvent{}, types.StackSummary{}, types.StackDriftInformationSummary{},
 		types.StackResourceDetail{}, types.StackResourceDriftInformation{}, types.StackResource{}, types.StackResourceSummary{},
-		types.StackResourceDriftInformationSummary{}, types.TemplateParameter{}, sdk.ValidateTemplateOutput{}),
+		types.StackResourceDriftInformationSummary{}, types.TemplateParameter{}, sdk.ValidateTemplateOutput{}, types.OperationEntry{}),
 	cmpopts.IgnoreTypes(time.Time{}), cmpopts.IgnoreTypes(&time.Time{}),
 	cmpopts.IgnoreTypes(middleware.Metadata{}),
 }
@@ -63,7 +63,7 @@ func TestLife(t *testing.T) {
 	w.must(err)
 	again, err := w.client.CreateStack(ctx, in)
 	w.must(err)
-	if *again.StackId != *created.StackId {
+	if *again.StackId != *created.StackId || *again.OperationId != *created.OperationId {
 		t.Errorf("the same token made another stack: %s and %s", *created.StackId, *again.StackId)
 	}
 	id := *created.StackId
@@ -74,6 +74,7 @@ func TestLife(t *testing.T) {
 		DisableRollback: new(false), EnableTerminationProtection: new(false), NotificationARNs: []string{},
 		RollbackConfiguration: &types.RollbackConfiguration{},
 		DriftInformation:      &types.StackDriftInformation{StackDriftStatus: types.StackDriftStatusNotChecked},
+		LastOperations:        []types.OperationEntry{{OperationType: types.OperationTypeCreateStack, OperationId: created.OperationId}},
 		RoleARN:               in.RoleARN, Tags: in.Tags, Capabilities: in.Capabilities,
 		Parameters: []types.Parameter{
 			{ParameterKey: str("Size"), ParameterValue: str("10000000")},
@@ -133,6 +134,7 @@ func TestLife(t *testing.T) {
 	w.must(err)
 	w.provide(answer)
 	want.StackStatus, want.Description, want.Capabilities = types.StackStatusUpdateComplete, str("two other things"), nil
+	want.LastOperations = []types.OperationEntry{{OperationType: types.OperationTypeUpdateStack, OperationId: updated.OperationId}}
 	got = describe(id)
 	if diff := cmp.Diff(want, got, loose); diff != "" {
 		t.Errorf("updated (-want +got):\n%s", diff)
@@ -141,12 +143,12 @@ func TestLife(t *testing.T) {
 		t.Errorf("the update of %s: %v", *updated.StackId, got.LastUpdatedTime)
 	}
 	// Tags are taken away by an empty list only, and that alone is an update.
-	_, err = w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
+	updated, err = w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
 		StackName: &id, UsePreviousTemplate: new(true), Tags: []types.Tag{},
 		Parameters: []types.Parameter{{ParameterKey: str("Key"), UsePreviousValue: new(true)}},
 	})
 	w.must(err)
-	want.Tags = []types.Tag{}
+	want.Tags, want.LastOperations[0].OperationId = []types.Tag{}, updated.OperationId
 	if diff := cmp.Diff(want, describe(id), loose); diff != "" {
 		t.Errorf("without tags (-want +got):\n%s", diff)
 	}
@@ -157,7 +159,8 @@ func TestLife(t *testing.T) {
 		t.Errorf("template: %v %s", source.StagesAvailable, *source.TemplateBody)
 	}
 
-	_, err = w.client.DeleteStack(ctx, &sdk.DeleteStackInput{StackName: str("life"), RoleARN: in.RoleARN})
+	want.RoleARN = str("arn:aws:iam::123456789012:role/other")
+	_, err = w.client.DeleteStack(ctx, &sdk.DeleteStackInput{StackName: str("life"), RoleARN: want.RoleARN})
 	w.must(err)
 	w.provide(answer)
 	if _, err := w.client.DescribeStacks(ctx, &sdk.DescribeStacksInput{StackName: str("life")}); err == nil {
@@ -165,6 +168,9 @@ func TestLife(t *testing.T) {
 	}
 	want.StackStatus, want.EnableTerminationProtection = types.StackStatusDeleteComplete, nil
 	got = describe(id)
+	if len(got.LastOperations) == 1 { // a delete tells nobody its id
+		want.LastOperations[0] = types.OperationEntry{OperationType: types.OperationTypeDeleteStack, OperationId: got.LastOperations[0].OperationId}
+	}
 	if diff := cmp.Diff(want, got, loose); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)
 	}

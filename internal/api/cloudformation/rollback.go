@@ -20,15 +20,12 @@ type rollbackStackInput struct {
 	ClientRequestToken   string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
 	RoleARN              string `length:"20,2048"`
 	RetainExceptOnCreate bool
-	DeploymentConfig     deploymentInput
+	DeploymentConfig     deploymentInput // a rollback goes the same way in both modes
 }
 
 func (f *face) rollbackStack(ctx context.Context, in rollbackStackInput) (startedOutput, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
-		return startedOutput{}, err
-	}
-	if err := refuse(in.DeploymentConfig.ignored()); err != nil {
 		return startedOutput{}, err
 	}
 	s, err := f.engine.Rollback(ctx, engine.RollbackStack{

@@ -34,6 +34,7 @@ type stackView struct {
 	Tags                        []tagView
 	EnableTerminationProtection *bool
 	DriftInformation            stackDriftView
+	LastOperations              []operationView `query:",omitempty"`
 }
 
 type parameterView struct {
@@ -95,6 +96,9 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 			return out, err
 		}
 		out.Stacks[i] = viewStack(stack, revision)
+		if out.Stacks[i].LastOperations, err = f.lastOperations(ctx, stack); err != nil {
+			return out, err
+		}
 	}
 	return out, nil
 }

@@ -1,0 +1,109 @@
+package cloudformation
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+type getTemplateSummaryInput struct {
+	templateInput
+	StackName             string `length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	StackSetName          string
+	CallAs                string `enum:"SELF,DELEGATED_ADMIN"`
+	TemplateSummaryConfig struct {
+		TreatUnrecognizedResourceTypesAsWarnings bool
+	}
+}
+
+// getTemplateSummaryOutput leaves out Capabilities and CapabilitiesReason: no custom resource needs one.
+type getTemplateSummaryOutput struct {
+	Parameters                  []parameterDeclarationView
+	Description                 string `query:",omitempty"`
+	ResourceTypes               []string
+	Version                     string   `query:",omitempty"`
+	Metadata                    string   `query:",omitempty"`
+	DeclaredTransforms          []string `query:",omitempty"`
+	ResourceIdentifierSummaries []string // no custom resource can be imported
+	Warnings                    *warningsView
+}
+
+// parameterDeclarationView is the structure ParameterDeclaration.
+type parameterDeclarationView struct {
+	ParameterKey         string
+	DefaultValue         *string
+	ParameterType        string
+	NoEcho               bool
+	Description          string `query:",omitempty"`
+	ParameterConstraints struct {
+		AllowedValues []string `query:",omitempty"`
+	}
+}
+
+// warningsView is the structure Warnings.
+type warningsView struct {
+	UnrecognizedResourceTypes []string
+}
+
+// getTemplateSummary tells of a template, or of the one a stack has, what must be known to use it.
+func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
+	t, err := f.templateToSummarize(ctx, &in)
+	if err != nil {
+		return out, err
+	}
+	summary := t.Summary()
+	out.Description, out.Version, out.Metadata = summary.Description, summary.Version, summary.Metadata
+	out.ResourceTypes = summary.ResourceTypes
+	for _, p := range summary.Parameters {
+		view := parameterDeclarationView{
+			ParameterKey: p.Key, DefaultValue: p.Default, ParameterType: p.Type, NoEcho: p.NoEcho, Description: p.Description,
+		}
+		view.ParameterConstraints.AllowedValues = p.AllowedValues
+		out.Parameters = append(out.Parameters, view)
+	}
+	if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
+		if unknown := f.engine.Unrecognized(t); unknown != nil {
+			out.Warnings = &warningsView{UnrecognizedResourceTypes: unknown}
+		}
+	}
+	return out, nil
+}
+
+func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryInput) (*template.Template, error) {
+	given := in.TemplateBody != nil || in.TemplateURL != nil
+	switch {
+	case in.StackSetName != "":
+		return nil, &query.Error{
+			Code: "StackSetNotFoundException", Message: "StackSet " + in.StackSetName + " not found: there are no stack sets in this version of Pintle.",
+			Status: http.StatusNotFound, Sender: true,
+		}
+	case given && in.StackName != "":
+		return nil, query.Validation("You must specify only one of StackName, TemplateBody and TemplateURL.")
+	case !given && in.StackName == "":
+		return nil, query.Validation("Either Template URL or Template Body must be specified. " +
+			"For the template of a stack, give StackName instead.")
+	case given:
+		text, err := in.text()
+		if err != nil {
+			return nil, err
+		}
+		if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
+			return f.engine.Parse(text)
+		}
+		return f.engine.Check(text)
+	}
+	stack, err := f.find(ctx, in.StackName, noStackWithID)
+	if err != nil {
+		return nil, err
+	}
+	if stackStatus(stack) == "REVIEW_IN_PROGRESS" {
+		return nil, query.Validation("GetTemplateSummary cannot be called on REVIEW_IN_PROGRESS stacks.")
+	}
+	revision, err := f.engine.Revision(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	return f.engine.Parse(revision.Template)
+}
