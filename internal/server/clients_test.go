@@ -252,6 +252,10 @@ func TestAWSCLI(t *testing.T) {
 		t.Errorf("template:\n%s", got)
 	}
 
+	expect("STACK_EVENT UPDATE_STACK SUCCEEDED", cfn, "describe-events", "--stack-name", "hello",
+		"--query", "OperationEvents[0].[EventType,OperationType,OperationStatus]")
+	expect("Custom::Hello", cfn, "get-template-summary", "--template-body", "file://"+file, "--query", "ResourceTypes")
+
 	run(cfn, "delete-stack", "--stack-name", "hello")
 	p.wait("Delete SUCCESS")
 	run(cfn, "wait", "stack-delete-complete", "--stack-name", "hello")
@@ -297,6 +301,18 @@ cfn.get_waiter("stack_rollback_complete").wait(StackName="hello", WaiterConfig=w
 reasons = [e["ResourceStatusReason"] for e in cfn.describe_stack_events(StackName="hello")["StackEvents"] if e["ResourceStatus"] == "UPDATE_FAILED"]
 assert len(reasons) == 1 and reasons[0].startswith("Received response status [FAILED] from custom resource. Message returned: See the details"), reasons
 assert cfn.describe_stacks(StackName="hello")["Stacks"][0]["Outputs"][0]["OutputValue"] == "Hello, Pintle!"
+last = cfn.describe_stacks(StackName="hello")["Stacks"][0]["LastOperations"]
+assert [o["OperationType"] for o in last] == ["ROLLBACK", "UPDATE_STACK"], last
+events = cfn.describe_events(OperationId=last[1]["OperationId"], Filters={"FailedEvents": True})["OperationEvents"]
+assert [(e.get("OperationStatus"), e["EventType"]) for e in events] == [("FAILED", "STACK_EVENT"), (None, "PROVISIONING_ERROR")], events
+assert events[1]["ResourceStatusReason"] == reasons[0] and "EndTime" in events[0], events
+summary = cfn.get_template_summary(StackName="hello")
+assert [p["ParameterConstraints"] for p in summary["Parameters"]] == [{}, {}] and summary["ResourceTypes"] == ["Custom::Hello"], summary
+drift = cfn.detect_stack_drift(StackName="hello")["StackDriftDetectionId"]
+drift = cfn.describe_stack_drift_detection_status(StackDriftDetectionId=drift)
+assert (drift["DetectionStatus"], drift["StackDriftStatus"]) == ("DETECTION_COMPLETE", "NOT_CHECKED"), drift
+assert cfn.describe_stack_resource_drifts(StackName="hello")["StackResourceDrifts"] == [], "drifts"
+assert cfn.list_exports()["Exports"] == [] and len(cfn.describe_account_limits()["AccountLimits"]) == 3
 
 cfn.create_stack(StackName="sorry", TemplateBody=body, Parameters=name("x", "Create"))
 try:
