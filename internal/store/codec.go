@@ -57,7 +57,7 @@ func (r *Step) values() []*value.Value      { return nil }
 func (r *StepPlan) values() []*value.Value  { return nil }
 func (r *Instance) values() []*value.Value  { return nil }
 func (r *InstanceBody) values() []*value.Value {
-	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token}
+	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref}
 }
 func (r *Request) values() []*value.Value { return nil }
 func (r *RequestBody) values() []*value.Value {

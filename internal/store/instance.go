@@ -94,8 +94,10 @@ type InstanceBody struct {
 	NoEcho bool `json:"noEcho,omitempty"`
 	// AnsweredBy is the request whose answer gave Data.
 	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
+	// Signals are those that were sent to the resource, in the order in which they came.
+	Signals []Signal `json:"signals,omitempty"`
 
-	// Token is the service token, a string. It may be secret: a URL can hold a password.
+	// Token is the service token, a string; null if the type is a native one. It may be secret: a URL can hold a password.
 	Token value.Value `json:"-"`
 	// Properties are the resolved properties the provider last confirmed, as they were sent.
 	Properties value.Value `json:"-"`
@@ -105,4 +107,6 @@ type InstanceBody struct {
 	Data value.Value `json:"-"`
 	// Metadata is the resolved Metadata attribute; null if none is declared.
 	Metadata value.Value `json:"-"`
+	// Ref is what Ref of the resource returns if that is not the physical id; null if it is.
+	Ref value.Value `json:"-"`
 }

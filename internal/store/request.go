@@ -74,8 +74,11 @@ type RequestBody struct {
 	PhysicalID   wire.PhysicalID `json:"physicalID,omitempty"`
 	// Timeout is how long the provider may take, from delivery.
 	Timeout time.Duration `json:"timeout"`
+	// Await says what ends it; nil if its provider does.
+	Await *Await `json:"await,omitempty"`
 
-	// Token is the service token, a string; see [RequestBody.ServiceToken].
+	// Token is the service token, a string; see [RequestBody.ServiceToken]. It is null if the resource's type is a native
+	// one: no template can spell that.
 	Token value.Value `json:"-"`
 	// Properties is always an object; OldProperties is null but for an Update.
 	Properties    value.Value `json:"-"`
@@ -87,3 +90,6 @@ type Incarnation int64
 
 // ServiceToken returns the service token in clear. It may be secret: see [value.Value.Secrets] of Token.
 func (b *RequestBody) ServiceToken() wire.ServiceToken { return wire.ServiceToken(b.Token.Text()) }
+
+// Native reports whether the request is for a native type, and so has no service token.
+func (b *RequestBody) Native() bool { return b.Token.IsNull() }

@@ -17,8 +17,9 @@ const (
 	inConditions
 	inOutputs
 	inExportName
+	inCreationPolicy
 
-	anywhere = inProperties | inMetadata | inConditions | inOutputs | inExportName
+	anywhere = inProperties | inMetadata | inConditions | inOutputs | inExportName | inCreationPolicy
 )
 
 // String returns how a place is called in messages.
@@ -34,6 +35,8 @@ func (p place) String() string {
 		return "Outputs"
 	case inExportName:
 		return "the name of an Export"
+	case inCreationPolicy:
+		return "a CreationPolicy"
 	case anywhere:
 		return "any place"
 	}
@@ -68,7 +71,7 @@ func functionNamed(name string) (function, bool) {
 	case "Ref":
 		return function{anywhere, checkRef, evaluateRef, nil}, true
 	case "Fn::GetAtt":
-		return function{anywhere &^ (inConditions | inExportName), checkGetAtt, evaluateGetAtt, nil}, true
+		return function{anywhere &^ (inConditions | inExportName | inCreationPolicy), checkGetAtt, evaluateGetAtt, nil}, true
 	case "Fn::Sub":
 		return function{anywhere, checkSub, evaluateSub, nil}, true
 	case "Fn::Join":

@@ -99,6 +99,9 @@ func (p *parser) outputValue(n Node, where path, in place) Node {
 	return n
 }
 
+// References returns which resources the value uses, in every branch, each use once, in the order of the text.
+func (o *DeclaredOutput) References() []Reference { return references(o.Value, nil, o.parameters) }
+
 func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
 	var active []*DeclaredOutput
 	for _, o := range t.Outputs {

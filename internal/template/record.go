@@ -19,6 +19,7 @@ type record struct {
 	UpdateReplacePolicy string          `json:"updateReplacePolicy,omitempty"`
 	Properties          json.RawMessage `json:"properties,omitempty"`
 	Metadata            json.RawMessage `json:"metadata,omitempty"`
+	CreationPolicy      json.RawMessage `json:"creationPolicy,omitempty"`
 	Parameters          []string        `json:"parameters,omitempty"`
 	Places              []int           `json:"at"`
 }
@@ -29,9 +30,10 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 	places := []int{r.Line, r.Column}
 	properties, places := encodeNode(r.Properties, places)
 	metadata, places := encodeNode(r.Metadata, places)
+	policy, places := encodeNode(r.CreationPolicy, places)
 	return json.Marshal(record{
 		r.LogicalID, r.Type, r.DependsOn, r.Condition, r.DeletionPolicy, r.UpdateReplacePolicy,
-		properties, metadata, r.parameters, places,
+		properties, metadata, policy, r.parameters, places,
 	})
 }
 
@@ -52,6 +54,7 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 	d := &decoder{places: stored.Places[2:]}
 	read.Properties = d.tree(stored.Properties, inProperties)
 	read.Metadata = d.tree(stored.Metadata, inMetadata)
+	read.CreationPolicy = d.tree(stored.CreationPolicy, inCreationPolicy)
 	if d.err == nil && len(d.places) > 0 {
 		d.err = errors.New("more places than nodes")
 	}

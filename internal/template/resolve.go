@@ -45,6 +45,7 @@ func (p *parser) resolveResources() {
 		}
 		r.Properties = b.tree(r.Properties, where.to("Properties"), &r.parameters)
 		r.Metadata = b.tree(r.Metadata, where.to("Metadata"), &r.parameters)
+		r.CreationPolicy = b.aloof(r.CreationPolicy, where.to("CreationPolicy"), &r.parameters, "a CreationPolicy")
 		for _, name := range r.DependsOn {
 			if !p.resourceNames[name] {
 				b.miss(name, Node{line: r.Line, column: r.Column})
@@ -65,7 +66,7 @@ func (p *parser) resolveOutputs() {
 			})
 		}
 		o.Value = b.tree(o.Value, where.to("Value"), &o.parameters)
-		o.ExportName = b.exportName(o.ExportName, where.to("Export", "Name"), &o.parameters)
+		o.ExportName = b.aloof(o.ExportName, where.to("Export", "Name"), &o.parameters, "the name of an Export")
 	}
 	b.report()
 }
@@ -109,12 +110,12 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 	return n
 }
 
-// exportName checks that the name of an export depends on no resource.
-func (b *block) exportName(n Node, where path, parameters *[]string) Node {
+// aloof is tree for what may depend on no resource; what is how it is called in messages.
+func (b *block) aloof(n Node, where path, parameters *[]string, what string) Node {
 	n = b.tree(n, where, parameters)
 	uses(n, nil, func(u use) {
 		if u.kind != useCondition && b.resourceNames[u.name] {
-			b.at(u.at, where, "Template format error: the name of an Export cannot depend on the resource %s.", u.name)
+			b.at(u.at, where, "Template format error: %s cannot depend on the resource %s.", what, u.name)
 		}
 	})
 	return n

@@ -23,10 +23,13 @@ type Resource struct {
 	UpdateReplacePolicy string
 	// Properties and Metadata are objects, absent if they are not declared.
 	Properties, Metadata Node
+	// CreationPolicy is an object that depends on no resource, absent if it is not declared. Which types have one is for the
+	// caller to say.
+	CreationPolicy Node
 	// Line and Column are where the logical ID stands.
 	Line, Column int
 
-	// parameters are the names in Properties and Metadata that are parameters, not resources, sorted.
+	// parameters are the names in the trees that are parameters, not resources, sorted.
 	parameters []string
 }
 
@@ -71,7 +74,9 @@ func (p *parser) resource(declared Member, where path) *Resource {
 			r.UpdateReplacePolicy = p.policy(m, at, r.LogicalID, "Delete", "Retain", "Snapshot")
 		case "Version", "Description":
 			p.scalarText(m.Value, at, m.Key) // old templates have them; they mean nothing
-		case "CreationPolicy", "UpdatePolicy":
+		case "CreationPolicy":
+			r.CreationPolicy = p.functions(m.Value, at, m.Key, inCreationPolicy)
+		case "UpdatePolicy":
 			p.key(m, at, "Template format error: [%s] the attribute %s is not supported by this version of Pintle.", at, m.Key)
 		default:
 			p.key(m, at, "Invalid template resource property '%s'", m.Key)

@@ -261,6 +261,7 @@ Resources:
     DeletionPolicy: RetainExceptOnCreate
     UpdateReplacePolicy: Retain
     Metadata: {note: !Ref P}
+    CreationPolicy: {ResourceSignal: {Count: !FindInMap [M, b, x], Timeout: !Ref P}}
     Properties:
       zebra: 1.0
       apple: {big: 10000000, hex: 0x1F, on: on, text: "007", empty: {}, none: [], html: "<&>"}
@@ -278,6 +279,9 @@ Resources:
 	}
 	if diff := cmp.Diff(places(r.Properties), places(read.Properties)); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(places(r.CreationPolicy), places(read.CreationPolicy)); diff != "" {
+		t.Errorf("nodes of the creation policy (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(r.References(), read.References()); diff != "" {
 		t.Errorf("references (-want +got):\n%s", diff)

@@ -295,6 +295,9 @@ func something(t reflect.Type, name string) reflect.Value {
 	case t.Kind() == reflect.Map:
 		v.Set(reflect.MakeMap(t))
 		v.SetMapIndex(something(t.Key(), name), something(t.Elem(), name))
+	case t.Kind() == reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(something(t.Elem(), name))
 	case t.Kind() == reflect.Struct:
 		fill(v.Addr().Interface())
 	default:
