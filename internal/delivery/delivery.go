@@ -5,7 +5,7 @@
 // after a start, and on a slow tick. So the table is the queue, and the one in memory only saves reading it. Both are
 // fair: stacks take turns.
 //
-// The service token says where a request goes. The name of a local provider comes first, whatever account and region
+// The service token says where a request goes. A request without one is for a native type and served in this process. The name of a local provider comes first, whatever account and region
 // the token has; then http(s) URLs, Lambda functions and SNS topics. What may pass (a refused connection, 429, 5xx, a
 // throttled call) is tried again for a minute with jitter; what will not (another 4xx, missing rights) fails at once
 // with the other side's own text. The end of each sending is reported once as an [Outcome], and the report is repeated
@@ -40,6 +40,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -79,6 +80,8 @@ type Config struct {
 	WebhookSecret []byte
 	// Local runs the providers of this machine. Nil means that there are none.
 	Local Local
+	// Native serves the requests of native types, which have no service token. Nil knows none.
+	Native *native.Registry
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported

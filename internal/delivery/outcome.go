@@ -1,6 +1,9 @@
 package delivery
 
-// Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died].
+import "github.com/pintle-dev/pintle/internal/native"
+
+// Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
+// [Awaiting].
 type Outcome interface{ outcome() }
 
 // Accepted says that the provider has the request; its answer will come by the response URL.
@@ -35,7 +38,20 @@ type Died struct {
 	Delivered bool
 }
 
+// Provided says that a native type has done what the request asks, or has failed at it.
+type Provided struct {
+	// Result is what there is now, as far as it went.
+	Result native.Result
+	// Failure says why it failed; empty if it did not. It is scrubbed.
+	Failure string
+}
+
+// Awaiting says that a native type has done its part of a Create, which signals end.
+type Awaiting struct{ Result native.Result }
+
 func (Accepted) outcome() {}
 func (Answered) outcome() {}
 func (Refused) outcome()  {}
 func (Died) outcome()     {}
+func (Provided) outcome() {}
+func (Awaiting) outcome() {}

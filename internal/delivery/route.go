@@ -23,6 +23,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Body.Dialect != "cloudformation" {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
+	if r.Body.Native() {
+		return d.sendNative(hard, s, hide)
+	}
 	if provider, ok := d.config.Local.Match(r.Body.ServiceToken()); ok {
 		if provider.URL != "" {
 			return d.sendWeb(soft, hard, s, hide, provider.URL, true)

@@ -53,19 +53,30 @@ func (m *machine) cancel(s *store.Step) {
 	m.changeStep(s)
 	m.working(-1)
 
-	verb, reason := store.VerbUpdate, m.dialect.texts().updateCancelled
-	if request.Type == wire.Create {
+	verb, reason, shown := store.VerbUpdate, m.dialect.texts().updateCancelled, instance
+	switch {
+	case request.Type == wire.Create && instance.Role == store.RoleCondemned: // it was to take another one's place
+		shown = m.current(s.Logical)
+	case request.Type == wire.Create:
 		verb, reason = store.VerbCreate, m.dialect.texts().createCancelled
-		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
 	}
+	if request.Type == wire.Create && instance.PhysicalID == "" {
+		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
+		m.changeInstance(instance)
+	}
+	// A Create that waits for signals is with nobody, and nothing is to be learned of it.
+	atOnce := request.Type == wire.Create && (request.Body.Await != nil || m.fidelity == FidelityAWS && !request.Body.Native())
 	switch {
 	case m.newReq[request.ID]: // made by this very decision: nobody has been asked, and nobody is
 		delete(m.requests, request.ID)
 		delete(m.changedReq, request.ID)
 		delete(m.newReq, request.ID)
 		instance.Reached = request.Type != wire.Create
+		if instance != shown {
+			instance.Role = store.RoleGone
+		}
 		s.Request = ""
-	case m.fidelity == FidelityAWS && request.Type == wire.Create: // the Delete does not wait, and what the Create makes leaks
+	case atOnce: // the Delete does not wait, and what a provider's Create makes leaks
 		request.State, request.Owner, request.Executor, request.Due = store.RequestSettled, 0, 0, zeroTime
 		request.Ending, request.Settled, request.Cancelled = "cancelled", m.now, true
 		m.changeRequest(request)
@@ -77,6 +88,6 @@ func (m *machine) cancel(s *store.Step) {
 		}
 		m.changeRequest(request)
 	}
-	m.resourceEvent(instance, verb, store.ProgressFailed, reason, request.Body.Properties, false)
+	m.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
 	m.failing(s.Logical, verb)
 }

@@ -81,7 +81,7 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 			return asked{}, err
 		}
 	}
-	return asked{properties, token, timeout}, nil
+	return asked{properties: properties, token: token, timeout: timeout}, nil
 }
 
 func (cloudFormation) answer(body []byte, size int) answer {
@@ -129,9 +129,16 @@ func (cloudFormation) eventID(
 func (cloudFormation) texts() *texts { return &cloudFormationTexts }
 
 var cloudFormationTexts = texts{
-	userInitiated:    "User Initiated",
-	createInitiated:  "Resource creation Initiated",
-	replaced:         "Requested update required the provider to create a new physical resource",
+	userInitiated:   "User Initiated",
+	createInitiated: "Resource creation Initiated",
+	replaced:        "Requested update required the provider to create a new physical resource",
+	recreating:      "Requested update requires the creation of a new physical resource; hence creating one.",
+	signalled: func(failed bool, id string) string {
+		if failed {
+			return "Received FAILURE signal with UniqueId " + id
+		}
+		return "Received SUCCESS signal with UniqueId " + id
+	},
 	createCancelled:  wire.TextCreationCancelled,
 	updateCancelled:  wire.TextUpdateCancelled,
 	tokenChanged:     wire.TextTokenChanged,

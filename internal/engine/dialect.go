@@ -43,6 +43,7 @@ type asked struct {
 	properties value.Value
 	token      value.Value
 	timeout    time.Duration
+	await      *store.Await // of a native type
 }
 
 // answer is what a provider said.
@@ -64,6 +65,8 @@ type texts struct {
 	userInitiated    string
 	createInitiated  string // second event of a create, with the id
 	replaced         string // the provider answered an Update with a new id
+	recreating       string // a native type makes a new resource in the place of one that cannot be changed
+	signalled        func(failed bool, id string) string
 	createCancelled  string
 	updateCancelled  string
 	tokenChanged     string

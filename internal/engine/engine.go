@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
@@ -45,6 +46,8 @@ type Config struct {
 	CancelledWait time.Duration
 	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats.
 	BeatEvery time.Duration
+	// Native are the resource types that need no provider; nil is none.
+	Native *native.Registry
 	// NewID returns a new unique id, as a UUID; nil is random ones.
 	NewID func() string
 	Log   *slog.Logger
@@ -84,6 +87,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		fidelity:      cmp.Or(cfg.Fidelity, FidelityPintle),
 		cleanupPause:  cmp.Or(cfg.CleanupPause, defaultCleanupPause),
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
+		native:        cfg.Native,
 		node:          e.Node,
 		newID:         cfg.NewID,
 	}

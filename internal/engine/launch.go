@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -136,6 +135,10 @@ func (m *machine) advance(s *store.Step) error {
 		if !metadata.Equal(instance.Body.Metadata) {
 			instance.Body.Metadata = metadata
 			m.changeBody(instance)
+			if schema := m.native.Schema(instance.Body.Type); schema != nil && !schema.Fixed {
+				m.touchForUpdate(s, instance, properties)
+				m.resourceEvent(instance, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
+			}
 		}
 		m.done(s)
 		return nil
@@ -143,16 +146,7 @@ func (m *machine) advance(s *store.Step) error {
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
 	}
-	denied, err := m.denied(plan.ActionModify, instance)
-	if err != nil {
-		return err
-	}
-	m.touchForUpdate(s, instance, properties)
-	if denied != "" {
-		return m.fail(s, instance, store.VerbUpdate, denied, properties)
-	}
-	m.update(s, instance, ask, metadata)
-	return nil
+	return m.change(s, instance, ask, metadata)
 }
 
 // discard deletes what a Create that failed has left, before the resource is created anew.
@@ -186,7 +180,7 @@ func (m *machine) create(s *store.Step, properties, metadata value.Value, ask as
 		return m.fail(s, instance, store.VerbCreate, problem, properties)
 	}
 	instance.Reached = true // until it is known that the request never got there
-	m.ask(s, instance, wire.Create, ask.properties, value.Value{}, ask.timeout)
+	m.ask(s, instance, wire.Create, ask, value.Value{})
 	m.begin(s)
 	return nil
 }
@@ -199,7 +193,7 @@ func (m *machine) update(s *store.Step, i *store.Instance, ask asked, metadata v
 	}
 	i.Body.Metadata = metadata
 	m.changeBody(i)
-	m.ask(s, i, wire.Update, ask.properties, old, ask.timeout)
+	m.ask(s, i, wire.Update, ask, old)
 	m.begin(s)
 }
 
@@ -222,7 +216,14 @@ func (m *machine) restore(s *store.Step) error {
 	if err != nil {
 		return err
 	}
-	same := problem == "" && instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties)
+	unchanged := func() bool {
+		return problem == "" && instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties)
+	}
+	same := unchanged()
+	if !same {
+		instance = m.reinstate(s, instance, ask.properties)
+		same = unchanged()
+	}
 	if same && !s.Touched {
 		m.done(s)
 		return nil
@@ -234,12 +235,11 @@ func (m *machine) restore(s *store.Step) error {
 		m.done(s)
 		return nil
 	}
-	m.touchForUpdate(s, instance, properties)
 	if problem != "" {
+		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, problem, properties)
 	}
-	m.update(s, instance, ask, metadata)
-	return nil
+	return m.change(s, instance, ask, metadata)
 }
 
 // remove deletes all there is of a step's resource. declared is the declaration whose policy counts, nil if none does.
@@ -325,7 +325,7 @@ func (m *machine) deleteNext(s *store.Step, detached bool) error {
 func (m *machine) askDelete(s *store.Step, i *store.Instance, detached bool) {
 	s.Instance = i.Number
 	m.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
-	m.ask(s, i, wire.Delete, i.Body.Properties, value.Value{}, i.Body.Timeout)
+	m.ask(s, i, wire.Delete, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
 	m.begin(s)
 }
 
@@ -350,8 +350,12 @@ func (m *machine) resolve(declared *template.Resource, revision int) (
 	if failure == nil {
 		metadata, failure = template.Evaluate(declared.Metadata, scope, source)
 	}
+	var policy value.Value
 	if failure == nil {
-		ask, failure = m.dialect.request(properties)
+		policy, failure = template.Evaluate(declared.CreationPolicy, scope, source)
+	}
+	if failure == nil {
+		ask, failure = m.request(declared, properties, policy)
 	}
 	if failure != nil {
 		if properties.IsNull() {
@@ -372,6 +376,9 @@ func (a attributes) PhysicalID(logical string) (value.Value, bool) {
 	if instance == nil {
 		return value.Value{}, false
 	}
+	if !instance.Body.Ref.IsNull() {
+		return instance.Body.Ref, true
+	}
 	return value.Str(string(instance.PhysicalID)), true
 }
 
@@ -383,6 +390,9 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 	}
 	if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
 		return v, nil
+	}
+	if a.m.native.Schema(instance.Body.Type) != nil {
+		return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
 	}
 	return value.Value{}, fmt.Errorf("%s", a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{
 		StackID: a.m.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,

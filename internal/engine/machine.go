@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
@@ -19,6 +20,7 @@ type environment struct {
 	fidelity      Fidelity
 	cleanupPause  time.Duration
 	cancelledWait time.Duration
+	native        *native.Registry
 	// node returns the incarnation that owns the requests this machine makes.
 	node func() store.Incarnation
 	// newID returns a new UUID; random n characters of A–Z and 0–9.
@@ -230,19 +232,19 @@ func (m *machine) newInstance(logical wire.LogicalID, body store.InstanceBody) *
 
 // ask makes a request for an instance and puts it in the step's hand.
 func (m *machine) ask(
-	s *store.Step, i *store.Instance, kind wire.RequestType, properties, old value.Value, timeout time.Duration,
+	s *store.Step, i *store.Instance, kind wire.RequestType, ask asked, old value.Value,
 ) *store.Request {
 	r := &store.Request{
 		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Logical: s.Logical, Instance: i.Number,
 		Type: kind, State: store.RequestReady, Owner: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Token: i.Body.Token,
-			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: timeout,
-			Properties: properties, OldProperties: old,
+			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: ask.timeout,
+			Properties: ask.properties, OldProperties: old,
 		},
 	}
 	if kind == wire.Create {
-		r.Body.PhysicalID = ""
+		r.Body.PhysicalID, r.Body.Await = "", ask.await
 	}
 	m.requests[r.ID] = r
 	m.changeRequest(r)

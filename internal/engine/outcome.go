@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/native"
+)
 
 // OutcomeKind is what became of the delivery of a request.
 type OutcomeKind int
@@ -17,6 +21,10 @@ const (
 	Died
 	// TimedOut: the provider did not answer in time. The engine finds that out itself.
 	TimedOut
+	// Provided: a native type has done what the request asks, or has failed at it.
+	Provided
+	// Awaiting: a native type has done its part, and signals end the request.
+	Awaiting
 )
 
 // String returns the word kept with a settled request.
@@ -32,6 +40,10 @@ func (k OutcomeKind) String() string {
 		return "died"
 	case TimedOut:
 		return "timed out"
+	case Provided:
+		return "provided"
+	case Awaiting:
+		return "awaiting"
 	}
 	return "unknown"
 }
@@ -45,7 +57,9 @@ type Outcome struct {
 	// really was. 0 says that Body is all of it.
 	Body []byte
 	Size int
-	// Text, of Refused and Died, is what to tell people; Log the last lines the process wrote, scrubbed.
+	// Result, of Provided and Awaiting, is what there is now.
+	Result native.Result
+	// Text, of Refused and Died, is what to tell people; of Provided why it failed, empty if it did not. Log are the last lines the process wrote, scrubbed.
 	Text string
 	Log  []string
 	// Delivered, of Refused and Died, says that the request may have reached the provider, and so that there may be

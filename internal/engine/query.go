@@ -92,7 +92,7 @@ func (e *Engine) Parse(text string) (*template.Template, error) {
 
 // Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
 func (e *Engine) Unrecognized(t *template.Template) []string {
-	types, _ := unrecognized(CloudFormation, t)
+	types, _ := e.env.unrecognized(CloudFormation, t)
 	return types
 }
 

@@ -8,24 +8,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
-// parse reads a template and refuses types that the dialect has no provider for.
-func (*environment) parse(dialect Dialect, text string) (*template.Template, error) {
+// parse reads a template and refuses types that nobody provides, and declarations that a native type cannot have.
+func (e *environment) parse(dialect Dialect, text string) (*template.Template, error) {
 	t, err := template.Parse(text)
 	if err != nil {
 		return nil, refused(err)
 	}
-	if unknown, reasons := unrecognized(dialect, t); unknown != nil {
+	if unknown, reasons := e.unrecognized(dialect, t); unknown != nil {
 		return nil, invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
-			"]. This version runs custom resources only: " + strings.Join(reasons, "; "))
+			"]. This version runs " + e.runs() + " only: " + strings.Join(reasons, "; "))
+	}
+	if err := e.checkDeclarations(t); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
-// unrecognized returns the types in a template that the dialect has no provider for, each once, and what is wrong with
-// them.
-func unrecognized(dialect Dialect, t *template.Template) (types, reasons []string) {
+// unrecognized returns the types in a template that nobody provides, each once, and what is wrong with them.
+func (e *environment) unrecognized(dialect Dialect, t *template.Template) (types, reasons []string) {
 	for _, r := range t.Resources {
-		if err := dialect.checkType(r.Type); err != nil && !slices.Contains(types, r.Type) {
+		if err := e.checkType(dialect, r.Type); err != nil && !slices.Contains(types, r.Type) {
 			types = append(types, r.Type)
 			reasons = append(reasons, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, err))
 		}

@@ -22,6 +22,8 @@ type verdict struct {
 	reached bool
 	data    value.Value
 	noEcho  bool
+	// ref is what Ref returns from now on; null if it is the id, or stays.
+	ref value.Value
 }
 
 // settle takes what became of the view's request and drives the stack on. It returns false if it changed nothing
@@ -45,20 +47,31 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		m.accepted(request, outcome)
 		return true, nil
 	}
-	v := m.judge(request, outcome)
+	if outcome.Kind == Awaiting {
+		return true, m.awaiting(request, outcome)
+	}
+	if outcome.Kind == TimedOut && request.Body.Await != nil {
+		_, err := m.awaited(request, true)
+		return true, err
+	}
+	return true, m.finish(request, outcome.Kind.String(), m.judge(request, outcome))
+}
+
+// finish settles a request and drives the stack on.
+func (m *machine) finish(request *store.Request, ending string, v verdict) error {
 	request.State, request.Owner, request.Executor = store.RequestSettled, 0, 0
-	request.Ending, request.Settled = outcome.Kind.String(), m.now
+	request.Ending, request.Settled = ending, m.now
 	request.Due = zeroTime
 	m.changeRequest(request)
 
 	instance := m.instances[request.Instance]
 	if instance == nil {
-		return false, fmt.Errorf("instance %d of stack %s was not loaded", request.Instance, m.stack.ID)
+		return fmt.Errorf("instance %d of stack %s was not loaded", request.Instance, m.stack.ID)
 	}
 	step := m.steps[request.Logical]
 	if step == nil || step.Request != request.ID {
 		m.absorb(nil, instance, request, v) // its operation has ended without it
-		return true, nil
+		return nil
 	}
 	step.Request = ""
 	m.changeStep(step)
@@ -74,13 +87,13 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 			m.working(-1)
 		case store.StepIdle, store.StepPending, store.StepRunning, store.StepDone, store.StepFailed, store.StepCancelled:
 		}
-		return true, m.run()
+		return m.run()
 	}
 	m.working(-1)
 	if err := m.conclude(step, instance, request, v); err != nil {
-		return false, err
+		return err
 	}
-	return true, m.run()
+	return m.run()
 }
 
 // accepted notes that the provider has the request: from now on its time runs.
@@ -147,6 +160,15 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			v.reason = words.failed(m.scrub(r, got.reason, got.data), r.ID)
 		}
 		return v
+	case Provided:
+		v := verdict{
+			success: outcome.Text == "", id: outcome.Result.PhysicalID, reached: true,
+			data: outcome.Result.Attributes, ref: outcome.Result.Ref,
+		}
+		if !v.success {
+			v.reason = m.scrub(r, outcome.Text, v.data, v.ref)
+		}
+		return v
 	case TimedOut:
 		return verdict{reason: words.timedOut(r.ID), reached: true}
 	case Refused, Died:
@@ -155,7 +177,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
 		return verdict{reason: m.scrub(r, text), reached: outcome.Delivered}
-	case Accepted:
+	case Accepted, Awaiting:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
 }
@@ -174,14 +196,24 @@ func (m *machine) conclude(s *store.Step, i *store.Instance, r *store.Request, v
 }
 
 func (m *machine) concludeCreate(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
+	if i.Role == store.RoleCondemned {
+		return m.concludeRecreate(s, i, r, v)
+	}
 	m.absorb(s, i, r, v)
 	if !v.success {
 		return m.fail(s, i, store.VerbCreate, v.reason, r.Body.Properties)
 	}
-	m.resourceEvent(i, store.VerbCreate, store.ProgressRunning, m.dialect.texts().createInitiated, r.Body.Properties, false)
+	m.initiated(i, store.VerbCreate, r)
 	m.resourceEvent(i, store.VerbCreate, store.ProgressSucceeded, "", r.Body.Properties, false)
 	m.done(s)
 	return nil
+}
+
+// initiated says that a resource has an id, unless that was said when it began to wait for signals.
+func (m *machine) initiated(i *store.Instance, verb store.Verb, r *store.Request) {
+	if r.Body.Await == nil || r.Delivered.IsZero() {
+		m.resourceEvent(i, verb, store.ProgressRunning, m.dialect.texts().createInitiated, r.Body.Properties, false)
+	}
 }
 
 func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
@@ -239,7 +271,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		return nil
 	}
 	if i.Tries++; i.Tries < cleanupTries {
-		again := m.ask(s, i, wire.Delete, i.Body.Properties, value.Value{}, i.Body.Timeout)
+		again := m.ask(s, i, wire.Delete, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
 		again.State, again.Owner, again.Due = store.RequestDelayed, 0, m.now.Add(m.cleanupPause)
 		m.begin(s)
 		return nil
@@ -299,6 +331,9 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 func (m *machine) confirm(i *store.Instance, r *store.Request, v verdict) {
 	i.Body.Properties, i.Body.Timeout, i.Body.Attempted = r.Body.Properties, r.Body.Timeout, value.Value{}
 	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = v.data, v.noEcho, r.ID
+	if !v.ref.IsNull() {
+		i.Body.Ref = v.ref
+	}
 	m.changeBody(i)
 }
 
@@ -318,6 +353,7 @@ func (m *machine) replace(
 	if winner == nil {
 		body := *loser.Body
 		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those it came to be with
+		body.Signals, body.Ref = nil, value.Value{}
 		winner = m.newInstance(loser.Logical, body)
 		winner.PhysicalID, winner.Reached = id, true
 		winner.Verb, winner.Progress, winner.Changed = loser.Verb, loser.Progress, loser.Changed
@@ -369,7 +405,7 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 	}
 	for _, i := range m.instances {
 		if i.Body != nil {
-			for _, v := range []value.Value{i.Body.Properties, i.Body.Attempted, i.Body.Data} {
+			for _, v := range []value.Value{i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref} {
 				secrets = append(secrets, v.Secrets()...)
 			}
 		}

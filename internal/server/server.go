@@ -2,6 +2,7 @@
 // the two questions that load balancers ask.
 //
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
+//	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
 //	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
 //	     /pintle/v1/…             Pintle's own face, see package operator
 //	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
@@ -66,6 +67,8 @@ type Config struct {
 	Store  store.Store
 	// Signer checks response URLs. Required.
 	Signer *wire.Signer
+	// Signals checks the URLs that signals are sent to, and nothing else: its base is PublicURL/signal. Nil takes none.
+	Signals *wire.Signer
 	// Keys finds the access key of an id; [sigv4.Keys.Lookup] is one. Required unless Dev.
 	Keys func(id string) (sigv4.Key, bool)
 	// Dev takes any key that Keys does not know, but only under loopback names. The caller sees to it that Listener is a
@@ -104,6 +107,7 @@ type Server struct {
 	log       *slog.Logger
 	verifier  *sigv4.Verifier
 	responses string // the path before response keys
+	signals   string // the path before those of signals
 	faces     faces
 	operator  http.Handler
 	answers   turns
@@ -137,11 +141,12 @@ func New(config Config) (*Server, error) {
 		config.ReadyCheck = config.Store.Ping
 	}
 	s := &Server{
-		config: config, log: config.Log, responses: "/" + ResponsePath + "/",
+		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/",
 		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
 	}
 	if config.PublicURL != nil {
-		s.responses = strings.TrimSuffix(config.PublicURL.Path, "/") + s.responses
+		base := strings.TrimSuffix(config.PublicURL.Path, "/")
+		s.responses, s.signals = base+s.responses, base+s.signals
 	}
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now})

@@ -63,6 +63,15 @@ func (n Node) Line() int { return n.line }
 // Column returns the column at which n begins, counted in characters from 1; 0 if n is absent.
 func (n Node) Column() int { return n.column }
 
+// Computed reports whether n calls a function, or holds a call, so that the text alone does not tell its value.
+func (n Node) Computed() bool {
+	if _, _, call := n.call(); call {
+		return true
+	}
+	return slices.ContainsFunc(n.items, Node.Computed) ||
+		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.Computed() })
+}
+
 // Equal reports whether both nodes say the same: kinds, texts and members, in any order of the members. Where they
 // were written does not count.
 func (n Node) Equal(m Node) bool { return n.Value().Equal(m.Value()) }

@@ -44,6 +44,7 @@ type Engine interface {
 	Rollback(context.Context, engine.RollbackStack) (engine.Started, error)
 	CancelUpdate(context.Context, engine.CancelUpdate) error
 	ContinueRollback(context.Context, engine.ContinueRollback) (engine.Started, error)
+	SignalResource(context.Context, engine.SignalResource) error
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
 	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
@@ -114,6 +115,7 @@ func New(config Config) (*query.Service, error) {
 	query.Handle(service, "RollbackStack", f.rollbackStack)
 	query.Handle(service, "CancelUpdateStack", f.cancelUpdateStack)
 	query.Handle(service, "ContinueUpdateRollback", f.continueUpdateRollback)
+	query.Handle(service, "SignalResource", f.signalResource)
 	query.Handle(service, "UpdateTerminationProtection", f.updateTerminationProtection)
 	query.Handle(service, "SetStackPolicy", f.setStackPolicy)
 	query.Handle(service, "GetStackPolicy", f.getStackPolicy)

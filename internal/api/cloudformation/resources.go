@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -57,6 +58,10 @@ func viewResource(i store.Instance) resourceView {
 	}
 	if i.Body != nil {
 		view.ResourceType = i.Body.Type
+		if i.Body.Type == native.WaitConditionHandle && !i.Body.Ref.IsNull() {
+			// As on the real service: whoever may describe the stack may signal it, and needs the whole URL for that.
+			view.PhysicalResourceID = i.Body.Ref.Text()
+		}
 	}
 	return view
 }

@@ -2,16 +2,19 @@ package node
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -54,7 +57,28 @@ func (n *Node) dispatch(ready []store.Request) {
 	}
 }
 
-func (n *Node) openDelivery(keys *store.Keys, signer *wire.Signer, base *url.URL) (err error) {
+// newSigner returns a signer of URLs below one base. Signers of different bases know nothing of each other's URLs.
+func newSigner(keys *store.Keys, base *url.URL) (*wire.Signer, error) {
+	return wire.NewSigner(wire.SignerConfig{
+		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(keys.Derive("response URL id")[:8])),
+		Secret: hex.EncodeToString(keys.Derive("response URL")),
+		Bases:  []*url.URL{base},
+	})
+}
+
+// signalLife is how long the URL of a WaitConditionHandle is good, as on the real service.
+const signalLife = 24 * time.Hour
+
+// nativeTypes returns the native types of this node, whose handles have URLs below base.
+func nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
+	return native.CloudFormation(native.Config{
+		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
+			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+		},
+	})
+}
+
+func (n *Node) openDelivery(keys *store.Keys, types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
 	n.delivery, err = delivery.New(delivery.Config{
 		Table:  n.store,
 		Node:   n.engine.Node,
@@ -66,6 +90,7 @@ func (n *Node) openDelivery(keys *store.Keys, signer *wire.Signer, base *url.URL
 		},
 		WebhookSecret: keys.Derive(webhookPurpose),
 		Local:         n.providers,
+		Native:        types,
 		AllowPrivate:  n.config.AllowPrivate,
 		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
 		Progress:      n.notes.progress,
@@ -87,11 +112,15 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	case delivery.Died:
 		n.notes.died(id, o.Log)
 		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered}
+	case delivery.Provided:
+		told = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
+	case delivery.Awaiting:
+		told = engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
 	default:
 		return fmt.Errorf("unknown outcome %T", outcome)
 	}
 	err := n.engine.Report(ctx, id, told)
-	if err == nil && told.Kind != engine.Accepted {
+	if err == nil && told.Kind != engine.Accepted && told.Kind != engine.Awaiting {
 		n.notes.end(id)
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,7 +26,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // Role is what a node is opened for. The set is closed.
@@ -131,11 +128,15 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := wire.NewSigner(wire.SignerConfig{
-		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(keys.Derive("response URL id")[:8])),
-		Secret: hex.EncodeToString(keys.Derive("response URL")),
-		Bases:  []*url.URL{base.JoinPath(server.ResponsePath)},
-	})
+	signer, err := newSigner(keys, base.JoinPath(server.ResponsePath))
+	if err != nil {
+		return nil, err
+	}
+	signals, err := newSigner(keys, base.JoinPath(server.SignalPath))
+	if err != nil {
+		return nil, err
+	}
+	types, err := nativeTypes(signals, base.JoinPath(server.SignalPath))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: "pintle " + strconv.Itoa(os.Getpid()), Alone: true, Fidelity: config.Fidelity, Log: n.log,
-		Dispatch: n.dispatch,
+		Dispatch: n.dispatch, Native: types,
 	})
 	if err != nil {
 		return nil, err
@@ -153,12 +154,12 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		if err := n.keepPort(ctx); err != nil {
 			return nil, err
 		}
-		if err := n.openDelivery(keys, signer, base.JoinPath(server.ResponsePath)); err != nil {
+		if err := n.openDelivery(keys, types, signer, base.JoinPath(server.ResponsePath)); err != nil {
 			return nil, err
 		}
 	}
 	n.server, err = server.New(server.Config{
-		Engine: n.engine, Store: n.store, Signer: signer, Dev: config.Dev, Account: credentials.Default().Account,
+		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		TokenKey: keys.Derive("paging token"), Log: n.log,
 		Keys: func(id string) (sigv4.Key, bool) {

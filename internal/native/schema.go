@@ -1,0 +1,226 @@
+package native
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Schema says what may be declared of a type.
+type Schema struct {
+	// Name is the type's name, e.g. "AWS::CDK::Metadata".
+	Name string
+	// Properties are those the type knows.
+	Properties []Property
+	// Attributes are the names that Fn::GetAtt reads.
+	Attributes []string
+	// CreationPolicy says that the attribute of that name may be declared, with a ResourceSignal.
+	CreationPolicy bool
+	// Fixed says that no property of a resource that is there can change.
+	Fixed bool
+}
+
+// Property is one property of a type.
+type Property struct {
+	Name string
+	Kind Kind
+	// Min and Max bound an [Integer], inclusive.
+	Min, Max int64
+	// Required says that the property must be there, Waived that it need not if there is a CreationPolicy.
+	Required, Waived bool
+	// Change says what a change of the property means.
+	Change Change
+}
+
+// Kind is what a property's value is.
+type Kind int
+
+// The kinds. The zero Kind is Text.
+const (
+	// Text is a string; numbers and booleans are taken as their text.
+	Text Kind = iota
+	// Integer is a whole number, or its text.
+	Integer
+	// Truth is true or false, or its text.
+	Truth
+	// List is a list of anything.
+	List
+	// Object is an object.
+	Object
+)
+
+// Change is what becomes of a resource whose properties change.
+type Change int
+
+// The changes, the least first. The zero Change is InPlace.
+const (
+	// InPlace updates the resource.
+	InPlace Change = iota
+	// Replaces makes a new resource, and deletes the old one when everything else succeeded.
+	Replaces
+	// Refused fails the update.
+	Refused
+)
+
+// Problem is something that is wrong with a declaration.
+type Problem struct {
+	// Text is CloudFormation's where that is known. It quotes no value.
+	Text string
+	// Line and Column are the place in the template, counted from 1.
+	Line, Column int
+}
+
+// wrong is the text of an error that people read as it is.
+type wrong string
+
+func (w wrong) Error() string { return string(w) }
+
+func unsupported(property string) error { return wrong("Encountered unsupported property " + property) }
+
+func missing(property string) error {
+	return wrong("Property validation failure: [The property {/" + property + "} is required]")
+}
+
+// property returns a property by its name, nil if there is none.
+func (s *Schema) property(name string) *Property {
+	for i := range s.Properties {
+		if s.Properties[i].Name == name {
+			return &s.Properties[i]
+		}
+	}
+	return nil
+}
+
+// HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
+func (s *Schema) HasAttribute(name string) bool { return slices.Contains(s.Attributes, name) }
+
+// check returns the first thing that is wrong with an evaluated declaration.
+func (s *Schema) check(d Declaration) error {
+	for _, m := range d.Properties.Members() {
+		p := s.property(m.Key)
+		if p == nil {
+			return unsupported(m.Key)
+		}
+		if err := p.check(m.Value); err != nil {
+			return err
+		}
+	}
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		if _, given := d.Properties.Get(p.Name); !given && p.needed(!d.CreationPolicy.IsNull()) {
+			return missing(p.Name)
+		}
+	}
+	return nil
+}
+
+// Check returns everything that is wrong with a declaration and can be told from its text alone: what functions return
+// is seen when they are evaluated.
+func (s *Schema) Check(r *template.Resource) []Problem {
+	problems := s.checkPolicy(r)
+	add := func(err error, line, column int) {
+		if err != nil {
+			problems = append(problems, Problem{err.Error(), line, column})
+		}
+	}
+	if r.Properties.IsZero() || !hasOnlyFunction(r.Properties) {
+		for _, m := range r.Properties.Members() {
+			p := s.property(m.Key)
+			switch {
+			case p == nil:
+				add(unsupported(m.Key), m.Value.Line(), m.Value.Column())
+			case !m.Value.Computed():
+				add(p.check(m.Value.Value()), m.Value.Line(), m.Value.Column())
+			}
+		}
+		for i := range s.Properties {
+			p := &s.Properties[i]
+			if r.Properties.Get(p.Name).IsZero() && p.needed(!r.CreationPolicy.IsZero()) {
+				add(missing(p.Name), r.Line, r.Column)
+			}
+		}
+	}
+	return problems
+}
+
+// checkPolicy returns what is wrong with a declared CreationPolicy.
+func (s *Schema) checkPolicy(r *template.Resource) []Problem {
+	n := r.CreationPolicy
+	switch {
+	case n.IsZero():
+		return nil
+	case !s.CreationPolicy:
+		return []Problem{{"CreationPolicy is not for resources of type " + s.Name, n.Line(), n.Column()}}
+	case n.Computed():
+		return nil
+	}
+	if _, err := parseCreationPolicy(n.Value()); err != nil {
+		return []Problem{{err.Error(), n.Line(), n.Column()}}
+	}
+	return nil
+}
+
+// hasOnlyFunction reports whether an object is a call as a whole, so that its keys are not known.
+func hasOnlyFunction(n template.Node) bool {
+	members := n.Members()
+	return len(members) == 1 && (members[0].Key == "Ref" || strings.HasPrefix(members[0].Key, "Fn::"))
+}
+
+// Change says what the difference between old and new properties means, both as strings. reason is that of the refusal.
+func (s *Schema) Change(before, after value.Value) (change Change, reason string) {
+	if s.Fixed {
+		return Refused, "Update to resource type " + s.Name + " is not supported."
+	}
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		was, _ := before.Get(p.Name)
+		is, _ := after.Get(p.Name)
+		if was.Equal(is) || p.Change <= change {
+			continue
+		}
+		if change = p.Change; change == Refused {
+			reason = "Updates are not allowed for property - " + p.Name + "."
+		}
+	}
+	return change, reason
+}
+
+func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !p.Waived) }
+
+// check returns what is wrong with a value, which may be secret and is not quoted.
+func (p *Property) check(v value.Value) error {
+	bad := func(format string, args ...any) error {
+		return wrong("Value of property " + p.Name + " must be " + fmt.Sprintf(format, args...))
+	}
+	switch p.Kind {
+	case Text:
+		if !v.IsScalar() {
+			return bad("of type String")
+		}
+	case Integer:
+		n, err := strconv.ParseInt(v.Text(), 10, 64)
+		if !v.IsScalar() || v.Kind() == value.Bool || err != nil {
+			return bad("of type Integer")
+		}
+		if n < p.Min || n > p.Max {
+			return bad("from %d to %d", p.Min, p.Max)
+		}
+	case Truth:
+		if !v.IsScalar() || v.Text() != "true" && v.Text() != "false" {
+			return bad("of type Boolean")
+		}
+	case List:
+		if v.Kind() != value.List {
+			return bad("a list")
+		}
+	case Object:
+		if v.Kind() != value.Map {
+			return bad("an object")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// SignalPath is what the URLs have that signals are sent to, after the public URL: a URL is signed for PublicURL/signal.
+const SignalPath = "signal"
+
+// maxSignal is how many bytes of a signal are read: more than any may have.
+const maxSignal = 16<<10 + 1
+
+// signal takes a signal. It is told 200 only when the signal is durable. Unlike the answer of a provider, one that means
+// nothing is refused: whoever sends signals is a script that somebody is writing.
+func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut {
+		w.Header().Set("Allow", "PUT")
+		refuseAnswer(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+		return
+	}
+	key, err := s.config.Signals.Verify(r, s.config.Now())
+	if err != nil {
+		wire.WriteError(w, err)
+		return
+	}
+	if !s.answers.take(r.Context()) {
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	}
+	defer s.answers.give()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxSignal))
+	if err != nil {
+		refuseAnswer(w, http.StatusBadRequest, "IncompleteBody",
+			"You did not provide the number of bytes specified by the Content-Length HTTP header.")
+		return
+	}
+	// The signal is here as a whole: a sender that hangs up now has signalled all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
+	defer cancel()
+	defer context.AfterFunc(s.hard, cancel)()
+	err = s.config.Engine.Signal(ctx, key, body)
+	refused, wrong := engine.InputError(err)
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusOK)
+	case wrong:
+		refuseAnswer(w, http.StatusBadRequest, "InvalidRequest", refused.Message)
+	case errors.Is(err, store.ErrNotFound):
+		refuseAnswer(w, http.StatusNotFound, "NoSuchKey", "The specified key does not exist.")
+	default:
+		s.log.ErrorContext(ctx, "a signal could not be recorded", "resource", key.LogicalID, "stack", key.StackID, "error", err)
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "ServiceUnavailable", "The signal could not be recorded. Please try again.")
+	}
+}
