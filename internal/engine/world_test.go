@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
@@ -36,7 +37,9 @@ type world struct {
 	sent   []string
 }
 
-func newWorld(t *testing.T, fidelity engine.Fidelity) *world {
+func newWorld(t *testing.T, fidelity engine.Fidelity) *world { return newWorldOf(t, fidelity, nil) }
+
+func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	var err error
@@ -44,7 +47,7 @@ func newWorld(t *testing.T, fidelity engine.Fidelity) *world {
 		t.Fatal(err)
 	}
 	w.engine, err = engine.Open(w.ctx, engine.Config{
-		Store: w.store, Alone: true, Fidelity: fidelity,
+		Store: w.store, Alone: true, Fidelity: fidelity, Native: types,
 		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
 		NewID: func() string {
 			w.ids++

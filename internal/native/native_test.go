@@ -1,0 +1,229 @@
+package native_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const stackID = wire.StackID("arn:aws:cloudformation:eu-west-1:123456789012:stack/signal/0f1e")
+
+func registry(t testing.TB) *native.Registry {
+	t.Helper()
+	types, err := native.CloudFormation(native.Config{SignalURL: func(key wire.ResponseKey, region string) (string, error) {
+		if key.LogicalID == "Bad" {
+			return "", errors.New("no such host")
+		}
+		return "https://example.com/signal/" + strings.ReplaceAll(key.String(), "|", "%7C") + "?X-Amz-Signature=" + region, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types
+}
+
+func object(members ...string) value.Value {
+	v := value.Object()
+	for i := 0; i < len(members); i += 2 {
+		v = v.With(members[i], value.Str(members[i+1]))
+	}
+	return v
+}
+
+func request(kind wire.RequestType, resourceType string) *store.Request {
+	return &store.Request{ID: "r-1", Logical: "H", Type: kind, Body: &store.RequestBody{
+		StackID: stackID, Region: "eu-west-1", ResourceType: resourceType, Properties: object(),
+	}}
+}
+
+func TestServe(t *testing.T) {
+	types := registry(t)
+	for _, test := range []struct {
+		name string
+		r    *store.Request
+		want native.Result
+	}{
+		{"metadata", request(wire.Create, "AWS::CDK::Metadata"), native.Result{PhysicalID: "signal-H-AKmeS3GAy7Zo"}},
+		{"metadata, updated", request(wire.Update, "AWS::CDK::Metadata"), native.Result{}},
+		{"handle", request(wire.Create, native.WaitConditionHandle), native.Result{
+			PhysicalID: wire.PhysicalID("https://example.com/signal/" + stackID + "%7CH%7Cr-1"),
+			Ref:        value.SecretStr("https://example.com/signal/" + string(stackID) + "%7CH%7Cr-1?X-Amz-Signature=eu-west-1"),
+		}},
+		{"handle, deleted", request(wire.Delete, native.WaitConditionHandle), native.Result{}},
+		{"condition", request(wire.Create, "AWS::CloudFormation::WaitCondition"), native.Result{PhysicalID: wire.PhysicalID(stackID + "/H")}},
+		{"condition, deleted", request(wire.Delete, "AWS::CloudFormation::WaitCondition"), native.Result{}},
+	} {
+		for range 2 { // what is served again comes to the same
+			got, err := types.Serve(t.Context(), test.r)
+			if diff := cmp.Diff(test.want, got); err != nil || diff != "" || got.Ref.HasSecret() != test.want.Ref.HasSecret() {
+				t.Errorf("%s: error %v, (-want +got):\n%s", test.name, err, diff)
+			}
+		}
+	}
+	bad := request(wire.Create, native.WaitConditionHandle)
+	bad.Logical = "Bad"
+	if _, err := types.Serve(t.Context(), bad); err == nil || err.Error() != "make the URL of the handle: no such host" {
+		t.Errorf("error %v", err)
+	}
+	for _, types := range []*native.Registry{types, nil} {
+		if _, err := types.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket")); err == nil || !strings.Contains(err.Error(), "is no native one") {
+			t.Errorf("a type that is not there: %v", err)
+		}
+	}
+}
+
+// faulty panics, or has the name of another type.
+type faulty struct{ name string }
+
+func (f faulty) Schema() *native.Schema { return &native.Schema{Name: f.name} }
+
+func (faulty) Serve(context.Context, *store.Request) (native.Result, error) { panic("out of cheese") }
+
+func TestFaultyTypes(t *testing.T) {
+	types, err := native.New(faulty{"A"}, faulty{"B"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = types.Serve(t.Context(), request(wire.Create, "A"))
+	broken, ok := errors.AsType[*native.PanicError](err)
+	if !ok || broken.Type != "A" || broken.Cause != "out of cheese" || !strings.Contains(broken.Stack, "faulty") ||
+		strings.Contains(err.Error(), "cheese") {
+		t.Errorf("error %v", err)
+	}
+	if _, ended, err := types.Awaited("A", store.Await{}, nil, false); !ended || err == nil {
+		t.Errorf("a type that waits for nothing: ended %t, error %v", ended, err)
+	}
+	if diff := cmp.Diff([]string{"A", "B"}, types.Names()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := native.New(faulty{"A"}, faulty{"A"}); err == nil {
+		t.Error("two types have one name")
+	}
+	if _, err := native.CloudFormation(native.Config{}); err == nil {
+		t.Error("nobody makes URLs")
+	}
+}
+
+func TestDeclareWaitCondition(t *testing.T) {
+	types := registry(t)
+	url := "https://example.com:8443/signal/deep/signal/" + strings.ReplaceAll(string(stackID), ":", "%3A") + "%7CH%7Cr-1?X-Amz-Signature=1"
+	signal := func(members ...string) value.Value { return value.Object(value.Member{Key: "ResourceSignal", Value: object(members...)}) }
+	handle := &store.Await{Count: 1, Handle: "H", From: "r-1"}
+	for _, test := range []struct {
+		name               string
+		properties, policy value.Value
+		want               native.Wanted
+		problem            string
+	}{
+		{"handle", object("Handle", url, "Timeout", "0"), value.Value{}, native.Wanted{Await: handle}, ""},
+		{"longest", object("Handle", url, "Timeout", "43200", "Count", "1000"), value.Value{},
+			native.Wanted{Timeout: 12 * time.Hour, Await: &store.Await{Count: 1000, Handle: "H", From: "r-1"}}, ""},
+		{"default policy", object(), signal(), native.Wanted{Timeout: 5 * time.Minute, Await: &store.Await{Count: 1}}, ""},
+		{"policy", object(), signal("Count", "3", "Timeout", "PT1H30M10S"),
+			native.Wanted{Timeout: 90*time.Minute + 10*time.Second, Await: &store.Await{Count: 3}}, ""},
+		{"twelve hours", object(), signal("Timeout", "PT720M"), native.Wanted{Timeout: 12 * time.Hour, Await: &store.Await{Count: 1}}, ""},
+		{"negative", object("Handle", url, "Timeout", "-1"), value.Value{}, native.Wanted{}, "Value of property Timeout must be from 0 to 43200"},
+		{"many", object("Handle", url, "Timeout", "1", "Count", "1001"), value.Value{}, native.Wanted{}, "Value of property Count must be from 0 to 1000"},
+		{"no handle", object("Timeout", "1"), value.Value{}, native.Wanted{}, "Property validation failure: [The property {/Handle} is required]"},
+		{"other stack", object("Handle", strings.Replace(url, "0f1e", "0f1f", 1), "Timeout", "1"), value.Value{}, native.Wanted{},
+			"Value of property Handle must be the Ref of a AWS::CloudFormation::WaitConditionHandle of the same stack"},
+		{"policy of another kind", object(), object("AutoScalingCreationPolicy", "x"), native.Wanted{}, "CreationPolicy must have a ResourceSignal, an object"},
+		{"policy with more", object(), signal().With("StartFleet", object()), native.Wanted{}, "CreationPolicy: Encountered unsupported property StartFleet"},
+		{"signal with more", object(), signal("Wait", "1"), native.Wanted{}, "CreationPolicy: Encountered unsupported property Wait"},
+	} {
+		got, err := types.Declare("AWS::CloudFormation::WaitCondition", native.Declaration{
+			StackID: stackID, Properties: test.properties, CreationPolicy: test.policy,
+		})
+		switch {
+		case test.problem != "":
+			if err == nil || err.Error() != test.problem {
+				t.Errorf("%s: error %v, want %s", test.name, err, test.problem)
+			}
+		case err != nil:
+			t.Errorf("%s: error %v", test.name, err)
+		default:
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.name, diff)
+			}
+		}
+	}
+}
+
+func TestTimesThatAreNone(t *testing.T) {
+	types := registry(t)
+	for _, text := range []string{"", "PT", "P1D", "PT1", "PT1X", "PT-1S", "PT1S1M", "PT13H", "PT12H1S", "PT99999999999999999999H", "pt1m", "PT1M ", "300"} {
+		policy := value.Object(value.Member{Key: "ResourceSignal", Value: object("Timeout", text)})
+		_, err := types.Declare("AWS::CloudFormation::WaitCondition", native.Declaration{Properties: object(), CreationPolicy: policy})
+		if err == nil || !strings.Contains(err.Error(), "ISO 8601") {
+			t.Errorf("%q: error %v", text, err)
+		}
+	}
+}
+
+func FuzzDeclare(f *testing.F) {
+	types := registry(f)
+	f.Add("https://example.com/signal/arn:aws:x|H|r", "60", "1", "PT5M")
+	f.Add("%zz", "-0", "1e3", "PT1H1M1S")
+	f.Fuzz(func(t *testing.T, handle, timeout, count, wait string) {
+		for _, d := range []native.Declaration{
+			{StackID: stackID, Properties: object("Handle", handle, "Timeout", timeout, "Count", count)},
+			{StackID: stackID, Properties: object(), CreationPolicy: value.Object(value.Member{
+				Key: "ResourceSignal", Value: object("Count", count, "Timeout", wait),
+			})},
+		} {
+			wanted, err := types.Declare("AWS::CloudFormation::WaitCondition", d)
+			if err == nil && (wanted.Timeout < 0 || wanted.Timeout > 12*time.Hour || wanted.Await.Count < 0 || wanted.Await.Count > native.MaxSignals) {
+				t.Errorf("%v comes to %+v", d, wanted)
+			}
+		}
+	})
+}
+
+func TestSchemaKinds(t *testing.T) {
+	kinds, err := native.New(kindly{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, truth := value.Strs("a"), value.Str("true")
+	for _, test := range []struct {
+		name  string
+		v     value.Value
+		wrong string
+	}{
+		{"Text", list, "of type String"}, {"Integer", truth, "of type Integer"}, {"Truth", list, "of type Boolean"},
+		{"Truth", value.Str("yes"), "of type Boolean"}, {"List", truth, "a list"}, {"Object", list, "an object"},
+		{"Text", value.Num("1"), ""}, {"Integer", value.Num("5"), ""}, {"Truth", truth, ""}, {"List", list, ""}, {"Object", object(), ""},
+	} {
+		want := ""
+		if test.wrong != "" {
+			want = "Value of property " + test.name + " must be " + test.wrong
+		}
+		wanted, err := kinds.Declare("Test::Kindly", native.Declaration{Properties: value.Object(value.Member{Key: test.name, Value: test.v})})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want || err == nil && wanted.Timeout != native.DefaultTimeout {
+			t.Errorf("%s %s: %q, want %q", test.name, test.v, got, want)
+		}
+	}
+}
+
+// kindly has a property of every kind.
+type kindly struct{ faulty }
+
+func (kindly) Schema() *native.Schema {
+	return &native.Schema{Name: "Test::Kindly", Properties: []native.Property{
+		{Name: "Text"}, {Name: "Integer", Kind: native.Integer, Max: 5}, {Name: "Truth", Kind: native.Truth},
+		{Name: "List", Kind: native.List}, {Name: "Object", Kind: native.Object},
+	}}
+}
