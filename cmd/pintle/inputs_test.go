@@ -84,6 +84,12 @@ func TestFault(t *testing.T) {
 		{"CustomResource attribute error: Vendor response doesn't contain X attribute in object y", faultTemplate},
 		{"Modifying service token is not allowed.", faultTemplate},
 		{"Value of property ServiceToken must be of type String", faultTemplate},
+		{"WaitCondition timed out. Received 0 conditions when expecting 1", faultSignals},
+		{"WaitCondition received failed message: 'no' for uniqueId: a", faultSignals},
+		{"Received FAILURE signal with UniqueId a", faultSignals},
+		{"Failed to receive 1 resource signal(s) within the specified duration", faultSignals},
+		{"Update to resource type AWS::CloudFormation::WaitCondition is not supported.", faultTemplate},
+		{"Encountered unsupported property X", faultTemplate},
 		{"no local provider named \"X\" and no AWS credentials: …", faultDelivery},
 		{"dial tcp 127.0.0.1:1: connect: connection refused", faultDelivery},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,12 +102,13 @@ const (
 	faultDied      = "the provider's: its process ended before it answered"
 	faultUnstarted = "the provider's: it could not be started"
 	faultSilent    = "the provider's: it took the request and did not answer in time"
+	faultSignals   = "of those who signal it: they told of a failure, or of too few successes in time"
 	faultTemplate  = "the template's"
 	faultDelivery  = "delivery: the request did not get to a provider"
 )
 
-// fault tells by the reason of a resource's failure whose fault it is. The texts are those of package wire, and of what
-// delivery reports.
+// fault tells by the reason of a resource's failure whose fault it is. The texts are those of packages wire and native, and
+// of what delivery reports.
 func fault(reason string) string {
 	switch first := firstLineOf(reason); {
 	case strings.HasPrefix(first, "Received response status [FAILED]"):
@@ -122,12 +124,18 @@ func fault(reason string) string {
 			return faultUnstarted
 		}
 		return faultDied
-	case strings.HasPrefix(first, "CustomResource attribute error"), strings.HasPrefix(first, wire.TextTokenChanged),
-		strings.HasPrefix(first, "Value of property"), strings.HasPrefix(first, "Template "),
-		strings.HasPrefix(first, "Unable to"):
+	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):
+		return faultSignals
+	case hasPrefix(first, "CustomResource attribute error", wire.TextTokenChanged, "Value of property", "Template ", "Unable to",
+		"Encountered unsupported property", "Property validation failure", "CreationPolicy", "A WaitCondition with",
+		"Update to resource type", "Updates are not allowed for property", "Resource type ", "[Error] "):
 		return faultTemplate
 	}
 	return faultDelivery
+}
+
+func hasPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // logHead is the line in a reason after which the engine puts the end of a provider's log.

@@ -127,6 +127,7 @@ func provider() {
 	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
 		var p struct {
 			Do, On, Say string
+			URL         string
 			Data        map[string]any
 		}
 		if err := r.Decode(&p); err != nil {
@@ -145,6 +146,8 @@ func provider() {
 			os.Exit(3)
 		case "meet":
 			attend(string(r.LogicalID))
+		case "signal":
+			return pintle.Response{PhysicalID: physicalID(r)}, signalAt(p.URL, string(r.LogicalID), "by a provider")
 		}
 		return pintle.Response{PhysicalID: physicalID(r), Data: p.Data}, nil
 	}))

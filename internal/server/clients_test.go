@@ -139,7 +139,7 @@ func newClientWorld(t *testing.T) *world {
 			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 			return w.signer.Sign(w.base, key, time.Now(), wire.SignOptions{})
 		},
-		WebhookSecret: []byte("correct horse battery staple"), AllowPrivate: true,
+		WebhookSecret: []byte("correct horse battery staple"), AllowPrivate: true, Native: w.types,
 	})
 	w.must(err)
 	w.mu.Lock()
@@ -164,6 +164,10 @@ func reported(o delivery.Outcome) engine.Outcome {
 		return engine.Outcome{Kind: engine.Answered, Body: o.Body, Delivered: true}
 	case delivery.Refused:
 		return engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
+	case delivery.Provided:
+		return engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
+	case delivery.Awaiting:
+		return engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
 	case delivery.Died:
 		return engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered}
 	}

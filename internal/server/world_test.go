@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -38,6 +39,7 @@ type world struct {
 	store  store.Store
 	engine *engine.Engine
 	signer *wire.Signer
+	types  *native.Registry
 	server *server.Server
 	base   *url.URL // of response URLs
 	url    string
@@ -81,16 +83,23 @@ func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	w.must(err)
 	w.signer, err = wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{w.base}})
 	w.must(err)
+	signals := w.base.JoinPath("..", server.SignalPath)
+	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{signals}})
+	w.must(err)
+	w.types, err = native.CloudFormation(native.Config{SignalURL: func(key wire.ResponseKey, region string) (string, error) {
+		return signer.Sign(signals, key, time.Now(), wire.SignOptions{Region: region})
+	}})
+	w.must(err)
 	w.store, err = memory.New(memory.Config{})
 	w.must(err)
 	config := server.Config{
-		Signer: w.signer, Dev: true, Listener: listener, Version: "test",
+		Signer: w.signer, Signals: signer, Dev: true, Listener: listener, Version: "test",
 		Log: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(w, &config)
 	}
-	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: w.deliver})
+	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: w.deliver, Native: w.types})
 	w.must(err)
 	config.Engine, config.Store = w.engine, w.store
 	w.server, err = server.New(config)
