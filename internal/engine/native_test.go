@@ -335,3 +335,23 @@ func TestNativeDeclarationsLate(t *testing.T) {
 		})
 	}
 }
+
+// That a change replaces a native resource is known before anybody is asked, and so is what a stack policy says of it.
+func TestNativeReplacementIsDenied(t *testing.T) {
+	w := newShelves(t)
+	at := w.stand(map[string]string{"A": shelved(`"Name": "a"`)})
+	w.must(w.engine.SetPolicy(w.ctx, w.ref(), `{"Statement": [
+		{"Effect": "Allow", "Action": "Update:Modify", "Principal": "*", "Resource": "*"}]}`))
+	w.must(w.update(body(map[string]string{"A": shelved(`"Name": "b"`)})))
+	w.serveAll()
+	lines := w.events()[at:]
+	if !strings.HasPrefix(lines[2], `A UPDATE_FAILED id=a "Action denied by stack policy: `) || !strings.Contains(lines[2], "Update:Replace") ||
+		w.status() != "UPDATE_ROLLBACK_COMPLETE" || strings.Contains(strings.Join(lines, "\n"), "DELETE") {
+		t.Errorf("events:\n%s", w.history())
+	}
+	at = len(w.events())
+	w.must(w.update(body(map[string]string{"A": shelved(`"Name": "a", "Width": 3`)})))
+	w.serveAll()
+	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=a`, `A UPDATE_COMPLETE id=a`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
+}

@@ -116,7 +116,9 @@ func TestFaultyTypes(t *testing.T) {
 func TestDeclareWaitCondition(t *testing.T) {
 	types := registry(t)
 	url := "https://example.com:8443/signal/deep/signal/" + strings.ReplaceAll(string(stackID), ":", "%3A") + "%7CH%7Cr-1?X-Amz-Signature=1"
-	signal := func(members ...string) value.Value { return value.Object(value.Member{Key: "ResourceSignal", Value: object(members...)}) }
+	signal := func(members ...string) value.Value {
+		return value.Object(value.Member{Key: "ResourceSignal", Value: object(members...)})
+	}
 	handle := &store.Await{Count: 1, Handle: "H", From: "r-1"}
 	for _, test := range []struct {
 		name               string

@@ -35,11 +35,11 @@ func TestParseSignal(t *testing.T) {
 func TestParseSignalRefuses(t *testing.T) {
 	const lengths = "is longer than it may be: UniqueId has at most 256 characters, Reason and Data have 4096"
 	for body, want := range map[string]string{
-		`SUCCESS`: `the signal must be a JSON object as {"Status": "SUCCESS", "UniqueId": "…", "Reason": "…", "Data": "…"}`,
-		`[]`:      `the signal must be a JSON object as {"Status": "SUCCESS", "UniqueId": "…", "Reason": "…", "Data": "…"}`,
-		`{"Status": "success", "UniqueId": "a"}`:                                              "the signal's Status must be SUCCESS or FAILURE",
-		`{"UniqueId": "a"}`:                                                                   "the signal's Status must be SUCCESS or FAILURE",
-		`{"Status": "SUCCESS"}`:                                                               "the signal needs a UniqueId, which tells it from the others that are sent to this URL",
+		`SUCCESS`:                                `the signal must be a JSON object as {"Status": "SUCCESS", "UniqueId": "…", "Reason": "…", "Data": "…"}`,
+		`[]`:                                     `the signal must be a JSON object as {"Status": "SUCCESS", "UniqueId": "…", "Reason": "…", "Data": "…"}`,
+		`{"Status": "success", "UniqueId": "a"}`: "the signal's Status must be SUCCESS or FAILURE",
+		`{"UniqueId": "a"}`:                      "the signal's Status must be SUCCESS or FAILURE",
+		`{"Status": "SUCCESS"}`:                  "the signal needs a UniqueId, which tells it from the others that are sent to this URL",
 		`{"Status": "SUCCESS", "UniqueId": "\u0000"}`:                                         "the signal needs a UniqueId, which tells it from the others that are sent to this URL",
 		`{"Status": "SUCCESS", "UniqueId": "a", "Data": {}}`:                                  "the signal's Data must be a string",
 		`{"Status": "SUCCESS", "UniqueId": "` + strings.Repeat("i", 257) + `"}`:               "the signal's UniqueId " + lengths,
