@@ -47,12 +47,18 @@ func (d *Delta) check(target Target, view *View) error {
 			return err
 		}
 	}
+	for i := range d.ChangeSets {
+		if err := d.ChangeSets[i].check(key); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func (d *Delta) empty() bool {
 	return d.Stack == nil && d.Operation == nil && !d.DropSteps && len(d.Revisions) == 0 && len(d.Steps) == 0 &&
-		len(d.Instances) == 0 && len(d.Requests) == 0 && len(d.Events) == 0 && len(d.Audit) == 0
+		len(d.Instances) == 0 && len(d.Requests) == 0 && len(d.Events) == 0 && len(d.Audit) == 0 &&
+		len(d.ChangeSets) == 0 && len(d.DropChangeSets) == 0
 }
 
 func (d *Delta) checkStack(target Target, old *Stack) error {

@@ -59,7 +59,9 @@ func (r *Instance) values() []*value.Value  { return nil }
 func (r *InstanceBody) values() []*value.Value {
 	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref}
 }
-func (r *Request) values() []*value.Value { return nil }
+func (r *Request) values() []*value.Value       { return nil }
+func (r *ChangeSet) values() []*value.Value     { return nil }
+func (r *ChangeSetBody) values() []*value.Value { return []*value.Value{&r.Revision.Parameters} }
 func (r *RequestBody) values() []*value.Value {
 	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token}
 }

@@ -14,6 +14,8 @@ const (
 	KindCreate Kind = "create"
 	KindUpdate Kind = "update"
 	KindDelete Kind = "delete"
+	// KindReview makes a stack that holds nothing but change sets to create it by. It ends as it begins.
+	KindReview Kind = "review"
 )
 
 // Call is what a client asked for: operations of one kind may be asked for in several ways.
@@ -30,6 +32,8 @@ const (
 	CallRollback Call = "rollback"
 	// CallCancel begins no operation of its own: it makes an update that is under way roll back.
 	CallCancel Call = "cancel"
+	// CallReview is a change set to create a stack that was not there.
+	CallReview Call = "review"
 )
 
 // Phase is how far an operation has come. The dialect renders kind and phase as the stack's status.

@@ -52,6 +52,8 @@ type Stack struct {
 	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
 	// Policy is the stack policy by which updates go; empty if there is none.
 	Policy string `json:"policy,omitempty"`
+	// ChangeSet is the one that was executed last, "" for none.
+	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 
 	// Tokens are those that clients gave with their last requests, newest first: a request that is sent once more is known
 	// by its token, also after the next one.

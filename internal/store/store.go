@@ -73,6 +73,8 @@ type View struct {
 	Instances map[int]Instance
 	// Requests not yet settled, of the loaded steps, by id, bodies included. The target's own is here too if unsettled.
 	Requests map[wire.RequestID]Request
+	// ChangeSets of the stack, by id, without their bodies. In a whole view only.
+	ChangeSets map[ChangeSetID]ChangeSet
 	// Whole says that nothing of the stack's operation is missing.
 	Whole bool
 }
@@ -103,6 +105,10 @@ type Delta struct {
 	Instances []Instance
 	// Requests to put; a nil Body leaves the stored one as it is.
 	Requests []Request
+	// DropChangeSets are removed, before ChangeSets are put; one that is not there is no error.
+	DropChangeSets []ChangeSetID
+	// ChangeSets to put; a nil Body leaves the stored one as it is.
+	ChangeSets []ChangeSet
 	// Events of this transition, oldest first: one row, numbered by Operation.Events, which the decision has raised.
 	Events []Event
 	// Audit entries to append.
@@ -168,6 +174,10 @@ type Store interface {
 	Request(ctx context.Context, id wire.RequestID) (Request, error)
 	// Requests returns the unsettled requests of a stack, bodies included, oldest first.
 	Requests(ctx context.Context, stack StackKey) ([]Request, error)
+	// ChangeSet returns a change set by its id, body included, or ErrNotFound.
+	ChangeSet(ctx context.Context, id ChangeSetID) (ChangeSet, error)
+	// ChangeSets returns the change sets of a stack without their bodies, oldest first.
+	ChangeSets(ctx context.Context, stack StackKey) ([]ChangeSet, error)
 	// Providers returns the providers named in this store, by name.
 	Providers(ctx context.Context) ([]Provider, error)
 	// PutProvider adds or replaces a provider by its name.

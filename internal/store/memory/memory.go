@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,8 @@ type Store struct {
 	live     map[store.StackName]store.StackKey
 	requests map[wire.RequestID]*request
 	open     map[wire.RequestID]*request // those of requests not settled
-	born     int64                       // requests so far
+	sets     map[store.ChangeSetID]*changeSet
+	born     int64 // requests and change sets so far
 	nodes    map[store.Incarnation]time.Time
 	joined   store.Incarnation // nodes so far
 	// operations are those of all stacks by their operation ids.
@@ -49,6 +51,7 @@ type stack struct {
 	steps      map[wire.LogicalID]store.Step
 	instances  map[int]store.Instance
 	open       map[wire.RequestID]*request
+	sets       map[store.ChangeSetID]*changeSet
 	events     []store.EventRow // oldest first
 	audit      []store.Audit    // oldest first
 }
@@ -62,6 +65,12 @@ type place struct {
 // request is a request and its place among all, for the order of age.
 type request struct {
 	row  store.Request
+	born int64
+}
+
+// changeSet is a change set and its place among all, for the order of age.
+type changeSet struct {
+	row  store.ChangeSet
 	born int64
 }
 
@@ -79,6 +88,7 @@ func New(cfg Config) (*Store, error) {
 		live:      make(map[store.StackName]store.StackKey),
 		requests:  make(map[wire.RequestID]*request),
 		open:      make(map[wire.RequestID]*request),
+		sets:      make(map[store.ChangeSetID]*changeSet),
 		nodes:     make(map[store.Incarnation]time.Time),
 		providers: make(map[string]store.Provider),
 
@@ -105,6 +115,7 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 				steps:     make(map[wire.LogicalID]store.Step),
 				instances: make(map[int]store.Instance),
 				open:      make(map[wire.RequestID]*request),
+				sets:      make(map[store.ChangeSetID]*changeSet),
 			}
 		}
 		if err := s.refuse(st, view, &delta); err != nil {
@@ -185,6 +196,29 @@ func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
 			return errors.New("a request belongs to one stack for ever")
 		}
 	}
+	return s.refuseSets(st, d)
+}
+
+// refuseSets returns the error of change sets that a database would refuse.
+func (s *Store) refuseSets(st *stack, d *store.Delta) error {
+	names := make(map[string]store.ChangeSetID)
+	for id, set := range st.sets {
+		if !slices.Contains(d.DropChangeSets, id) {
+			names[set.row.Name] = id
+		}
+	}
+	for _, c := range d.ChangeSets {
+		old, ok := s.sets[c.ID]
+		switch taken, named := names[c.Name]; {
+		case ok && old.row.Stack != c.Stack:
+			return errors.New("a change set belongs to one stack for ever")
+		case c.Body == nil && (!ok || slices.Contains(d.DropChangeSets, c.ID)):
+			return fmt.Errorf("change set %q has no body", c.ID)
+		case named && taken != c.ID:
+			return fmt.Errorf("the name of change set %q is taken", c.ID)
+		}
+		names[c.Name] = c.ID
+	}
 	return nil
 }
 
@@ -225,6 +259,7 @@ func (s *Store) write(st *stack, before store.Operation, d *store.Delta) {
 	for _, r := range d.Requests {
 		s.writeRequest(st, r)
 	}
+	s.writeSets(st, d)
 	if len(d.Events) > 0 {
 		place := store.EventPlace{Operation: d.Operation.Number, Number: d.Operation.Events}
 		st.events = append(st.events, store.EventRow{Place: place, Events: d.Events})
@@ -241,6 +276,27 @@ func (s *Store) writeStack(st *stack, row store.Stack) {
 		s.live[name] = row.Key
 	} else if s.live[name] == row.Key {
 		delete(s.live, name)
+	}
+}
+
+func (s *Store) writeSets(st *stack, d *store.Delta) {
+	for _, id := range d.DropChangeSets {
+		if st.sets[id] != nil {
+			delete(s.sets, id)
+			delete(st.sets, id)
+		}
+	}
+	for _, row := range d.ChangeSets {
+		set := s.sets[row.ID]
+		if set == nil {
+			s.born++
+			set = &changeSet{born: s.born}
+			s.sets[row.ID], st.sets[row.ID] = set, set
+		}
+		if row.Body == nil {
+			row.Body = set.row.Body
+		}
+		set.row = row
 	}
 }
 

@@ -176,6 +176,37 @@ func (s *Store) Requests(ctx context.Context, key store.StackKey) (rows []store.
 	return rows, err
 }
 
+// ChangeSet implements [store.Store].
+func (s *Store) ChangeSet(ctx context.Context, id store.ChangeSetID) (row store.ChangeSet, err error) {
+	err = s.do(ctx, func() error {
+		set := s.sets[id]
+		if set == nil {
+			return store.ErrNotFound
+		}
+		row = set.row
+		body := *row.Body
+		row.Body = &body
+		return nil
+	})
+	return row, err
+}
+
+// ChangeSets implements [store.Store].
+func (s *Store) ChangeSets(ctx context.Context, key store.StackKey) (rows []store.ChangeSet, err error) {
+	err = s.do(ctx, func() error {
+		st := s.stacks[key]
+		if st == nil {
+			return nil
+		}
+		older := func(a, b *changeSet) int { return cmp.Compare(a.born, b.born) }
+		for _, set := range slices.SortedFunc(maps.Values(st.sets), older) {
+			rows = append(rows, set.narrow())
+		}
+		return nil
+	})
+	return rows, err
+}
+
 // Providers implements [store.Store].
 func (s *Store) Providers(ctx context.Context) (rows []store.Provider, err error) {
 	err = s.do(ctx, func() error {

@@ -41,6 +41,10 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 	}
 	if scope.Whole {
 		st.fill(v, func(wire.LogicalID) bool { return true }, func(store.Instance) bool { return true })
+		v.ChangeSets = make(map[store.ChangeSetID]store.ChangeSet)
+		for id, set := range st.sets {
+			v.ChangeSets[id] = set.narrow()
+		}
 		return v, nil
 	}
 	steps := st.around(scope, v.Request)
@@ -121,6 +125,13 @@ func (r *request) copy() store.Request {
 	row := r.row
 	body := *row.Body
 	row.Body = &body
+	return row
+}
+
+// narrow returns the row without its body.
+func (c *changeSet) narrow() store.ChangeSet {
+	row := c.row
+	row.Body = nil
 	return row
 }
 

@@ -163,6 +163,22 @@ INSERT INTO operation_id SELECT json_extract(plain, '$.id'), stack, number FROM 
 INSERT INTO operation_id SELECT json_extract(plain, '$.rollbackID'), stack, number FROM operation
 	WHERE json_extract(plain, '$.rollbackID') <> '' ORDER BY seq ON CONFLICT (id) DO NOTHING;
 `,
+	`
+CREATE TABLE change_set (
+	seq   INTEGER PRIMARY KEY, -- by age
+	id    TEXT NOT NULL UNIQUE,
+	stack INTEGER NOT NULL,
+	name  TEXT NOT NULL CHECK (name <> ''),
+	plain TEXT NOT NULL,
+	UNIQUE (stack, name)
+) STRICT;
+CREATE TABLE change_set_body (
+	seq      INTEGER PRIMARY KEY,
+	template INTEGER NOT NULL,
+	plain    TEXT NOT NULL,
+	vals     TEXT NOT NULL
+) STRICT;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -98,7 +98,11 @@ func (t *tx) loadWhole(v *store.View) error {
 	if err := load(t, t.store.scanInstance, func(r store.Instance) { v.Instances[r.Number] = r }, instances, v.Stack.Key); err != nil {
 		return err
 	}
-	return load(t, t.store.scanRequest, func(r store.Request) { v.Requests[r.ID] = r }, openOnes, v.Stack.Key)
+	if err := load(t, t.store.scanRequest, func(r store.Request) { v.Requests[r.ID] = r }, openOnes, v.Stack.Key); err != nil {
+		return err
+	}
+	v.ChangeSets = make(map[store.ChangeSetID]store.ChangeSet)
+	return load(t, t.store.scanChangeSet, func(r store.ChangeSet) { v.ChangeSets[r.ID] = r }, changeSets, v.Stack.Key)
 }
 
 // loadNear loads the steps in scope, those in their Next, and what the contract says comes with them.

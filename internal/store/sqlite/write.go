@@ -72,6 +72,15 @@ func (t *tx) put(view *store.View, d *store.Delta) error {
 			return err
 		}
 	}
+	if len(d.ChangeSets)+len(d.DropChangeSets) > 0 {
+		key := view.Stack.Key
+		if d.Stack != nil {
+			key = d.Stack.Key
+		}
+		if err := t.putChangeSets(key, d); err != nil {
+			return err
+		}
+	}
 	return t.putHistory(view, d)
 }
 
@@ -95,13 +104,22 @@ func (t *tx) putRevision(r *store.Revision) error {
 	if err != nil {
 		return err
 	}
-	hash := sha256.Sum256([]byte(r.Template))
-	if _, err := t.exec("INSERT INTO template (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", hash[:], []byte(r.Template)); err != nil {
+	template, err := t.putTemplate(r.Template)
+	if err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO revision (stack, number, template, plain, vals) VALUES (?, ?, (SELECT seq FROM template WHERE hash = ?), ?, ?)",
-		r.Stack, r.Number, hash[:], string(plain), string(values))
+	_, err = t.exec("INSERT INTO revision (stack, number, template, plain, vals) VALUES (?, ?, ?, ?, ?)",
+		r.Stack, r.Number, template, string(plain), string(values))
 	return err
+}
+
+// putTemplate keeps a text, once, and returns its row.
+func (t *tx) putTemplate(text string) (int64, error) {
+	hash := sha256.Sum256([]byte(text))
+	if _, err := t.exec("INSERT INTO template (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", hash[:], []byte(text)); err != nil {
+		return 0, err
+	}
+	return one(t.query, scanValue[int64], "SELECT seq FROM template WHERE hash = ?", hash[:])
 }
 
 // putOperation guards the row by its version: one that another process wrote since the view was read is a conflict.

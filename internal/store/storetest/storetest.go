@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 		tests []test
 	}{
 		{"view", viewTests}, {"write", writeTests}, {"race", raceTests}, {"node", nodeTests}, {"query", queryTests},
+		{"change set", changeSetTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {

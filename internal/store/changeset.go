@@ -1,0 +1,86 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ChangeSetID identifies a change set: its ARN, unique for ever.
+type ChangeSetID string
+
+// ChangeSetState is what became of a change set. It is settled from the first.
+type ChangeSetState string
+
+// The states of change sets. Whether an available one can still be executed is told by its Base, and how the execution
+// of an executed one went by its operation.
+const (
+	// ChangeSetAvailable waits to be executed.
+	ChangeSetAvailable ChangeSetState = "available"
+	// ChangeSetFailed cannot be executed: Reason says why.
+	ChangeSetFailed ChangeSetState = "failed"
+	// ChangeSetExecuted has begun its Operation.
+	ChangeSetExecuted ChangeSetState = "executed"
+)
+
+// ChangeSet is a create or an update that is planned: the inputs it was made with, frozen, and what they would change.
+type ChangeSet struct {
+	Stack StackKey    `json:"-"`
+	ID    ChangeSetID `json:"-"`
+	// Name is unique within the stack.
+	Name string `json:"-"`
+
+	// Kind is KindCreate or KindUpdate.
+	Kind  Kind           `json:"kind"`
+	State ChangeSetState `json:"state"`
+	// Reason says why it failed, or what is to be known of an available one. It holds no secret.
+	Reason      string `json:"reason,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Token is the client's own for the creation.
+	Token   string    `json:"token,omitempty"`
+	Created time.Time `json:"created"`
+
+	// Base is the number of the stack's newest operation when the set was made: once there is another, an available set
+	// is obsolete.
+	Base int `json:"base"`
+	// Operation is the number of the one that its execution began, and OperationID its id; 0 and "" before.
+	Operation   int    `json:"operation,omitempty"`
+	OperationID string `json:"operationID,omitempty"`
+	// OnFailure is what the client wants done if the execution fails: DO_NOTHING, ROLLBACK, DELETE, or "" for nothing
+	// said.
+	OnFailure string `json:"onFailure,omitempty"`
+	// IncludeNested says that the client asked for the sets of nested stacks too.
+	IncludeNested bool `json:"includeNested,omitempty"`
+
+	// Body in a Delta is nil where it does not change; it is nil in a view and in a list.
+	Body *ChangeSetBody `json:"-"`
+}
+
+// ChangeSetBody is the large part of a change set, which never changes.
+type ChangeSetBody struct {
+	// Revision is what the stack is to go to. Its Stack and Number are 0: it has none before it is executed.
+	Revision         Revision `json:"revision"`
+	Capabilities     []string `json:"capabilities,omitempty"`
+	NotificationARNs []string `json:"notificationARNs,omitempty"`
+	RoleARN          string   `json:"roleARN,omitempty"`
+	// Changes is the list of changes as JSON, secrets masked.
+	Changes json.RawMessage `json:"changes,omitempty"`
+}
+
+// check reports a change set that no decision may write.
+func (c *ChangeSet) check(key StackKey) error {
+	if c.Stack != key || c.ID == "" || c.Name == "" {
+		return fmt.Errorf("change set %q of stack %d: the decision is about stack %d, and a change set needs an id and a name", c.ID, c.Stack, key)
+	}
+	legal := false
+	switch c.State {
+	case ChangeSetAvailable, ChangeSetFailed:
+		legal = c.Operation == 0
+	case ChangeSetExecuted:
+		legal = c.Operation > 0
+	}
+	if !legal {
+		return fmt.Errorf("change set %q: it cannot be %q with operation %d", c.ID, c.State, c.Operation)
+	}
+	return nil
+}
