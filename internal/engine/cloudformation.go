@@ -43,6 +43,9 @@ var stackStates = map[store.Kind]map[store.Phase]string{
 		store.PhaseSucceeded: "DELETE_COMPLETE",
 		store.PhaseFailed:    "DELETE_FAILED",
 	},
+	store.KindReview: {
+		store.PhaseSucceeded: "REVIEW_IN_PROGRESS",
+	},
 }
 
 func (cloudFormation) StackStatus(kind store.Kind, phase store.Phase) string {
@@ -57,6 +60,34 @@ func (cloudFormation) ResourceStatus(verb store.Verb, progress store.Progress) s
 		store.ProgressSkipped:   "SKIPPED",
 	}
 	return strings.ToUpper(string(verb)) + "_" + words[progress]
+}
+
+func (cloudFormation) ChangeSetStatus(state store.ChangeSetState) string {
+	switch state {
+	case store.ChangeSetAvailable, store.ChangeSetExecuted:
+		return "CREATE_COMPLETE"
+	case store.ChangeSetFailed:
+		return "FAILED"
+	}
+	return ""
+}
+
+func (cloudFormation) ExecutionStatus(e Execution) string {
+	switch e {
+	case ExecutionUnavailable:
+		return "UNAVAILABLE"
+	case ExecutionAvailable:
+		return "AVAILABLE"
+	case ExecutionObsolete:
+		return "OBSOLETE"
+	case ExecutionRunning:
+		return "EXECUTE_IN_PROGRESS"
+	case ExecutionSucceeded:
+		return "EXECUTE_COMPLETE"
+	case ExecutionFailed:
+		return "EXECUTE_FAILED"
+	}
+	return ""
 }
 
 func (cloudFormation) checkType(resourceType string) error {
@@ -126,6 +157,10 @@ func (cloudFormation) eventID(
 	return string(logical) + "-" + status + "-" + at.Format("2006-01-02T15:04:05.000Z")
 }
 
+func (cloudFormation) fixed() map[string]string {
+	return map[string]string{"ServiceToken": cloudFormationTexts.tokenChanged}
+}
+
 func (cloudFormation) texts() *texts { return &cloudFormationTexts }
 
 var cloudFormationTexts = texts{
@@ -143,6 +178,7 @@ var cloudFormationTexts = texts{
 	updateCancelled:  wire.TextUpdateCancelled,
 	tokenChanged:     wire.TextTokenChanged,
 	stackCancelled:   "Stack update cancelled",
+	unchanged:        "The submitted information didn't contain changes. Submit different information to create a change set.",
 	orphaned:         "Update successful. One or more resources could not be deleted.",
 	failed:           wire.FailedText,
 	timedOut:         wire.TimeoutText,

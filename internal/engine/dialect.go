@@ -18,6 +18,10 @@ type Dialect interface {
 	StackStatus(store.Kind, store.Phase) string
 	// ResourceStatus renders the state of a resource.
 	ResourceStatus(store.Verb, store.Progress) string
+	// ChangeSetStatus renders how the creation of a change set went.
+	ChangeSetStatus(store.ChangeSetState) string
+	// ExecutionStatus renders whether a change set can be executed, and how that went.
+	ExecutionStatus(Execution) string
 	// StackType is the resource type under which a stack's own events are listed.
 	StackType() string
 
@@ -34,6 +38,8 @@ type Dialect interface {
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
 	// notification returns an event as it is told to a topic.
 	notification(stack *store.Stack, e store.Event) string
+	// fixed are the properties that cannot be changed, each with what an update that tries to fails with.
+	fixed() map[string]string
 	// texts returns the dialect's words.
 	texts() *texts
 }
@@ -71,6 +77,7 @@ type texts struct {
 	updateCancelled  string
 	tokenChanged     string
 	stackCancelled   string // a stack's, when a client cancels its update
+	unchanged        string // a change set's that has nothing to change
 	orphaned         string // a stack's, after a clean-up that gave up
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string

@@ -10,6 +10,9 @@ const (
 	CodeTokenAlreadyExists  Code = "TokenAlreadyExistsException"
 	CodeInsufficientRights  Code = "InsufficientCapabilitiesException"
 	CodeOperationInProgress Code = "OperationInProgressException"
+	CodeLimitExceeded       Code = "LimitExceededException"
+	CodeChangeSetNotFound   Code = "ChangeSetNotFound"
+	CodeChangeSetStatus     Code = "InvalidChangeSetStatus"
 )
 
 // Error is an error that the client can mend. Message is shown to people and matched by clients: it has the service's

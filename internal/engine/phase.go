@@ -57,7 +57,8 @@ func (m *machine) endApply() error {
 			}
 			return nil
 		}
-		m.stack.Live = false
+		m.stack.Live, m.stack.ChangeSet = false, ""
+		m.dropChangeSets("")
 		m.end(store.PhaseSucceeded, "")
 		return nil
 	}

@@ -103,18 +103,23 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 		return err
 	}
 	revision.Template = in.Template
-	candidates, err := plan.Create(plan.Side{Template: t, Scope: scope})
+	return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, in.TimeoutMinutes, store.Operation{
+		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
+		RetainExceptOnCreate: in.RetainExceptOnCreate,
+	})
+}
+
+// carryOutCreate begins to create what a revision says; op holds what was asked for besides.
+func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutMinutes int, op store.Operation) error {
+	candidates, err := plan.Create(to)
 	if err != nil {
 		return refused(err)
 	}
 	m.addRevision(revision)
-	m.open(store.PhaseApply, store.Operation{
-		Call: store.CallCreate, Kind: store.KindCreate, Token: in.Token, To: revision.Number,
-		DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
-		RetainExceptOnCreate: in.RetainExceptOnCreate,
-	})
-	if in.TimeoutMinutes > 0 {
-		m.setTimer(time.Duration(in.TimeoutMinutes) * time.Minute)
+	op.Call, op.Kind, op.To = store.CallCreate, store.KindCreate, revision.Number
+	m.open(store.PhaseApply, op)
+	if timeoutMinutes > 0 {
+		m.setTimer(time.Duration(timeoutMinutes) * time.Minute)
 	}
 	return m.proceed(candidates)
 }
@@ -142,29 +147,47 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 		return err
 	}
 	revision.Template, revision.Policy = text, cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
-	op := store.Operation{
-		Call: store.CallUpdate, Kind: store.KindUpdate, Token: in.Token, From: before.Number, To: revision.Number,
-		DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
-	}
-	if m.stack.Phase == store.PhaseFailed {
-		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
-	} else if slices.Equal(before.Tags, revision.Tags) && before.Parameters.Equal(revision.Parameters) &&
-		slices.Equal(before.NotificationARNs, revision.NotificationARNs) &&
-		!plan.Differs(from, plan.Side{Template: t, Scope: scope}) {
+	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, plan.Side{Template: t, Scope: scope}) {
 		return invalid("No updates are to be performed.")
 	}
-	m.addRevision(revision)
-	m.templates[revision.Number] = t
-	candidates, err := m.between(&op)
-	if err == nil {
-		err = m.checkTypes(candidates)
-	}
+	return m.carryOutUpdate(revision, t, store.Operation{
+		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+	})
+}
+
+// unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
+func unchanged(before, after *store.Revision, from, to plan.Side) bool {
+	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) &&
+		slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
+}
+
+// carryOutUpdate begins to update the stack to a revision; op holds what was asked for besides.
+func (m *machine) carryOutUpdate(revision store.Revision, t *template.Template, op store.Operation) error {
+	candidates, err := m.prepareUpdate(revision, t, &op)
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	m.open(store.PhaseApply, op)
 	m.stack.Updated = m.now
 	return m.proceed(candidates)
+}
+
+// prepareUpdate adds the revision that the stack is to be updated to, and returns the plan of op, which it completes.
+func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, op *store.Operation) ([]plan.Candidate, error) {
+	op.Call, op.Kind, op.From, op.To = store.CallUpdate, store.KindUpdate, m.stack.Revision, revision.Number
+	if m.stack.Phase == store.PhaseFailed {
+		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
+	}
+	m.addRevision(revision)
+	m.templates[revision.Number] = t
+	candidates, err := m.between(op)
+	if err == nil {
+		err = m.checkTypes(candidates)
+	}
+	if err != nil {
+		return nil, refused(err)
+	}
+	return candidates, nil
 }
 
 // checkTypes refuses to change the type of what an operation that failed has left.
@@ -188,7 +211,7 @@ func (m *machine) checkTypes(candidates []plan.Candidate) error {
 func (m *machine) checkUpdatable(disableRollback bool) error {
 	switch m.stack.Phase {
 	case store.PhaseSucceeded:
-		if m.stack.Kind != store.KindDelete {
+		if m.stack.Kind == store.KindCreate || m.stack.Kind == store.KindUpdate {
 			return nil
 		}
 	case store.PhaseReverted:
@@ -207,6 +230,10 @@ func (m *machine) checkUpdatable(disableRollback bool) error {
 		return nil
 	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseRevertFailed:
 	}
+	return m.notUpdatable()
+}
+
+func (m *machine) notUpdatable() error {
 	return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
 		" state and can not be updated.")
 }

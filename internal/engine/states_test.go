@@ -37,7 +37,7 @@ func TestStatesDocument(t *testing.T) {
 }
 
 var (
-	kinds  = []store.Kind{store.KindCreate, store.KindUpdate, store.KindDelete}
+	kinds  = []store.Kind{store.KindReview, store.KindCreate, store.KindUpdate, store.KindDelete}
 	phases = []store.Phase{
 		store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup,
 		store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed,
@@ -78,7 +78,8 @@ states in bold are final.
 	b.WriteString(`
 The next operation may be an update after CREATE_COMPLETE, UPDATE_COMPLETE and UPDATE_ROLLBACK_COMPLETE, and a delete
 after every final state. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UPDATE_ROLLBACK_FAILED continued: those
-are operations of their own, which begin by reverting.
+are operations of their own, which begin by reverting. REVIEW_IN_PROGRESS is a stack with nothing in it but change sets to
+create it by: it is created by executing one, or deleted.
 
 ` + "```mermaid" + `
 stateDiagram-v2
@@ -106,6 +107,25 @@ stateDiagram-v2
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", verb, progress, engine.CloudFormation.ResourceStatus(verb, progress))
 		}
 	}
+	b.WriteString(`
+## Change sets
+
+A change set is settled when it has been created. Whether it can be executed is told by its stack: an operation that
+began since makes it obsolete.
+
+| change set | CloudFormation |
+|---|---|
+`)
+	for _, state := range []store.ChangeSetState{store.ChangeSetAvailable, store.ChangeSetExecuted, store.ChangeSetFailed} {
+		fmt.Fprintf(&b, "| %s | %s |\n", state, engine.CloudFormation.ChangeSetStatus(state))
+	}
+	b.WriteString("\n| execution | CloudFormation |\n|---|---|\n")
+	for _, execution := range []engine.Execution{
+		engine.ExecutionUnavailable, engine.ExecutionAvailable, engine.ExecutionObsolete,
+		engine.ExecutionRunning, engine.ExecutionSucceeded, engine.ExecutionFailed,
+	} {
+		fmt.Fprintf(&b, "| %s | %s |\n", execution, engine.CloudFormation.ExecutionStatus(execution))
+	}
 	return b.Bytes()
 }
 
@@ -117,6 +137,11 @@ var arrows = []struct {
 	when     string
 	becomes  store.Kind
 }{
+	{kind: store.KindReview, to: store.PhaseSucceeded, when: "a change set to create it by"},
+	{
+		kind: store.KindReview, from: store.PhaseSucceeded, to: store.PhaseApply, when: "the change set is executed",
+		becomes: store.KindCreate,
+	},
 	{kind: store.KindCreate, to: store.PhaseApply, when: "create"},
 	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseSucceeded, when: "everything was created"},
 	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // ChangeSetID identifies a change set: its ARN, unique for ever.
@@ -30,6 +32,8 @@ type ChangeSet struct {
 	// Name is unique within the stack.
 	Name string `json:"-"`
 
+	// StackID is that of its stack.
+	StackID wire.StackID `json:"stackId"`
 	// Kind is KindCreate or KindUpdate.
 	Kind  Kind           `json:"kind"`
 	State ChangeSetState `json:"state"`
@@ -59,10 +63,9 @@ type ChangeSet struct {
 // ChangeSetBody is the large part of a change set, which never changes.
 type ChangeSetBody struct {
 	// Revision is what the stack is to go to. Its Stack and Number are 0: it has none before it is executed.
-	Revision         Revision `json:"revision"`
-	Capabilities     []string `json:"capabilities,omitempty"`
-	NotificationARNs []string `json:"notificationARNs,omitempty"`
-	RoleARN          string   `json:"roleARN,omitempty"`
+	Revision     Revision `json:"revision"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	RoleARN      string   `json:"roleARN,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
 }

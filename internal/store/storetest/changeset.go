@@ -15,15 +15,15 @@ import (
 func changeSetOf(key store.StackKey, name string) store.ChangeSet {
 	return store.ChangeSet{
 		Stack: key, ID: store.ChangeSetID("arn:aws:cloudformation:eu-west-1:000000000000:changeSet/" + name + "/" + strconv.Itoa(int(key))),
-		Name: name, Kind: store.KindUpdate, State: store.ChangeSetAvailable, Reason: "why", Description: "what", Token: "token",
+		Name: name, StackID: stackOf(key, name).Stack.ID, Kind: store.KindUpdate, State: store.ChangeSetAvailable, Reason: "why", Description: "what", Token: "token",
 		Created: stackOf(key, "").Stack.Created, Base: 1, OnFailure: "DELETE", IncludeNested: true,
 		Body: &store.ChangeSetBody{
 			Revision: store.Revision{
 				Template: `{"Resources": {"Set": {}}}`, Inputs: []string{"P"}, Conditions: map[string]bool{"C": true},
 				Parameters: value.Object(value.Member{Key: "P", Value: value.SecretStr("hush")}, value.Member{Key: "Q", Value: value.Strs("a", "b")}),
-				Tags:       []store.Tag{{Key: "k", Value: "v"}},
+				Tags:       []store.Tag{{Key: "k", Value: "v"}}, NotificationARNs: []string{"arn:t"},
 			},
-			Capabilities: []string{"CAPABILITY_IAM"}, NotificationARNs: []string{"arn:t"}, RoleARN: "arn:r",
+			Capabilities: []string{"CAPABILITY_IAM"}, RoleARN: "arn:r",
 			Changes: json.RawMessage(`[{"a":"<*****>"}]`),
 		},
 	}

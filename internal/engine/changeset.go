@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxChangeSets is how many change sets a stack may have. Source: ours; decisions on the whole stack load them.
+const maxChangeSets = 100
+
+// Execution says whether a change set can be executed, and how its execution went.
+type Execution string
+
+// The executions.
+const (
+	// ExecutionUnavailable is that of a set that failed.
+	ExecutionUnavailable Execution = "unavailable"
+	ExecutionAvailable   Execution = "available"
+	// ExecutionObsolete is that of a set whose stack was changed since.
+	ExecutionObsolete  Execution = "obsolete"
+	ExecutionRunning   Execution = "running"
+	ExecutionSucceeded Execution = "succeeded"
+	ExecutionFailed    Execution = "failed"
+)
+
+// executionOf tells it by the stack and by the operation that the set began, if it did.
+func executionOf(c *store.ChangeSet, stack *store.Stack, op *store.Operation) Execution {
+	switch c.State {
+	case store.ChangeSetFailed:
+		return ExecutionUnavailable
+	case store.ChangeSetAvailable:
+		if c.Base != stack.Operation {
+			return ExecutionObsolete
+		}
+		return ExecutionAvailable
+	case store.ChangeSetExecuted:
+	}
+	switch {
+	case !op.Phase.Final():
+		return ExecutionRunning
+	case op.Phase == store.PhaseSucceeded && op.Kind != store.KindDelete:
+		return ExecutionSucceeded
+	}
+	return ExecutionFailed
+}
+
+// CreateChangeSet is what it takes to plan a create or an update. The Token is that of this call; how a failure is to be
+// dealt with is said by OnFailure and by [ExecuteChangeSet].
+type CreateChangeSet struct {
+	Options
+	Stack Ref
+	Name  string
+	// Kind is KindCreate for a stack that is not there, or was made by another such set; KindUpdate for one that is.
+	Kind store.Kind
+	// Template is the text; UsePrevious takes the stack's own.
+	Template    string
+	UsePrevious bool
+	Description string
+	// OnFailure is DO_NOTHING, ROLLBACK, DELETE (of a create only), or "" to leave that to the execution.
+	OnFailure     string
+	IncludeNested bool
+}
+
+// draftChangeSet decides the creation of a change set, which is settled by that. existing is the one of that name that was
+// found before, nil for none; if it is not the one that is there now, the error is errAnew. key and id are for a stack that
+// is to be made.
+func (m *machine) draftChangeSet(
+	in *CreateChangeSet, t *template.Template, existing *store.ChangeSet, key store.StackKey, id wire.StackID,
+) (store.ChangeSetID, error) {
+	same := store.ChangeSetID("")
+	for known, row := range m.view.ChangeSets {
+		if row.Name == in.Name {
+			same = known
+		}
+	}
+	gone := m.stack.Key != 0 && !m.stack.Live
+	if gone || existing == nil && same != "" || existing != nil && same != existing.ID {
+		return "", errAnew
+	}
+	if existing != nil {
+		return m.sameChangeSet(in, t, existing)
+	}
+	if err := m.reviewable(in, key, id); err != nil {
+		return "", err
+	}
+	drawn, err := m.draft(&in.Options, in.Kind, t, in.Template)
+	if err != nil {
+		return "", err
+	}
+	if err := m.makeRoom(); err != nil {
+		return "", err
+	}
+	row := store.ChangeSet{
+		Stack: m.stack.Key, ID: changeSetID(&m.stack, in.Name, m.newID()), Name: in.Name, StackID: m.stack.ID, Kind: in.Kind,
+		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
+		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
+		Body: &store.ChangeSetBody{
+			Revision: drawn.revision, Capabilities: in.Capabilities, RoleARN: drawn.role,
+		},
+	}
+	if drawn.unchanged {
+		row.State, row.Reason = store.ChangeSetFailed, m.dialect.texts().unchanged
+	} else {
+		row.Reason = warning(drawn.changes)
+	}
+	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
+		return "", fmt.Errorf("write the changes of %s: %w", row.ID, err)
+	}
+	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	return row.ID, nil
+}
+
+// warning says where the execution is going to fail, "" if nothing is known to be wrong.
+func warning(changes []plan.Change) string {
+	var problems []string
+	for _, c := range changes {
+		if c.Problem != "" {
+			problems = append(problems, c.LogicalID+": "+strings.TrimSuffix(c.Problem, "."))
+		}
+	}
+	if problems == nil {
+		return ""
+	}
+	return "[WARN] The execution of this change set is going to fail. " + strings.Join(problems, "; ") + "."
+}
+
+func changeSetID(stack *store.Stack, name, guid string) store.ChangeSetID {
+	return store.ChangeSetID("arn:" + wire.Partition(stack.Region) + ":cloudformation:" + stack.Region + ":" + stack.Account +
+		":changeSet/" + name + "/" + guid)
+}
+
+// reviewable makes sure that a change set may be made on the stack. For a create it makes the stack, if there is none.
+func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.StackID) error {
+	switch {
+	case in.Kind == store.KindUpdate:
+		return m.checkUpdatable(true) // that it needs rollback to be disabled is told when it is executed
+	case m.stack.Kind == store.KindReview && m.stack.Key != 0:
+		return nil
+	case m.stack.Key != 0:
+		return invalid("Stack [" + in.Stack.Stack + "] already exists and cannot be created again with the changeSet [" +
+			in.Name + "].")
+	}
+	m.stack = store.Stack{
+		Key: key, ID: id, Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack, Live: true,
+		Dialect: m.dialect.Name(), Created: m.now,
+	}
+	m.open(store.PhaseSucceeded, store.Operation{Call: store.CallReview, Kind: store.KindReview})
+	return nil
+}
+
+// makeRoom keeps a stack's change sets within bounds: of those that failed, which clients that deploy what has not changed
+// leave behind, the oldest goes.
+func (m *machine) makeRoom() error {
+	if len(m.view.ChangeSets) < maxChangeSets {
+		return nil
+	}
+	var oldest *store.ChangeSet
+	for _, id := range sortedKeys(m.view.ChangeSets) {
+		row := m.view.ChangeSets[id]
+		if row.State == store.ChangeSetFailed && (oldest == nil || row.Created.Before(oldest.Created)) {
+			oldest = &row
+		}
+	}
+	if oldest == nil {
+		return &Error{CodeLimitExceeded, fmt.Sprintf("Stack [%s] has %d change sets, which is the most that is kept. "+
+			"Execute one, or delete those that are not needed.", m.stack.Name, maxChangeSets)}
+	}
+	m.delta.DropChangeSets = append(m.delta.DropChangeSets, oldest.ID)
+	return nil
+}
+
+// sameChangeSet answers a creation under a name that is taken: by the same request, or by another one.
+func (m *machine) sameChangeSet(in *CreateChangeSet, t *template.Template, row *store.ChangeSet) (store.ChangeSetID, error) {
+	mismatch, err := m.mismatch(in, t, row)
+	switch {
+	case err != nil:
+		return "", err
+	case mismatch != "":
+		return "", &Error{CodeAlreadyExists, "ChangeSet " + in.Name + " cannot be created due to a mismatch with existing attribute " + mismatch}
+	case in.Token == "" || in.Token != row.Token:
+		return "", &Error{CodeAlreadyExists, "ChangeSet [" + in.Name + "] already exists"}
+	}
+	return row.ID, nil
+}
+
+// mismatch names the first attribute in which a request differs from the one that made a change set, "" for none.
+func (m *machine) mismatch(in *CreateChangeSet, t *template.Template, row *store.ChangeSet) (string, error) {
+	body := row.Body
+	if t == nil { // the stack's own: it may be another one by now, but then it is no change of the request
+		var err error
+		if t, err = template.Parse(body.Revision.Template); err != nil {
+			return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
+		}
+	} else if in.Template != body.Revision.Template {
+		return "Template", nil
+	}
+	// Values that were the previous ones are now those of the set.
+	revision, _, err := m.bind(&in.Options, t, &body.Revision)
+	if err != nil {
+		return "", err
+	}
+	for _, attribute := range []struct {
+		name string
+		same bool
+	}{
+		{"ChangeSetType", in.Kind == row.Kind},
+		{"Parameters", revision.Parameters.Equal(body.Revision.Parameters)},
+		{"Tags", slices.Equal(revision.Tags, body.Revision.Tags)},
+		{"Capabilities", slices.Equal(in.Capabilities, body.Capabilities)},
+		{"RoleARN", in.RoleARN == "" || in.RoleARN == body.RoleARN},
+		{"NotificationARNs", in.NotificationARNs == nil || slices.Equal(in.NotificationARNs, body.Revision.NotificationARNs)},
+		{"Description", in.Description == row.Description},
+		{"OnStackFailure", in.OnFailure == row.OnFailure},
+		{"IncludeNestedStacks", in.IncludeNested == row.IncludeNested},
+	} {
+		if !attribute.same {
+			return attribute.name, nil
+		}
+	}
+	return "", nil
+}
+
+// ExecuteChangeSet is what it takes to carry a change set out.
+type ExecuteChangeSet struct {
+	ChangeSet ChangeSetRef
+	Token     string
+	// DisableRollback leaves a stack that failed as it is. Not for a set that says itself what to do; nil is to say
+	// nothing.
+	DisableRollback *bool
+	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
+	RetainExceptOnCreate bool
+}
+
+// startChangeSet decides to carry a change set out. row is the set as it was found, body included.
+func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) error {
+	now, ok := m.view.ChangeSets[row.ID]
+	if !ok {
+		return noChangeSet(in.ChangeSet.Name)
+	}
+	switch again := now.Operation == m.op.Number && now.State == store.ChangeSetExecuted; {
+	case in.Token == "" || m.op.Token != in.Token && m.op.RollbackToken != in.Token:
+	case again && m.op.Token == in.Token:
+		return nil // the same request once more
+	default:
+		return m.tokenTaken(in.Token)
+	}
+	switch execution := executionOf(&now, &m.stack, &m.op); {
+	case execution == ExecutionUnavailable:
+		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(row.ID) + "] cannot be executed in its current status of [" +
+			m.dialect.ChangeSetStatus(now.State) + "]"}
+	case execution != ExecutionAvailable:
+		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(row.ID) + "] cannot be executed in its current execution status of [" +
+			m.dialect.ExecutionStatus(execution) + "]"}
+	case in.DisableRollback != nil && now.OnFailure != "":
+		return invalid("You cannot specify DisableRollback for ChangeSet [" + string(row.ID) +
+			"]: it was created with OnStackFailure " + now.OnFailure + ", which says what is done if it fails.")
+	}
+	disable := in.DisableRollback != nil && *in.DisableRollback || now.OnFailure == "DO_NOTHING"
+	if now.Kind == store.KindUpdate {
+		if err := m.checkUpdatable(disable); err != nil {
+			return err
+		}
+	}
+	m.stack.Capabilities, m.stack.DisableRollback, m.stack.RoleARN = row.Body.Capabilities, disable, row.Body.RoleARN
+	m.stack.ChangeSet = row.ID
+	op := store.Operation{
+		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
+		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
+	}
+	if err := m.carryOut(row, op); err != nil {
+		return err
+	}
+	if m.stack.Live { // or it has failed, and is deleted already
+		m.dropChangeSets(row.ID)
+		now.State, now.Operation = store.ChangeSetExecuted, m.op.Number
+		m.delta.ChangeSets = append(m.delta.ChangeSets, now)
+	}
+	return nil
+}
+
+// carryOut begins the operation of a change set.
+func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
+	revision := row.Body.Revision
+	revision.Stack, revision.Number = m.stack.Key, m.stack.Revisions+1
+	t, err := template.Parse(revision.Template)
+	if err != nil {
+		return fmt.Errorf("parse the template of %s: %w", row.ID, err)
+	}
+	if row.Kind == store.KindCreate {
+		m.stack.Description, m.stack.Updated = t.Description, m.now
+		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scopeOf(&m.stack, &revision)}, 0, op)
+	}
+	revision.Policy = m.view.Stack.Policy
+	return m.carryOutUpdate(revision, t, op)
+}
+
+// dropChangeSets removes the stack's change sets but one. The view is whole.
+func (m *machine) dropChangeSets(but store.ChangeSetID) {
+	m.delta.DropChangeSets = nil
+	for _, id := range sortedKeys(m.view.ChangeSets) {
+		if id != but {
+			m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)
+		}
+	}
+}
+
+// removeChangeSet decides to delete a change set. One that is gone already is no error.
+func (m *machine) removeChangeSet(id store.ChangeSetID) error {
+	row, ok := m.view.ChangeSets[id]
+	if !ok {
+		return nil
+	}
+	// The operation of another set than the newest has ended.
+	if row.State == store.ChangeSetExecuted && row.Operation == m.op.Number && !m.op.Phase.Final() {
+		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(id) + "] cannot be deleted in its current execution status of [" +
+			m.dialect.ExecutionStatus(ExecutionRunning) + "]"}
+	}
+	m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)
+	return nil
+}

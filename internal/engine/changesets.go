@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ChangeSetRef names a change set as a client does: by its name and its stack's name or id, or by its own id alone.
+type ChangeSetRef struct {
+	// Ref is the stack; its Stack may be empty if Name is an ARN.
+	Ref
+	// Name is the name or the ARN as it was given.
+	Name string
+}
+
+// ChangeSet is a change set as it is shown.
+type ChangeSet struct {
+	store.ChangeSet
+	// Owner is the stack that it belongs to.
+	Owner     store.Stack
+	Execution Execution
+}
+
+// Changes returns what the set would change, secrets masked. It needs the body.
+func (c *ChangeSet) Changes() ([]plan.Change, error) {
+	var list []plan.Change
+	if err := json.Unmarshal(c.Body.Changes, &list); err != nil {
+		return nil, fmt.Errorf("read the changes of %s: %w", c.ID, err)
+	}
+	return list, nil
+}
+
+// Planned is what a client learns of a change set that was created.
+type Planned struct {
+	ID      store.ChangeSetID
+	StackID wire.StackID
+}
+
+// errAnew says that what a decision was prepared with is not what is there, so that it has to be prepared anew.
+var errAnew = errors.New("the change set has changed meanwhile")
+
+// CreateChangeSet plans a create or an update. When it returns the set is settled: it can be executed, or has failed
+// because there is nothing to change. Errors that the client can mend are of type [Error].
+func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
+	var t *template.Template // nil: the previous one
+	var err error
+	if in.UsePrevious && in.Kind == store.KindCreate {
+		return Planned{}, invalid("A stack that is to be created has no previous template: give the template.")
+	}
+	if in.OnFailure == "DELETE" && in.Kind != store.KindCreate {
+		return Planned{}, invalid("OnStackFailure DELETE is for change sets of type CREATE only.")
+	}
+	if !in.UsePrevious {
+		if t, err = e.env.parse(CloudFormation, in.Template); err != nil {
+			return Planned{}, err
+		}
+	}
+	key, err := newKey()
+	if err != nil {
+		return Planned{}, err
+	}
+	id := wire.NewStackID(in.Stack.Region, in.Stack.Account, in.Stack.Stack, e.env.newID())
+	for {
+		target, existing, err := e.prepare(ctx, &in)
+		if err != nil {
+			return Planned{}, err
+		}
+		var planned Planned
+		err = e.apply(ctx, target, func(m *machine) error {
+			set, err := m.draftChangeSet(&in, t, existing, key, id)
+			planned = Planned{ID: set, StackID: m.stack.ID}
+			return err
+		})
+		if !errors.Is(err, errAnew) {
+			return planned, err
+		}
+	}
+}
+
+// prepare finds the stack that a change set is to be made on, and the set that has its name, nil if none has.
+func (e *Engine) prepare(ctx context.Context, in *CreateChangeSet) (store.Target, *store.ChangeSet, error) {
+	stack, err := e.Find(ctx, in.Stack)
+	missing := errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live
+	switch {
+	case missing && in.Kind == store.KindCreate && !strings.HasPrefix(in.Stack.Stack, "arn:"):
+		name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
+		return store.Target{Name: name}, nil, nil
+	case missing:
+		return store.Target{}, nil, noStack(in.Stack.Stack)
+	case err != nil:
+		return store.Target{}, nil, err
+	}
+	row, err := e.named(ctx, stack.Key, in.Name)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Target{Stack: stack.Key}, nil, nil
+	}
+	return store.Target{Stack: stack.Key}, &row, err
+}
+
+// named returns the change set of a stack by its name, or [store.ErrNotFound].
+func (e *Engine) named(ctx context.Context, stack store.StackKey, name string) (store.ChangeSet, error) {
+	rows, err := e.store.ChangeSets(ctx, stack)
+	if err != nil {
+		return store.ChangeSet{}, err
+	}
+	for _, row := range rows {
+		if row.Name == name {
+			return e.store.ChangeSet(ctx, row.ID)
+		}
+	}
+	return store.ChangeSet{}, store.ErrNotFound
+}
+
+func noStack(given string) error { return invalid("Stack [" + given + "] does not exist") }
+
+func noChangeSet(given string) error {
+	return &Error{CodeChangeSetNotFound, "ChangeSet [" + given + "] does not exist"}
+}
+
+// ChangeSet returns a change set, body included. Errors that the client can mend are of type [Error].
+func (e *Engine) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, error) {
+	row, stack, err := e.findChangeSet(ctx, ref)
+	if err != nil {
+		return ChangeSet{}, err
+	}
+	return e.shown(ctx, row, stack)
+}
+
+// findChangeSet returns a change set, body included, and its stack.
+func (e *Engine) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store.ChangeSet, stack store.Stack, err error) {
+	if strings.HasPrefix(ref.Name, "arn:") {
+		if row, err = e.store.ChangeSet(ctx, store.ChangeSetID(ref.Name)); err == nil {
+			stack, err = e.store.Stack(ctx, row.StackID)
+		}
+		meant := stack.Account == ref.Account && stack.Region == ref.Region &&
+			(ref.Stack == "" || ref.Stack == stack.Name || ref.Stack == string(stack.ID))
+		if errors.Is(err, store.ErrNotFound) || err == nil && !meant {
+			err = noChangeSet(ref.Name)
+		}
+		return row, stack, err
+	}
+	if ref.Stack == "" {
+		return row, stack, invalid("StackName must be specified if ChangeSetName is not specified as an ARN.")
+	}
+	if stack, err = e.Find(ctx, ref.Ref); errors.Is(err, store.ErrNotFound) {
+		return row, stack, noStack(ref.Stack)
+	} else if err != nil {
+		return row, stack, err
+	}
+	if row, err = e.named(ctx, stack.Key, ref.Name); errors.Is(err, store.ErrNotFound) {
+		err = noChangeSet(ref.Name)
+	}
+	return row, stack, err
+}
+
+// shown tells how the execution of a change set went.
+func (e *Engine) shown(ctx context.Context, row store.ChangeSet, stack store.Stack) (ChangeSet, error) {
+	var op store.Operation
+	if row.Operation > 0 {
+		var err error
+		if op, err = e.store.Operation(ctx, row.Stack, row.Operation); err != nil {
+			return ChangeSet{}, err
+		}
+	}
+	return ChangeSet{ChangeSet: row, Owner: stack, Execution: executionOf(&row, &stack, &op)}, nil
+}
+
+// ChangeSets returns the change sets of a stack without their bodies, oldest first; there are 100 at most.
+func (e *Engine) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet, error) {
+	rows, err := e.store.ChangeSets(ctx, stack.Key)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ChangeSet, len(rows))
+	for i, row := range rows {
+		if list[i], err = e.shown(ctx, row, stack); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// ExecuteChangeSet begins the create or the update that a change set holds, with the inputs that the set was made with.
+// The other change sets of the stack are deleted. Errors that the client can mend are of type [Error].
+func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Started, error) {
+	row, stack, err := e.findChangeSet(ctx, in.ChangeSet)
+	if err != nil {
+		return Started{}, err
+	}
+	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row) })
+}
+
+// DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can mend are of type
+// [Error].
+func (e *Engine) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
+	row, stack, err := e.findChangeSet(ctx, ref)
+	if told, ok := InputError(err); ok && told.Code == CodeChangeSetNotFound {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.removeChangeSet(row.ID) })
+}

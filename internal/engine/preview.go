@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// PreviewStack is what it takes to say what a create or an update of a stack would do.
+type PreviewStack struct {
+	Options
+	Stack    Ref
+	Template string
+}
+
+// Preview is what a create or an update would do. It holds no secret.
+type Preview struct {
+	// Kind is KindCreate for a stack that is not there, KindUpdate for one that is.
+	Kind store.Kind `json:"kind"`
+	// Unchanged says that there is nothing for which the stack would be updated.
+	Unchanged bool `json:"unchanged,omitempty"`
+	// Changes are those of resources. There may be none though the stack would be updated: of its outputs or tags.
+	Changes []plan.Change `json:"changes"`
+}
+
+// Preview returns what it would come to if the stack was created or updated so. It asks no provider and leaves nothing
+// behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can mend are of
+// type [Error].
+func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
+	t, err := e.env.parse(CloudFormation, in.Template)
+	if err != nil {
+		return Preview{}, err
+	}
+	name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
+	target := store.Target{Name: name}
+	if strings.HasPrefix(in.Stack.Stack, "arn:") {
+		if target, err = e.target(ctx, in.Stack); err != nil {
+			return Preview{}, err
+		}
+	}
+	var result Preview
+	err = e.apply(ctx, target, func(m *machine) error {
+		kind := store.KindUpdate
+		if m.absent() {
+			if m.stack.Key != 0 {
+				name.Name = m.stack.Name
+			}
+			// The id that the stack is going to have is not known, but for its form.
+			id := wire.NewStackID(name.Region, name.Account, name.Name, plan.Unknown)
+			m.stack = store.Stack{ID: id, Account: name.Account, Region: name.Region, Name: name.Name}
+			kind = store.KindCreate
+		} else if err := m.checkUpdatable(in.DisableRollback); err != nil {
+			return err
+		}
+		drawn, err := m.draft(&in.Options, kind, t, in.Template)
+		if err != nil {
+			return err
+		}
+		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: drawn.changes}
+		return errDrawn
+	})
+	if errors.Is(err, errDrawn) {
+		err = nil
+	}
+	return result, err
+}
+
+// errDrawn ends a decision that was only to be looked at.
+var errDrawn = errors.New("nothing is to be written")
+
+// absent reports whether there is no stack, or nothing in it and no way from it but its deletion.
+func (m *machine) absent() bool {
+	return m.stack.Key == 0 || m.stack.Kind == store.KindReview ||
+		m.stack.Kind == store.KindCreate && m.stack.Phase == store.PhaseReverted
+}
+
+// draft is an operation that is thought through and not begun.
+type draft struct {
+	revision store.Revision
+	// role is the stack's with the options that were asked for.
+	role      string
+	unchanged bool
+	changes   []plan.Change
+}
+
+// draft thinks a create or an update through. t is nil for the template in force. It changes nothing: it thinks with a
+// machine of its own.
+func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text string) (draft, error) {
+	view := *m.view
+	if kind == store.KindCreate {
+		view.Instances = nil
+	}
+	own := newMachine(m.environment, m.dialect, &view)
+	own.stack = m.stack
+	own.applyOptions(in)
+	var d draft
+	var err error
+	if kind == store.KindCreate {
+		err = own.draftCreate(&d, in, t, text)
+	} else {
+		err = own.draftUpdate(&d, in, t, text)
+	}
+	if err != nil {
+		return draft{}, err
+	}
+	for i := range d.changes {
+		d.changes[i].Problem = own.presentable(d.changes[i].Problem, d.revision.Parameters)
+	}
+	d.role, d.revision.Stack, d.revision.Number = own.stack.RoleARN, 0, 0
+	return d, nil
+}
+
+func (m *machine) draftCreate(d *draft, in *Options, t *template.Template, text string) error {
+	revision, scope, err := m.bind(in, t, nil)
+	if err != nil {
+		return err
+	}
+	revision.Template = text
+	d.revision = revision
+	to := plan.Side{Template: t, Scope: scope}
+	candidates, err := plan.Create(to)
+	if err != nil {
+		return refused(err)
+	}
+	d.changes = plan.Preview(nil, to, candidates, m.world())
+	return nil
+}
+
+func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text string) error {
+	before := m.view.Revisions[m.stack.Revision]
+	from, err := m.side(before.Number)
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		t, text = from.Template, before.Template
+	}
+	revision, scope, err := m.bind(in, t, &before)
+	if err != nil {
+		return err
+	}
+	revision.Template = text
+	d.revision = revision
+	to := plan.Side{Template: t, Scope: scope}
+	failed := m.stack.Phase == store.PhaseFailed // then there is something to do in any case
+	candidates, err := m.prepareUpdate(d.revision, t, &store.Operation{})
+	if err != nil {
+		return err
+	}
+	if d.unchanged = !failed && unchanged(&before, &revision, from, to); !d.unchanged {
+		d.changes = plan.Preview(&from, to, candidates, m.world())
+	}
+	return nil
+}
+
+// world is what there is now, for a preview.
+func (m *machine) world() plan.World {
+	return plan.World{
+		Now: func(logicalID string) *plan.Now {
+			i := m.current(wire.LogicalID(logicalID))
+			if i == nil {
+				return nil
+			}
+			return &plan.Now{
+				PhysicalID: string(i.PhysicalID), Type: i.Body.Type, Properties: i.Body.Properties, Metadata: i.Body.Metadata,
+				Unsettled: !i.Body.Attempted.IsNull(), Unborn: i.Unborn(),
+			}
+		},
+		Resources: attributes{m},
+		Form:      m.form,
+		Fixed:     m.dialect.fixed(),
+	}
+}
+
+// form returns properties as they are sent to a provider. What is not known yet may still turn out to be right.
+func (m *machine) form(properties value.Value) (value.Value, error) {
+	ask, err := m.dialect.request(properties)
+	if err == nil {
+		return ask.properties, nil
+	}
+	for _, name := range []string{"ServiceToken", "ServiceTimeout"} {
+		if v, ok := properties.Get(name); ok && v.Kind() == value.String && v.Text() == plan.Unknown {
+			return properties.Stringified(), nil
+		}
+	}
+	return value.Value{}, err
+}

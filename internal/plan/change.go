@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Unknown stands for a value that only the execution of a plan brings.
+const Unknown = template.Unknown
+
+// ChangeAction is what a plan does to a resource, in CloudFormation's words.
+type ChangeAction string
+
+// The actions.
+const (
+	Add    ChangeAction = "Add"
+	Modify ChangeAction = "Modify"
+	Remove ChangeAction = "Remove"
+)
+
+// Replacement says whether a resource gives way to a new one. What is "" is not modified.
+type Replacement string
+
+// The replacements.
+const (
+	ReplacementFalse Replacement = "False"
+	// ReplacementConditional is for what only the provider can decide, by the id that it answers with.
+	ReplacementConditional Replacement = "Conditional"
+)
+
+// Source is what a change comes from.
+type Source string
+
+// The sources.
+const (
+	// DirectModification is a change of the template's text.
+	DirectModification Source = "DirectModification"
+	// ParameterReference is another value of a parameter.
+	ParameterReference Source = "ParameterReference"
+	// ResourceReference is a Ref to a resource that may get another id.
+	ResourceReference Source = "ResourceReference"
+	// ResourceAttribute is an attribute of a resource that may get other ones.
+	ResourceAttribute Source = "ResourceAttribute"
+)
+
+// Attributes of a resource that change.
+const (
+	Properties          = "Properties"
+	Metadata            = "Metadata"
+	DeletionPolicy      = "DeletionPolicy"
+	UpdateReplacePolicy = "UpdateReplacePolicy"
+)
+
+// Change is what a plan does, or may do, to one resource. As JSON, the form in which it is kept, it holds no secret.
+type Change struct {
+	Action     ChangeAction `json:"action"`
+	LogicalID  string       `json:"logicalId"`
+	PhysicalID string       `json:"physicalId,omitempty"` // "" of one that is added
+	Type       string       `json:"type"`
+	// PolicyAction is what becomes of a resource that is removed: Delete or Retain.
+	PolicyAction string      `json:"policyAction,omitempty"`
+	Replacement  Replacement `json:"replacement,omitempty"`
+	// KeepsReplaced says that the old resource is kept if it is replaced.
+	KeepsReplaced bool `json:"keepsReplaced,omitempty"`
+	// Scope names the attributes of one that is modified.
+	Scope   []string `json:"scope,omitempty"`
+	Details []Detail `json:"details,omitempty"`
+	// Before and After are its Properties and Metadata, an object; null where there is no such side.
+	Before value.Value `json:"before,omitzero"`
+	After  value.Value `json:"after,omitzero"`
+	// Problem says why the execution is going to fail at this resource, "" if nothing is known to be wrong.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Detail is one place in a resource that changes, and one reason why.
+type Detail struct {
+	// Attribute is Properties, Metadata or a policy.
+	Attribute string `json:"attribute"`
+	// Name is the property, "" for other attributes.
+	Name string `json:"name,omitempty"`
+	// Path is the JSON pointer of the place in the resource, e.g. /Properties/Size.
+	Path string `json:"path"`
+	// Conditional says that the provider may replace the resource because of it.
+	Conditional bool `json:"conditional,omitempty"`
+	// Dynamic says that whether it changes at all is known only when the plan is executed.
+	Dynamic bool   `json:"dynamic,omitempty"`
+	Source  Source `json:"source"`
+	// Cause is the parameter, the resource, or the resource and its attribute with a dot between; "" of a
+	// DirectModification.
+	Cause string `json:"cause,omitempty"`
+	// Before and After are the values as texts, masked; nil where there is none.
+	Before *string `json:"before,omitempty"`
+	After  *string `json:"after,omitempty"`
+}
+
+// May reports whether the change is only a possible one: everything in it depends on what providers answer.
+func (c *Change) May() bool {
+	for _, d := range c.Details {
+		if !d.Dynamic {
+			return false
+		}
+	}
+	return c.Action == Modify && len(c.Details) > 0 && c.Problem == ""
+}
