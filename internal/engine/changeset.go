@@ -51,8 +51,8 @@ func executionOf(c *store.ChangeSet, stack *store.Stack, op *store.Operation) Ex
 	return ExecutionFailed
 }
 
-// CreateChangeSet is what it takes to plan a create or an update. The Token is that of this call; how a failure is to be
-// dealt with is said by OnFailure and by [ExecuteChangeSet].
+// CreateChangeSet is what it takes to plan a create or an update. The Token is that of this call; DisableRollback counts
+// unless OnFailure or [ExecuteChangeSet] says otherwise.
 type CreateChangeSet struct {
 	Options
 	Stack Ref
@@ -101,6 +101,7 @@ func (m *machine) draftChangeSet(
 		Stack: m.stack.Key, ID: changeSetID(&m.stack, in.Name, m.newID()), Name: in.Name, StackID: m.stack.ID, Kind: in.Kind,
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
+		DisableRollback: in.DisableRollback,
 		Body: &store.ChangeSetBody{
 			Revision: drawn.revision, Capabilities: in.Capabilities, RoleARN: drawn.role,
 		},
@@ -218,6 +219,7 @@ func (m *machine) mismatch(in *CreateChangeSet, t *template.Template, row *store
 		{"NotificationARNs", in.NotificationARNs == nil || slices.Equal(in.NotificationARNs, body.Revision.NotificationARNs)},
 		{"Description", in.Description == row.Description},
 		{"OnStackFailure", in.OnFailure == row.OnFailure},
+		{"DeploymentConfig", in.DisableRollback == row.DisableRollback},
 		{"IncludeNestedStacks", in.IncludeNested == row.IncludeNested},
 	} {
 		if !attribute.same {
@@ -244,11 +246,16 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) err
 	if !ok {
 		return noChangeSet(in.ChangeSet.Name)
 	}
-	switch again := now.Operation == m.op.Number && now.State == store.ChangeSetExecuted; {
-	case in.Token == "" || m.op.Token != in.Token && m.op.RollbackToken != in.Token:
-	case again && m.op.Token == in.Token:
-		return nil // the same request once more
-	default:
+	call := store.CallUpdate
+	if now.Kind == store.KindCreate {
+		call = store.CallCreate
+	}
+	switch again, err := m.repeated(in.Token, call); {
+	case err != nil:
+		return err
+	case again && m.again == now.OperationID:
+		return nil
+	case again:
 		return m.tokenTaken(in.Token)
 	}
 	switch execution := executionOf(&now, &m.stack, &m.op); {
@@ -262,7 +269,13 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) err
 		return invalid("You cannot specify DisableRollback for ChangeSet [" + string(row.ID) +
 			"]: it was created with OnStackFailure " + now.OnFailure + ", which says what is done if it fails.")
 	}
-	disable := in.DisableRollback != nil && *in.DisableRollback || now.OnFailure == "DO_NOTHING"
+	disable := now.DisableRollback
+	switch {
+	case now.OnFailure != "":
+		disable = now.OnFailure == "DO_NOTHING"
+	case in.DisableRollback != nil:
+		disable = *in.DisableRollback
+	}
 	if now.Kind == store.KindUpdate {
 		if err := m.checkUpdatable(disable); err != nil {
 			return err
@@ -279,7 +292,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) err
 	}
 	if m.stack.Live { // or it has failed, and is deleted already
 		m.dropChangeSets(row.ID)
-		now.State, now.Operation = store.ChangeSetExecuted, m.op.Number
+		now.State, now.Operation, now.OperationID = store.ChangeSetExecuted, m.op.Number, m.op.ID
 		m.delta.ChangeSets = append(m.delta.ChangeSets, now)
 	}
 	return nil

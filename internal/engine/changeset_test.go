@@ -231,8 +231,17 @@ func TestChangeSetFails(t *testing.T) {
 		}
 		w.wantSets(test.name + " CREATE_COMPLETE EXECUTE_FAILED")
 	}
-	_, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "x"`)})
-	wantCode(t, err, engine.CodeValidation, "is in UPDATE_FAILED state and can not be updated.")
+	// What was left as it failed can be tried again, but only so.
+	set, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "v"`)})
+	w.must(err)
+	if got := changed(t, set); got != "Modify C" || set.State != store.ChangeSetAvailable {
+		t.Errorf("changes of a retry: %s %s", got, set.State)
+	}
+	wantCode(t, w.execute("u"), engine.CodeValidation, "This stack is currently in a non-terminal [UPDATE_FAILED] state.")
+	yes := true
+	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.DisableRollback = &yes }))
+	w.succeed("C", "c")
+	w.wantSets("u CREATE_COMPLETE EXECUTE_COMPLETE")
 	_, err = w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(""), OnFailure: "DELETE"})
 	wantCode(t, err, engine.CodeValidation, "OnStackFailure DELETE is for change sets of type CREATE only.")
 }

@@ -43,7 +43,11 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		return invalid("Stack [" + m.stack.Name + "] cannot be deleted while TerminationProtection is enabled")
 	}
 	others := m.others()
-	sides, err := m.sides(append([]int{m.stack.Revision}, others...))
+	numbers := append([]int{m.stack.Revision}, others...)
+	if m.stack.Revision == 0 {
+		numbers = others // a stack in review holds nothing
+	}
+	sides, err := m.sides(numbers)
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,15 @@ func (m *machine) repeated(token string, call store.Call) (bool, error) {
 			m.again = use.Operation
 			return true, nil
 		default:
-			return false, &Error{CodeTokenAlreadyExists,
-				"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
+			return false, m.tokenTaken(token)
 		}
 	}
 	return false, nil
+}
+
+func (m *machine) tokenTaken(token string) error {
+	return &Error{CodeTokenAlreadyExists,
+		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
 }
 
 // remember keeps the token of a request that began an operation.

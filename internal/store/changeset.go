@@ -53,6 +53,8 @@ type ChangeSet struct {
 	// OnFailure is what the client wants done if the execution fails: DO_NOTHING, ROLLBACK, DELETE, or "" for nothing
 	// said.
 	OnFailure string `json:"onFailure,omitempty"`
+	// DisableRollback leaves a stack that failed as it is, unless OnFailure or the execution says otherwise.
+	DisableRollback bool `json:"disableRollback,omitempty"`
 	// IncludeNested says that the client asked for the sets of nested stacks too.
 	IncludeNested bool `json:"includeNested,omitempty"`
 

@@ -55,6 +55,11 @@ type Engine interface {
 	Check(text string) (*template.Template, error)
 	Parse(text string) (*template.Template, error)
 	Unrecognized(*template.Template) []string
+	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
+	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
+	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)
+	ExecuteChangeSet(context.Context, engine.ExecuteChangeSet) (engine.Started, error)
+	DeleteChangeSet(context.Context, engine.ChangeSetRef) error
 }
 
 // Rows is what the face needs of a [store.Store].
@@ -136,6 +141,12 @@ func New(config Config) (*query.Service, error) {
 	query.Handle(service, "DetectStackResourceDrift", f.detectStackResourceDrift)
 	query.Handle(service, "DescribeStackDriftDetectionStatus", f.describeStackDriftDetectionStatus)
 	query.Handle(service, "DescribeStackResourceDrifts", f.describeStackResourceDrifts)
+	query.Handle(service, "CreateChangeSet", f.createChangeSet)
+	query.Handle(service, "DescribeChangeSet", f.describeChangeSet)
+	query.Handle(service, "DescribeChangeSetHooks", f.describeChangeSetHooks)
+	query.Handle(service, "ExecuteChangeSet", f.executeChangeSet)
+	query.Handle(service, "DeleteChangeSet", f.deleteChangeSet)
+	query.Handle(service, "ListChangeSets", f.listChangeSets)
 	refuseLater(service)
 	return service, nil
 }
@@ -150,7 +161,10 @@ func shown(err error) *query.Error {
 	switch input.Code {
 	case engine.CodeOperationInProgress:
 		status = http.StatusConflict
-	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights:
+	case engine.CodeChangeSetNotFound:
+		status = http.StatusNotFound
+	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights,
+		engine.CodeLimitExceeded, engine.CodeChangeSetStatus:
 	}
 	return &query.Error{Code: string(input.Code), Message: input.Message, Status: status, Sender: true}
 }
@@ -188,6 +202,14 @@ func (f *face) who(ctx context.Context) (Caller, error) {
 		return Caller{}, errors.New("the request reached CloudFormation without a caller")
 	}
 	return caller, nil
+}
+
+// revision returns a stack's revision in force; one without anything in it for a stack that holds change sets only.
+func (f *face) revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
+	if stack.Revision == 0 {
+		return store.Revision{}, nil
+	}
+	return f.engine.Revision(ctx, stack)
 }
 
 // listScope ties a paging token to a list of the caller's.

@@ -8,9 +8,6 @@ import (
 
 // later are the operations of the API that this version does not have, by what to do instead.
 var later = map[string][]string{
-	stackOperations: {
-		"CreateChangeSet", "DeleteChangeSet", "DescribeChangeSet", "DescribeChangeSetHooks", "ExecuteChangeSet", "ListChangeSets",
-	},
 	"What a custom resource costs is known to its provider only.": {"EstimateTemplateCost"},
 	"There are no stack sets: create a stack in each account and region.": {
 		"ActivateOrganizationsAccess", "CreateStackInstances", "CreateStackSet", "DeactivateOrganizationsAccess",
@@ -37,7 +34,6 @@ var later = map[string][]string{
 	},
 }
 
-const stackOperations = "Change stacks with CreateStack, UpdateStack and DeleteStack."
 
 // refuseLater registers the operations that this version does not have, so that clients are told so instead of that they
 // do not exist.

@@ -144,8 +144,6 @@ func TestMessages(t *testing.T) {
 		{"Action=SetStackPolicy&StackName=live", named + "You must specify either StackPolicyBody or StackPolicyURL"},
 		{"Action=SetStackPolicy&StackName=nobody&StackPolicyBody={\"Statement\":[]}", named + "Stack [nobody] does not exist"},
 		{"Action=GetStackPolicy&StackName=nobody", named + "Stack [nobody] does not exist"},
-		{"Action=CreateChangeSet&StackName=live&ChangeSetName=c", "400 InvalidAction: The action CreateChangeSet is not supported by " +
-			"this version of Pintle. Change stacks with CreateStack, UpdateStack and DeleteStack."},
 		{"Action=EstimateTemplateCost" + body, "400 InvalidAction: The action EstimateTemplateCost is not supported by this version of " +
 			"Pintle. What a custom resource costs is known to its provider only."},
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +67,8 @@ type eventSelection struct {
 	number    int
 	// failures wants nothing but failures.
 	failures bool
+	// none wants nothing at all.
+	none bool
 }
 
 // scope ties paging tokens to the selection.
@@ -76,7 +77,7 @@ func (s eventSelection) scope() string {
 }
 
 // describeEvents shows the events of a stack, or of one of its operations, newest first. A rollback is an operation of
-// its own, also one that began by itself.
+// its own, also one that began by itself. A change set has the events of its execution.
 func (f *face) describeEvents(ctx context.Context, in describeEventsInput) (out describeEventsOutput, err error) {
 	selection, err := f.selectEvents(ctx, &in)
 	if err != nil {
@@ -86,6 +87,9 @@ func (f *face) describeEvents(ctx context.Context, in describeEventsInput) (out 
 	var at eventPosition
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
+	}
+	if selection.none {
+		return out, nil
 	}
 	page, next, err := f.operationEventPage(ctx, selection, at)
 	if err != nil {
@@ -105,10 +109,9 @@ func (f *face) selectEvents(ctx context.Context, in *describeEventsInput) (s eve
 	case in.ChangeSetName != "" && in.StackName == "" && in.OperationID == "" && !strings.HasPrefix(in.ChangeSetName, "arn:"):
 		return s, query.Validation(noSelector + ". StackName must be specified if ChangeSetName is not specified as an ARN.")
 	case in.ChangeSetName != "":
-		return s, &query.Error{
-			Code: "ChangeSetNotFound", Message: "ChangeSet [" + in.ChangeSetName + "] does not exist",
-			Status: http.StatusNotFound, Sender: true,
-		}
+		set, err := f.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
+		s.stack, s.operation, s.number, s.none = set.Owner, set.OperationID, set.Operation, set.Operation == 0
+		return s, err
 	case in.OperationID == "" && in.StackName == "":
 		return s, query.Validation(noSelector)
 	}

@@ -53,6 +53,8 @@ func operationType(op *store.Operation, id string) string {
 		return "CONTINUE_ROLLBACK"
 	case store.CallRollback, store.CallCancel:
 		return "ROLLBACK"
+	case store.CallReview:
+		return "CREATE_CHANGESET"
 	}
 	return ""
 }

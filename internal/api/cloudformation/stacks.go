@@ -17,6 +17,7 @@ import (
 type stackView struct {
 	StackID                     string `query:"StackId"`
 	StackName                   string
+	ChangeSetID                 string          `query:"ChangeSetId,omitempty"`
 	Description                 string          `query:",omitempty"`
 	Parameters                  []parameterView `query:",omitempty"`
 	CreationTime                time.Time
@@ -91,7 +92,7 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 	}
 	out.Stacks = make([]stackView, len(stacks))
 	for i, stack := range stacks {
-		revision, err := f.engine.Revision(ctx, stack)
+		revision, err := f.revision(ctx, stack)
 		if err != nil {
 			return out, err
 		}
@@ -106,7 +107,7 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 // viewStack renders a stack and its revision in force.
 func viewStack(stack store.Stack, revision store.Revision) stackView {
 	view := stackView{
-		StackID: string(stack.ID), StackName: stack.Name, Description: stack.Description,
+		StackID: string(stack.ID), StackName: stack.Name, ChangeSetID: string(stack.ChangeSet), Description: stack.Description,
 		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
 		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
 		NotificationARNs: revision.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,

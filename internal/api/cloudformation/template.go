@@ -2,8 +2,6 @@ package cloudformation
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 )
@@ -21,26 +19,32 @@ type getTemplateOutput struct {
 
 // getTemplate returns the text as it was submitted. No transforms run in this version, so both stages are the same.
 func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
+	var text string
 	switch {
-	case in.ChangeSetName != "" && in.StackName == "" && !strings.HasPrefix(in.ChangeSetName, "arn:"):
-		return out, query.Validation("StackName must be specified if ChangeSetName is not specified as an ARN.")
-	case in.ChangeSetName != "":
-		return out, &query.Error{
-			Code: "ChangeSetNotFound", Message: "ChangeSet [" + in.ChangeSetName + "] does not exist",
-			Status: http.StatusNotFound, Sender: true,
-		}
-	case in.StackName == "":
+	case in.ChangeSetName == "" && in.StackName == "":
 		return out, query.Validation("StackName is required if ChangeSetName is not specified.")
+	case in.ChangeSetName != "":
+		set, err := f.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
+		if err != nil {
+			return out, err
+		}
+		text = set.Body.Revision.Template
+	default:
+		stack, err := f.find(ctx, in.StackName, noStackWithID)
+		if err != nil {
+			return out, err
+		}
+		if stack.Revision == 0 {
+			return out, query.Validation("Stack [%s] is in %s state and has no template yet. The templates of its change sets "+
+				"are shown for their ChangeSetName.", in.StackName, stackStatus(stack))
+		}
+		revision, err := f.engine.Revision(ctx, stack)
+		if err != nil {
+			return out, err
+		}
+		text = revision.Template
 	}
-	stack, err := f.find(ctx, in.StackName, noStackWithID)
-	if err != nil {
-		return out, err
-	}
-	revision, err := f.engine.Revision(ctx, stack)
-	if err != nil {
-		return out, err
-	}
-	return getTemplateOutput{TemplateBody: revision.Template, StagesAvailable: []string{"Original", "Processed"}}, nil
+	return getTemplateOutput{TemplateBody: text, StagesAvailable: []string{"Original", "Processed"}}, nil
 }
 
 type validateTemplateInput struct{ templateInput }

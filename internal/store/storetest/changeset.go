@@ -16,7 +16,7 @@ func changeSetOf(key store.StackKey, name string) store.ChangeSet {
 	return store.ChangeSet{
 		Stack: key, ID: store.ChangeSetID("arn:aws:cloudformation:eu-west-1:000000000000:changeSet/" + name + "/" + strconv.Itoa(int(key))),
 		Name: name, StackID: stackOf(key, name).Stack.ID, Kind: store.KindUpdate, State: store.ChangeSetAvailable, Reason: "why", Description: "what", Token: "token",
-		Created: stackOf(key, "").Stack.Created, Base: 1, OnFailure: "DELETE", IncludeNested: true,
+		Created: stackOf(key, "").Stack.Created, Base: 1, OnFailure: "DELETE", DisableRollback: true, IncludeNested: true,
 		Body: &store.ChangeSetBody{
 			Revision: store.Revision{
 				Template: `{"Resources": {"Set": {}}}`, Inputs: []string{"P"}, Conditions: map[string]bool{"C": true},

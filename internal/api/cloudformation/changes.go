@@ -1,0 +1,235 @@
+package cloudformation
+
+import (
+	"context"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// changeSetHeadView is what the description and the summary of a change set have in common.
+type changeSetHeadView struct {
+	ChangeSetID         string `query:"ChangeSetId"`
+	ChangeSetName       string
+	StackID             string `query:"StackId"`
+	StackName           string
+	Description         string `query:",omitempty"`
+	CreationTime        time.Time
+	ExecutionStatus     string
+	Status              string
+	StatusReason        string `query:",omitempty"`
+	IncludeNestedStacks bool
+}
+
+func viewChangeSet(c engine.ChangeSet) changeSetHeadView {
+	return changeSetHeadView{
+		ChangeSetID: string(c.ID), ChangeSetName: c.Name, StackID: string(c.Owner.ID), StackName: c.Owner.Name,
+		Description: c.Description, CreationTime: c.Created,
+		ExecutionStatus: engine.CloudFormation.ExecutionStatus(c.Execution),
+		Status:          engine.CloudFormation.ChangeSetStatus(c.State), StatusReason: c.Reason,
+		IncludeNestedStacks: c.IncludeNested,
+	}
+}
+
+type describeChangeSetInput struct {
+	changeSetInput
+	pageInput
+	IncludePropertyValues bool
+}
+
+// describeChangeSetOutput has empty lists where the service has them.
+type describeChangeSetOutput struct {
+	changeSetHeadView
+	Parameters            []parameterView `query:",omitempty"`
+	NotificationARNs      []string
+	RollbackConfiguration struct{}
+	Capabilities          []string
+	Tags                  []tagView `query:",omitempty"`
+	OnStackFailure        string    `query:",omitempty"`
+	Changes               []changeView
+	NextToken             string `query:",omitempty"`
+}
+
+// changeView is the structure Change.
+type changeView struct {
+	Type           string
+	ResourceChange resourceChangeView
+}
+
+// resourceChangeView is the structure ResourceChange.
+type resourceChangeView struct {
+	PolicyAction       string `query:",omitempty"`
+	Action             string
+	LogicalResourceID  string `query:"LogicalResourceId"`
+	PhysicalResourceID string `query:"PhysicalResourceId,omitempty"`
+	ResourceType       string
+	Replacement        string `query:",omitempty"`
+	Scope              []string
+	Details            []changeDetailView
+	BeforeContext      string `query:",omitempty"`
+	AfterContext       string `query:",omitempty"`
+}
+
+// changeDetailView is the structure ResourceChangeDetail.
+type changeDetailView struct {
+	Target        changeTargetView
+	Evaluation    string
+	ChangeSource  string
+	CausingEntity string `query:",omitempty"`
+}
+
+// changeTargetView is the structure ResourceTargetDefinition. What follows RequiresRecreation comes with the values only.
+type changeTargetView struct {
+	Attribute           string
+	Name                string `query:",omitempty"`
+	RequiresRecreation  string
+	Path                string `query:",omitempty"`
+	BeforeValue         *string
+	AfterValue          *string
+	AttributeChangeType string `query:",omitempty"`
+}
+
+// changePosition is a place in the list of changes, which never moves.
+type changePosition struct {
+	Shown int `json:"s"`
+}
+
+func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput) (out describeChangeSetOutput, err error) {
+	set, err := f.changeSet(ctx, in.changeSetInput)
+	if err != nil {
+		return out, err
+	}
+	changes, err := set.Changes()
+	if err != nil {
+		return out, err
+	}
+	out = describeChangeSetOutput{
+		changeSetHeadView: viewChangeSet(set), NotificationARNs: set.Body.Revision.NotificationARNs, Capabilities: set.Body.Capabilities,
+		OnStackFailure: set.OnFailure,
+	}
+	for _, p := range set.Body.Revision.Parameters.Members() {
+		out.Parameters = append(out.Parameters, parameterView{p.Key, parameterText(p.Value)})
+	}
+	for _, t := range set.Body.Revision.Tags {
+		out.Tags = append(out.Tags, tagView(t))
+	}
+	scope := "DescribeChangeSet|" + string(set.ID)
+	var at changePosition
+	if err := f.position(in.pageInput, scope, &at); err != nil {
+		return out, err
+	}
+	for ; at.Shown < len(changes) && len(out.Changes) < pageSize; at.Shown++ {
+		out.Changes = append(out.Changes, viewChange(&changes[at.Shown], in.IncludePropertyValues))
+	}
+	if at.Shown < len(changes) {
+		out.NextToken, err = f.tokens.Encode(scope, at)
+	}
+	return out, err
+}
+
+func viewChange(c *plan.Change, values bool) changeView {
+	change := resourceChangeView{
+		PolicyAction: c.PolicyAction, Action: string(c.Action), LogicalResourceID: c.LogicalID,
+		PhysicalResourceID: c.PhysicalID, ResourceType: c.Type, Replacement: string(c.Replacement), Scope: c.Scope,
+	}
+	if values {
+		change.BeforeContext, change.AfterContext = contextText(c.Before), contextText(c.After)
+	}
+	seen := map[changeDetailView]bool{}
+	for i := range c.Details {
+		view := viewDetail(&c.Details[i])
+		if values {
+			view.Target = withValues(view.Target, &c.Details[i])
+		} else if seen[view] {
+			continue // another place in the same property
+		}
+		seen[view] = true
+		change.Details = append(change.Details, view)
+	}
+	return changeView{Type: "Resource", ResourceChange: change}
+}
+
+func viewDetail(d *plan.Detail) changeDetailView {
+	view := changeDetailView{
+		Target:     changeTargetView{Attribute: d.Attribute, Name: d.Name, RequiresRecreation: "Never"},
+		Evaluation: "Static", ChangeSource: string(d.Source), CausingEntity: d.Cause,
+	}
+	if d.Conditional {
+		view.Target.RequiresRecreation = "Conditionally"
+	}
+	if d.Dynamic {
+		view.Evaluation = "Dynamic"
+	}
+	return view
+}
+
+// withValues adds what is shown only to those who ask for it.
+func withValues(target changeTargetView, d *plan.Detail) changeTargetView {
+	target.Path, target.BeforeValue, target.AfterValue, target.AttributeChangeType = d.Path, d.Before, d.After, "Modify"
+	switch {
+	case d.Before == nil:
+		target.AttributeChangeType = "Add"
+	case d.After == nil:
+		target.AttributeChangeType = "Remove"
+	}
+	return target
+}
+
+func contextText(v value.Value) string {
+	if v.IsNull() {
+		return ""
+	}
+	return v.String()
+}
+
+type listChangeSetsInput struct {
+	StackName string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	pageInput
+}
+
+type listChangeSetsOutput struct {
+	Summaries []changeSetHeadView
+}
+
+// listChangeSets has all there are on one page: the engine keeps no more than that of a stack.
+func (f *face) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
+	stack, err := f.find(ctx, in.StackName, noStackBracket)
+	if err != nil {
+		return out, err
+	}
+	if in.NextToken != nil {
+		return out, query.Validation("NextToken is not one that this list gave out: start again without it.")
+	}
+	sets, err := f.engine.ChangeSets(ctx, stack)
+	for _, set := range sets {
+		out.Summaries = append(out.Summaries, viewChangeSet(set))
+	}
+	return out, err
+}
+
+type describeChangeSetHooksInput struct {
+	changeSetInput
+	pageInput
+	LogicalResourceID string `query:"LogicalResourceId"`
+}
+
+type describeChangeSetHooksOutput struct {
+	ChangeSetID   string `query:"ChangeSetId"`
+	ChangeSetName string
+	StackID       string `query:"StackId"`
+	StackName     string
+	Hooks         []struct{}
+	Status        string
+}
+
+// describeChangeSetHooks has none to tell of: no hooks can be registered.
+func (f *face) describeChangeSetHooks(ctx context.Context, in describeChangeSetHooksInput) (describeChangeSetHooksOutput, error) {
+	set, err := f.changeSet(ctx, in.changeSetInput)
+	return describeChangeSetHooksOutput{
+		ChangeSetID: string(set.ID), ChangeSetName: set.Name, StackID: string(set.Owner.ID), StackName: set.Owner.Name,
+		Status: "PLANNED",
+	}, err
+}

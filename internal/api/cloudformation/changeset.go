@@ -1,0 +1,137 @@
+package cloudformation
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// maxStackName is how long the name of a new stack may be. Source: CloudFormation, CreateStack.
+const maxStackName = 128
+
+type createChangeSetInput struct {
+	StackName     string `query:",required" length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+	ChangeSetName string `query:",required" length:"1,128" pattern:"[a-zA-Z][-a-zA-Z0-9]*"`
+	templateInput
+	optionsInput
+	UsePreviousTemplate bool
+	ClientToken         string `length:"1,128"`
+	Description         string `length:"1,1024"`
+	ChangeSetType       string `enum:"CREATE,UPDATE,IMPORT"`
+	IncludeNestedStacks bool
+	OnStackFailure      string `enum:"DO_NOTHING,ROLLBACK,DELETE"`
+
+	// What follows is only looked at to be refused.
+	ResourcesToImport []struct {
+		ResourceType      string
+		LogicalResourceID string `query:"LogicalResourceId"`
+	} `length:",200"`
+	ImportExistingResources bool
+	DeploymentMode          string `enum:"REVERT_DRIFT"`
+}
+
+type createChangeSetOutput struct {
+	ID      string `query:"Id"`
+	StackID string `query:"StackId"`
+}
+
+func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
+	ref, err := f.ref(ctx, in.StackName)
+	if err != nil {
+		return out, err
+	}
+	var text string
+	if !in.UsePreviousTemplate {
+		if text, err = in.text(); err != nil {
+			return out, err
+		}
+	} else if in.TemplateBody != nil || in.TemplateURL != nil {
+		return out, query.Validation("You cannot specify both usePreviousTemplate and Template Body/Template URL.")
+	}
+	if in.OnStackFailure != "" && in.DeploymentConfig.DisableRollback != nil {
+		return out, query.Validation("You must specify either OnStackFailure or DisableRollback, but not both")
+	}
+	const noImport = "resources are imported by nothing: custom resources cannot be read"
+	if err := refuse(append(in.ignored(),
+		ignored{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
+		ignored{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
+		ignored{"ImportExistingResources", in.ImportExistingResources, noImport},
+		ignored{"DeploymentMode REVERT_DRIFT", in.DeploymentMode != "", "the drift of a custom resource is not known"},
+	)); err != nil {
+		return out, err
+	}
+	options, err := in.options()
+	if err != nil {
+		return out, err
+	}
+	options.Token, options.RetainExceptOnCreate, options.Policy = in.ClientToken, false, "" // two are no members of this call
+	kind := store.KindUpdate
+	if in.ChangeSetType == "CREATE" {
+		kind = store.KindCreate
+		if len(in.StackName) > maxStackName && !strings.HasPrefix(in.StackName, "arn:") {
+			return out, query.Validation("1 validation error detected: Value '%.1024s' at 'stackName' failed to satisfy constraint: "+
+				"Member must have length less than or equal to %d", in.StackName, maxStackName)
+		}
+	}
+	made, err := f.engine.CreateChangeSet(ctx, engine.CreateChangeSet{
+		Options: options, Stack: ref, Name: in.ChangeSetName, Kind: kind, Template: text, UsePrevious: in.UsePreviousTemplate,
+		Description: in.Description, OnFailure: in.OnStackFailure, IncludeNested: in.IncludeNestedStacks,
+	})
+	return createChangeSetOutput{ID: string(made.ID), StackID: string(made.StackID)}, err
+}
+
+// changeSetInput is how a request names a change set.
+type changeSetInput struct {
+	ChangeSetName string `query:",required" length:"1,1600" pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/]*"`
+	StackName     string `length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
+}
+
+// changeSetRef names a change set on behalf of the caller.
+func (f *face) changeSetRef(ctx context.Context, stack, name string) (engine.ChangeSetRef, error) {
+	ref, err := f.ref(ctx, stack)
+	return engine.ChangeSetRef{Ref: ref, Name: name}, err
+}
+
+func (f *face) changeSet(ctx context.Context, in changeSetInput) (engine.ChangeSet, error) {
+	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
+	if err != nil {
+		return engine.ChangeSet{}, err
+	}
+	return f.engine.ChangeSet(ctx, ref)
+}
+
+type executeChangeSetInput struct {
+	changeSetInput
+	ClientRequestToken   string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
+	DisableRollback      *bool
+	RetainExceptOnCreate bool
+}
+
+// emptyOutput is the result of an operation that has one with nothing in it.
+type emptyOutput struct{}
+
+func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (emptyOutput, error) {
+	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
+	if err != nil {
+		return emptyOutput{}, err
+	}
+	_, err = f.engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
+		ChangeSet: ref, Token: in.ClientRequestToken, DisableRollback: in.DisableRollback,
+		RetainExceptOnCreate: in.RetainExceptOnCreate,
+	})
+	return emptyOutput{}, err
+}
+
+type deleteChangeSetInput struct{ changeSetInput }
+
+// deleteChangeSet is silent about a change set that is not there.
+func (f *face) deleteChangeSet(ctx context.Context, in deleteChangeSetInput) (emptyOutput, error) {
+	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
+	if err != nil {
+		return emptyOutput{}, err
+	}
+	return emptyOutput{}, f.engine.DeleteChangeSet(ctx, ref)
+}
