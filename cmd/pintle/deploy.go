@@ -21,7 +21,7 @@ type deployOptions struct {
 	changeOptions
 	template, parameterFile string
 	parameters, tags        []string
-	disableRollback         bool
+	disableRollback, dryRun bool
 }
 
 // desired is what a deploy brings about.
@@ -53,6 +53,10 @@ work already is watched first; one whose creation was rolled back is deleted
 first. One that --disable-rollback has left as it failed is tried again by another
 deploy with that flag, or rolled back by "pintle rollback".
 
+With --dry-run it only shows what would change, resource by resource: no provider
+is asked and nothing is kept. Whether a resource would be replaced is said by its
+provider alone, so that stays open.
+
 Ctrl-C leaves the operation to the server, if one runs on the data directory. If
 none does, the operation is kept as it is, and the next deploy goes on with it.`,
 		Args: cobra.MaximumNArgs(1),
@@ -65,6 +69,7 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
 	return cmd
 }
 
@@ -90,6 +95,12 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 		if err := want.check(a); err != nil {
 			return a.conclude(c.result, c.asJSON, err)
 		}
+	}
+	if o.dryRun {
+		if err := a.dryRun(ctx, o, c.place, want, c.asJSON); err != nil {
+			return a.conclude(c.result, c.asJSON, err)
+		}
+		return nil
 	}
 	return a.carryOut(ctx, c, func(s *session) error { return s.bring(ctx, c.place, want, c.result, c.asJSON) })
 }
@@ -201,6 +212,11 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 				r.take(c.stack)
 				return s.broken(ctx, p, want.stack, c, r)
 			}
+		case inReview(status):
+			s.app.say(holdsOnlyChangeSets+": deleting it first", want.stack)
+			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
+				return err
+			}
 		case status == types.StackStatusRollbackComplete:
 			s.app.say("the creation of stack %s was rolled back: deleting what is left of it first", want.stack)
 			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
@@ -208,8 +224,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			}
 		case !updatable(status, want.disableRollback):
 			r.take(stack)
-			return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, status),
-				p.remedies(status, nil))
+			return notUpdatable(want.stack, status, p)
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
@@ -238,6 +253,16 @@ func updatable(status types.StackStatus, disableRollback bool) bool {
 		status == types.StackStatusUpdateRollbackComplete
 }
 
+func notUpdatable(stack string, status types.StackStatus, p place) error {
+	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", stack, status),
+		p.remedies(status, nil))
+}
+
+// inReview reports whether a stack was made by a change set to create it by, which was not executed.
+func inReview(status types.StackStatus) bool { return status == types.StackStatusReviewInProgress }
+
+const holdsOnlyChangeSets = "stack %s holds nothing but change sets that were not executed"
+
 func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
 	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
@@ -250,13 +275,13 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 	return aws.ToString(out.StackId), nil
 }
 
-// update starts an update; false says that there was nothing to change.
-func (s *session) update(ctx context.Context, want desired, stack types.Stack) (bool, error) {
+// kept returns the parameters that keep their values if they are not given: those that both the stack and the template
+// have.
+func (s *session) kept(ctx context.Context, want desired, stack types.Stack) ([]string, error) {
 	checked, err := s.stacks.ValidateTemplate(ctx, &cloudformation.ValidateTemplateInput{TemplateBody: &want.template})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	// A parameter that was not given keeps its value, if both the stack and the template have it.
 	var kept []string
 	for _, declared := range checked.Parameters {
 		has := slices.ContainsFunc(stack.Parameters, func(p types.Parameter) bool {
@@ -265,6 +290,15 @@ func (s *session) update(ctx context.Context, want desired, stack types.Stack) (
 		if has {
 			kept = append(kept, aws.ToString(declared.ParameterKey))
 		}
+	}
+	return kept, nil
+}
+
+// update starts an update; false says that there was nothing to change.
+func (s *session) update(ctx context.Context, want desired, stack types.Stack) (bool, error) {
+	kept, err := s.kept(ctx, want, stack)
+	if err != nil {
+		return false, err
 	}
 	s.begun = true
 	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
@@ -311,11 +345,16 @@ func (s *session) refused(err error, want desired, isNew bool) error {
 			return err
 		}
 	}
-	hint := "mend " + s.app.short(want.path) + ", or what was given for it"
-	err = fmt.Errorf("stack %s: %s", want.stack, message)
+	return want.refused(s.app, message, isNew)
+}
+
+// refused explains what an engine finds wrong with what is desired.
+func (w desired) refused(a *app, message string, isNew bool) error {
+	hint := "mend " + a.short(w.path) + ", or what was given for it"
+	err := fmt.Errorf("stack %s: %s", w.stack, message)
 	if strings.HasPrefix(message, "Parameter") {
 		hint = "give parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"
-		if all := want.checkParameters(); isNew && all != nil {
+		if all := w.checkParameters(); isNew && all != nil {
 			err = all
 		}
 	}

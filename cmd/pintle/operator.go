@@ -125,5 +125,5 @@ func (c *operatorClient) do(ctx context.Context, method, path string, body []byt
 	if err := json.Unmarshal(text, &told); err != nil || told.Error == "" {
 		return errNoOperator
 	}
-	return errors.New(told.Error)
+	return &operator.Error{Status: response.StatusCode, Message: told.Error}
 }

@@ -93,7 +93,7 @@ func shown(events []types.StackEvent) []display.Event {
 
 // underWay reports whether an operation of the stack has not ended.
 func underWay(status types.StackStatus) bool {
-	return strings.HasSuffix(string(status), "_IN_PROGRESS")
+	return strings.HasSuffix(string(status), "_IN_PROGRESS") && !inReview(status) // that one rests
 }
 
 // wentWell reports whether the operation that ended with a status reached its aim.

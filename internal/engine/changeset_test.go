@@ -423,6 +423,12 @@ func TestChangeSetWarns(t *testing.T) {
 			t.Errorf("%s: %q, want %q…", name, set.Reason, want)
 		}
 	}
+	w.must(w.engine.SetPolicy(w.ctx, named("S"), `{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:Modify", "Resource": "*"}]}`))
+	set, err := w.planned(engine.CreateChangeSet{Name: "policy", Kind: store.KindUpdate, Template: body(map[string]string{"D": resource("")})})
+	w.must(err)
+	if want := "C: Action denied by stack policy"; !strings.Contains(set.Reason, want) {
+		t.Errorf("policy: %q, want %q", set.Reason, want)
+	}
 	// And that is what happens.
 	w.must(w.execute("token"))
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" || len(w.inbox) > 0 {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -62,7 +63,7 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		if err != nil {
 			return err
 		}
-		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: drawn.changes}
+		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: append([]plan.Change{}, drawn.changes...)}
 		return errDrawn
 	})
 	if errors.Is(err, errDrawn) {
@@ -153,8 +154,37 @@ func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text 
 	if err != nil {
 		return err
 	}
-	if d.unchanged = !failed && unchanged(&before, &revision, from, to); !d.unchanged {
-		d.changes = plan.Preview(&from, to, candidates, m.world())
+	if d.unchanged = !failed && unchanged(&before, &revision, from, to); d.unchanged {
+		return nil
+	}
+	d.changes = plan.Preview(&from, to, candidates, m.world())
+	return m.foreseeDenials(d.changes)
+}
+
+// foreseeDenials says what the stack policy is not going to let happen. What may not happen anyway is not said to fail.
+func (m *machine) foreseeDenials(changes []plan.Change) error {
+	if m.view.Stack.Policy == "" {
+		return nil
+	}
+	policy, err := plan.ParsePolicy(m.view.Stack.Policy)
+	if err != nil {
+		return fmt.Errorf("read the policy of stack %s: %w", m.stack.ID, err)
+	}
+	for i := range changes {
+		c := &changes[i]
+		action := plan.ActionDelete
+		switch c.Action {
+		case plan.Add:
+			continue
+		case plan.Modify:
+			if action = plan.ActionModify; c.Replacement != plan.ReplacementConditional || c.May() {
+				continue
+			}
+		case plan.Remove:
+		}
+		if c.Problem == "" {
+			c.Problem = policy.Denies(action, c.LogicalID, c.Type)
+		}
 	}
 	return nil
 }

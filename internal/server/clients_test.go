@@ -271,6 +271,51 @@ func TestAWSCLI(t *testing.T) {
 	}
 }
 
+// TestAWSDeploy runs aws cloudformation deploy, which goes by change sets: create, update, and nothing to do.
+func TestAWSDeploy(t *testing.T) {
+	tool := require.Tool(t, "aws")
+	w := newClientWorld(t)
+	p := newThing(t)
+	file := filepath.Join(t.TempDir(), "hello.yaml")
+	w.must(os.WriteFile(file, []byte(greeting(p.url)), 0o600))
+	environment := w.environment()
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), tool, append([]string{"cloudformation"}, args...)...)
+		cmd.Env = environment
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("aws cloudformation %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	deploy := func(want string, more ...string) {
+		t.Helper()
+		if out := run(append([]string{"deploy", "--stack-name", "hello", "--template-file", file}, more...)...); !strings.Contains(out, want) {
+			t.Errorf("aws cloudformation deploy %s: %s", strings.Join(more, " "), out)
+		}
+	}
+	shows := func(want string) {
+		t.Helper()
+		out := run("describe-stacks", "--stack-name", "hello", "--output", "text", "--query",
+			"Stacks[0].[StackStatus,Outputs[0].OutputValue,contains(ChangeSetId,'awscli-cloudformation-package-deploy')]")
+		if diff := cmp.Diff(want, strings.Join(strings.Fields(out), " ")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	deploy("Successfully created/updated stack - hello", "--tags", "team=web")
+	shows("CREATE_COMPLETE Hello, World! True")
+	deploy("Successfully created/updated stack - hello", "--parameter-overrides", "Name=Pintle", "--disable-rollback")
+	shows("UPDATE_COMPLETE Hello, Pintle! True")
+	deploy("No changes to deploy. Stack hello is up to date")
+	deploy("aws cloudformation describe-change-set --change-set-name arn:aws:cloudformation:", "--parameter-overrides", "Name=Nobody", "--no-execute-changeset")
+	out := run("list-change-sets", "--stack-name", "hello", "--output", "text", "--query", "Summaries[].[Status,ExecutionStatus]")
+	if diff := cmp.Diff("CREATE_COMPLETE EXECUTE_COMPLETE FAILED UNAVAILABLE CREATE_COMPLETE AVAILABLE", strings.Join(strings.Fields(out), " ")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	p.wait("Create SUCCESS", "Update SUCCESS")
+}
+
 const botoScript = `
 import boto3, botocore.exceptions, sys
 cfn, wait = boto3.client("cloudformation"), {"Delay": 1, "MaxAttempts": 60}
@@ -325,7 +370,34 @@ try:
 except botocore.exceptions.WaiterError as e:
     assert e.last_response["Stacks"][0]["StackStatus"].startswith("ROLLBACK_"), e.last_response
 
-for s in "hello", "sorry":
+planned = cfn.create_change_set(StackName="planned", ChangeSetName="first", ChangeSetType="CREATE", TemplateBody=body, ClientToken="t")
+cfn.get_waiter("change_set_create_complete").wait(ChangeSetName=planned["Id"], WaiterConfig=wait)
+described = cfn.describe_change_set(ChangeSetName="first", StackName="planned", IncludePropertyValues=True)
+assert [c["ResourceChange"]["Action"] for c in described["Changes"]] == ["Add"], described
+assert described["Capabilities"] == [] and described["NotificationARNs"] == [] and described["RollbackConfiguration"] == {}, described
+assert cfn.describe_stacks(StackName="planned")["Stacks"][0]["StackStatus"] == "REVIEW_IN_PROGRESS"
+cfn.execute_change_set(ChangeSetName="first", StackName="planned")
+cfn.get_waiter("stack_create_complete").wait(StackName="planned", WaiterConfig=wait)
+assert cfn.describe_stacks(StackName="planned")["Stacks"][0]["ChangeSetId"] == planned["Id"]
+same = cfn.create_change_set(StackName="planned", ChangeSetName="same", UsePreviousTemplate=True)
+try:
+    cfn.get_waiter("change_set_create_complete").wait(ChangeSetName=same["Id"], WaiterConfig=wait)
+    sys.exit("a change set without changes passes for one")
+except botocore.exceptions.WaiterError as e:
+    assert e.last_response["StatusReason"].startswith("The submitted information didn't contain changes."), e.last_response
+try:
+    cfn.execute_change_set(ChangeSetName=same["Id"])
+    sys.exit("a change set without changes was executed")
+except cfn.exceptions.InvalidChangeSetStatusException:
+    pass
+cfn.delete_change_set(ChangeSetName=same["Id"])
+try:
+    cfn.describe_change_set(ChangeSetName=same["Id"])
+    sys.exit("a change set outlives its deletion")
+except cfn.exceptions.ChangeSetNotFoundException as e:
+    assert e.response["ResponseMetadata"]["HTTPStatusCode"] == 404, e.response
+
+for s in "hello", "sorry", "planned":
     cfn.delete_stack(StackName=s)
     cfn.get_waiter("stack_delete_complete").wait(StackName=s, WaiterConfig=wait)
 assert cfn.describe_stacks()["Stacks"] == []

@@ -4,6 +4,7 @@
 //	GET  stacks/{name}/requests                       the requests that are not settled
 //	POST stacks/{name}/resources/{resource}/response  answers the one of a resource in its provider's place
 //	GET  stacks/{name}/left                           what the stack gave up, or was told to keep
+//	POST stacks/{name}/preview                        what a create or an update would do; nothing is kept
 //	GET  stacks/{name}/audit                          what is no event and yet should be known, newest first
 //	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
 //	GET  providers                                    the providers known by name
@@ -50,6 +51,7 @@ type Caller struct {
 // Engine is what the face needs of an [engine.Engine].
 type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
+	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
 	Left(context.Context, store.Stack) ([]store.Instance, error)
 	Respond(context.Context, engine.Respond) (engine.Responded, error)
 }
@@ -123,6 +125,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("GET "+Prefix+"stacks/{name}/left", f.answer(f.left))
 	mux.Handle("GET "+Prefix+"stacks/{name}/audit", f.answer(f.audit))
 	mux.Handle("GET "+Prefix+"stacks/{name}/logs", f.answer(f.logs))
+	mux.Handle("POST "+Prefix+"stacks/{name}/preview", f.answer(f.preview))
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
 	mux.Handle("GET "+Prefix+"version", f.answer(f.version))

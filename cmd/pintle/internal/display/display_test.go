@@ -253,3 +253,42 @@ func TestColumns(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestDifference(t *testing.T) {
+	show := func(screen *display.Screen) string {
+		var b strings.Builder
+		d := display.NewDifference(&b, screen)
+		d.Resource(display.Added, "A", "Custom::A", "")
+		d.Value(display.Added, "P", "", "x\x1b[31m\ny", "")
+		d.Resource(display.Changed, "B", "Custom::B", "id", "may follow")
+		d.Value(display.Changed, "P", "x", "y", "parameter Q")
+		d.Value(display.Removed, "Q", "x", "", "")
+		d.Note("a note")
+		d.Warn("a warning")
+		d.Resource(display.Removed, "C\x1b[2J")
+		return b.String()
+	}
+	want := `  + A  Custom::A
+      + P: x y
+  ~ B  Custom::B  id  may follow
+      ~ P: x → y  (parameter Q)
+      - Q: x
+      a note
+      ! a warning
+  - C
+`
+	for _, screen := range []*display.Screen{nil, {}} {
+		if diff := cmp.Diff(want, show(screen)); diff != "" {
+			t.Errorf("without colours (-want +got):\n%s", diff)
+		}
+	}
+	coloured := show(&display.Screen{Colour: true})
+	for _, part := range []string{
+		"  \x1b[32m+\x1b[0m \x1b[1mA\x1b[0m  Custom::A\n", "\x1b[33m~\x1b[0m P: x → y  \x1b[2m(parameter Q)\x1b[0m\n",
+		"\x1b[31m-\x1b[0m Q: x\n", "\x1b[31m! a warning\x1b[0m\n",
+	} {
+		if !strings.Contains(coloured, part) {
+			t.Errorf("there is no %q in %q", part, coloured)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// previewDocument is what a deploy would do: the document of deploy --dry-run -o json.
+type previewDocument struct {
+	Stack string `json:"stack"`
+	// Action is create, update, or none if there is nothing to do.
+	Action  string        `json:"action"`
+	Changes []plan.Change `json:"changes"`
+	// Notes say what would happen besides.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// dryRun shows what a deploy would do. No provider is built or asked, and nothing is kept.
+func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) error {
+	s, ok, err := a.reader(ctx, o.connection, p.data)
+	if err != nil {
+		return err
+	}
+	document := previewDocument{Stack: want.stack}
+	var drawn engine.Preview
+	if ok {
+		drawn, err = s.preview(ctx, p, want, &document)
+		err = errors.Join(err, s.close())
+	} else {
+		drawn, err = a.previewNew(ctx, o, want)
+	}
+	if err != nil {
+		return err
+	}
+	document.Action, document.Changes = string(drawn.Kind), drawn.Changes
+	if drawn.Unchanged {
+		document.Action = "none"
+	}
+	if asJSON {
+		return a.document(document)
+	}
+	for _, note := range document.Notes {
+		a.say("%s", note)
+	}
+	a.printPreview(document)
+	return nil
+}
+
+// preview asks the engine what it would do.
+func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
+	var kept []string
+	stack, err := s.describe(ctx, want.stack)
+	switch status := stack.StackStatus; {
+	case errors.Is(err, errNoStack):
+	case err != nil:
+		return drawn, err
+	case underWay(status):
+		return drawn, failed(fmt.Errorf("stack %s is at work (%s): what a deploy would change is known only after that", want.stack, status),
+			"watch it with: "+p.look("events", want.stack)+" --follow")
+	case inReview(status):
+		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", want.stack))
+	case status == types.StackStatusRollbackComplete:
+		document.Notes = append(document.Notes, fmt.Sprintf("the creation of stack %s was rolled back: what is left of it would be deleted first", want.stack))
+	case !updatable(status, want.disableRollback):
+		return drawn, notUpdatable(want.stack, status, p)
+	default:
+		if kept, err = s.kept(ctx, want, stack); err != nil {
+			return drawn, s.refused(err, want, false)
+		}
+	}
+	drawn, err = s.operator.preview(ctx, want.stack, want.previewRequest(kept))
+	switch told, ok := errors.AsType[*refusedPreview](err); {
+	case ok:
+		return drawn, want.refused(s.app, told.message, stack.StackId == nil)
+	case errors.Is(err, errNoOperator):
+		return drawn, failed(fmt.Errorf("the server at %s cannot tell what it would do: it is no Pintle, or an older one", s.url))
+	}
+	return drawn, err
+}
+
+// previewNew says what the first deploy into a data directory would do, without making the directory.
+func (a *app) previewNew(ctx context.Context, o *deployOptions, want desired) (drawn engine.Preview, err error) {
+	none, err := memory.New(memory.Config{})
+	if err != nil {
+		return drawn, err
+	}
+	defer func() { err = errors.Join(err, none.Close()) }()
+	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true})
+	if err != nil {
+		return drawn, err
+	}
+	request := want.previewRequest(nil)
+	drawn, err = e.Preview(ctx, engine.PreviewStack{
+		Options: request.Options(), Template: request.Template,
+		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: a.regionOr(o.connection.region), Stack: want.stack},
+	})
+	if told, ok := engine.InputError(err); ok {
+		return drawn, want.refused(a, told.Message, true)
+	}
+	return drawn, err
+}
+
+// previewRequest returns what is desired as the operator's face takes it; kept are parameters that keep their values.
+func (w desired) previewRequest(kept []string) operator.PreviewRequest {
+	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback}
+	for _, p := range w.given(kept) {
+		given := operator.PreviewParameter{Key: *p.ParameterKey}
+		if given.UsePrevious = p.UsePreviousValue != nil && *p.UsePreviousValue; !given.UsePrevious {
+			given.Value = *p.ParameterValue
+		}
+		request.Parameters = append(request.Parameters, given)
+	}
+	for _, t := range w.tags {
+		request.Tags = append(request.Tags, store.Tag{Key: t.Name, Value: t.Text})
+	}
+	return request
+}
+
+// refusedPreview is what the engine finds wrong with what is desired.
+type refusedPreview struct{ message string }
+
+// Error returns the engine's words.
+func (e *refusedPreview) Error() string { return e.message }
+
+func (c *operatorClient) preview(ctx context.Context, stack string, request operator.PreviewRequest) (out engine.Preview, err error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return out, err
+	}
+	err = c.do(ctx, http.MethodPost, "stacks/"+url.PathEscape(stack)+"/preview", body, &out)
+	if told, ok := errors.AsType[*operator.Error](err); ok && told.Status == http.StatusBadRequest {
+		err = &refusedPreview{told.Message}
+	}
+	return out, err
+}
+
+// printPreview shows the changes to people.
+func (a *app) printPreview(document previewDocument) {
+	switch {
+	case document.Action == "none":
+		fmt.Fprintf(a.stdout, "stack %s: no changes\n", document.Stack)
+		return
+	case len(document.Changes) == 0:
+		fmt.Fprintf(a.stdout, "stack %s would be updated: its outputs, tags or parameters, and no resource\n", document.Stack)
+		return
+	}
+	fmt.Fprintf(a.stdout, "stack %s would be %sd\n\n", document.Stack, document.Action)
+	shown := display.NewDifference(a.stdout, a.screen)
+	counts := map[plan.ChangeAction]int{}
+	for _, c := range document.Changes {
+		counts[c.Action]++
+		printChange(shown, &c)
+	}
+	fmt.Fprintf(a.stdout, "\n%d to add, %d to change, %d to remove; nothing was done\n", counts[plan.Add], counts[plan.Modify], counts[plan.Remove])
+}
+
+func printChange(shown *display.Difference, c *plan.Change) {
+	switch c.Action {
+	case plan.Add:
+		shown.Resource(display.Added, c.LogicalID, c.Type)
+		properties, _ := c.After.Get(plan.Properties)
+		for _, p := range properties.Members() {
+			if p.Key != "ServiceToken" { // it is long, and says nothing of the resource
+				shown.Value(display.Added, p.Key, "", valueText(p.Value), "")
+			}
+		}
+	case plan.Remove:
+		word := ""
+		if c.PolicyAction == "Retain" {
+			word = "is kept, and no longer the stack's (DeletionPolicy)"
+		}
+		shown.Resource(display.Removed, c.LogicalID, c.Type, c.PhysicalID, word)
+	case plan.Modify:
+		word := ""
+		if c.May() {
+			word = "may follow"
+		}
+		shown.Resource(display.Changed, c.LogicalID, c.Type, c.PhysicalID, word)
+		printDetails(shown, c)
+	}
+	if c.Problem != "" {
+		shown.Warn(c.Problem)
+	}
+}
+
+func printDetails(shown *display.Difference, c *plan.Change) {
+	for i := 0; i < len(c.Details); {
+		d := c.Details[i]
+		var causes []string
+		for ; i < len(c.Details) && c.Details[i].Path == d.Path; i++ {
+			if cause := causeText(&c.Details[i]); cause != "" {
+				causes = append(causes, cause)
+			}
+		}
+		sign, before, after := display.Changed, "", ""
+		if d.Before != nil {
+			before = known(*d.Before)
+		} else {
+			sign = display.Added
+		}
+		if d.After != nil {
+			after = known(*d.After)
+		} else {
+			sign = display.Removed
+		}
+		place := strings.TrimPrefix(strings.TrimPrefix(d.Path, "/"), plan.Properties+"/")
+		shown.Value(sign, place, before, after, strings.Join(causes, ", "))
+	}
+	if c.Replacement == plan.ReplacementConditional {
+		note := "replaced if the provider answers with a new id"
+		if c.KeepsReplaced {
+			note += "; the old one is kept then (UpdateReplacePolicy)"
+		}
+		shown.Note(note)
+	}
+}
+
+func causeText(d *plan.Detail) string {
+	switch d.Source {
+	case plan.ParameterReference:
+		return "parameter " + d.Cause
+	case plan.ResourceReference:
+		return "id of " + d.Cause
+	case plan.ResourceAttribute:
+		return d.Cause
+	case plan.DirectModification:
+	}
+	return ""
+}
+
+// valueText shows a value: a scalar as it is, anything else as JSON.
+func valueText(v value.Value) string {
+	if v.IsScalar() {
+		return known(v.Masked().Text())
+	}
+	return known(v.String())
+}
+
+func known(text string) string { return strings.ReplaceAll(text, plan.Unknown, "<known afterwards>") }

@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// MaxPreview is how many bytes the request of a preview may have: a template, parameters and tags.
+const MaxPreview = 1 << 20
+
+// PreviewRequest is what a stack would be created with, or updated to.
+type PreviewRequest struct {
+	Template   string             `json:"template"`
+	Parameters []PreviewParameter `json:"parameters,omitempty"`
+	// Tags replace those of the stack; nil leaves them.
+	Tags []store.Tag `json:"tags,omitempty"`
+	// DisableRollback says that an update is to leave a stack that fails as it is; without, a stack that was left so cannot
+	// be updated.
+	DisableRollback bool `json:"disableRollback,omitempty"`
+}
+
+// PreviewParameter is a parameter in a [PreviewRequest].
+type PreviewParameter struct {
+	Key   string `json:"key"`
+	Value string `json:"value,omitempty"`
+	// UsePrevious takes the value that the stack has.
+	UsePrevious bool `json:"usePrevious,omitempty"`
+}
+
+// Options returns the request as the engine takes it.
+func (r *PreviewRequest) Options() engine.Options {
+	o := engine.Options{Tags: r.Tags, DisableRollback: r.DisableRollback}
+	for _, p := range r.Parameters {
+		o.Parameters = append(o.Parameters, engine.Parameter(p))
+	}
+	return o
+}
+
+var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
+
+// preview answers with an [engine.Preview].
+func (f *face) preview(r *http.Request) (any, error) {
+	caller, ok := f.Caller(r.Context())
+	if !ok {
+		return nil, errors.New("the request reached the operator's face without a caller")
+	}
+	name := r.PathValue("name")
+	if !stackName.MatchString(name) && !strings.HasPrefix(name, "arn:") {
+		return nil, &Error{http.StatusBadRequest, fmt.Sprintf("%.200q cannot be the name of a stack: "+
+			"it has up to 128 letters, digits and hyphens and begins with a letter", name)}
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, MaxPreview+1))
+	if err != nil {
+		return nil, &Error{http.StatusBadRequest, "the request body ended before its end"}
+	}
+	if len(text) > MaxPreview {
+		return nil, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", MaxPreview)}
+	}
+	var in PreviewRequest
+	if err := json.Unmarshal(text, &in); err != nil { // whose text may quote a parameter
+		return nil, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
+	}
+	out, err := f.Engine.Preview(r.Context(), engine.PreviewStack{
+		Options: in.Options(), Template: in.Template,
+		Stack: engine.Ref{Account: caller.Account, Region: caller.Region, Stack: name},
+	})
+	if told, ok := engine.InputError(err); ok {
+		return nil, &Error{http.StatusBadRequest, told.Message}
+	}
+	return out, err
+}
