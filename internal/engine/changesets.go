@@ -29,9 +29,15 @@ type ChangeSet struct {
 	Execution Execution
 }
 
+// Change is what a change set, or a preview, does to one resource.
+type Change = plan.Change
+
+// ChangeDetail is one place in a resource that changes, and one reason why.
+type ChangeDetail = plan.Detail
+
 // Changes returns what the set would change, secrets masked. It needs the body.
-func (c *ChangeSet) Changes() ([]plan.Change, error) {
-	var list []plan.Change
+func (c *ChangeSet) Changes() ([]Change, error) {
+	var list []Change
 	if err := json.Unmarshal(c.Body.Changes, &list); err != nil {
 		return nil, fmt.Errorf("read the changes of %s: %w", c.ID, err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
@@ -130,7 +129,7 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	return out, err
 }
 
-func viewChange(c *plan.Change, values bool) changeView {
+func viewChange(c *engine.Change, values bool) changeView {
 	change := resourceChangeView{
 		PolicyAction: c.PolicyAction, Action: string(c.Action), LogicalResourceID: c.LogicalID,
 		PhysicalResourceID: c.PhysicalID, ResourceType: c.Type, Replacement: string(c.Replacement), Scope: c.Scope,
@@ -152,7 +151,7 @@ func viewChange(c *plan.Change, values bool) changeView {
 	return changeView{Type: "Resource", ResourceChange: change}
 }
 
-func viewDetail(d *plan.Detail) changeDetailView {
+func viewDetail(d *engine.ChangeDetail) changeDetailView {
 	view := changeDetailView{
 		Target:     changeTargetView{Attribute: d.Attribute, Name: d.Name, RequiresRecreation: "Never"},
 		Evaluation: "Static", ChangeSource: string(d.Source), CausingEntity: d.Cause,
@@ -167,7 +166,7 @@ func viewDetail(d *plan.Detail) changeDetailView {
 }
 
 // withValues adds what is shown only to those who ask for it.
-func withValues(target changeTargetView, d *plan.Detail) changeTargetView {
+func withValues(target changeTargetView, d *engine.ChangeDetail) changeTargetView {
 	target.Path, target.BeforeValue, target.AfterValue, target.AttributeChangeType = d.Path, d.Before, d.After, "Modify"
 	switch {
 	case d.Before == nil:
