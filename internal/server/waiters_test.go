@@ -59,6 +59,16 @@ func (w *waited) updates(disableRollback bool) {
 	w.must(err)
 }
 
+// plans creates a change set of the stack, with its name, to what creates makes.
+func (w *waited) plans(kind types.ChangeSetType) {
+	w.t.Helper()
+	body := template("1")
+	_, err := w.client.CreateChangeSet(w.t.Context(), &cloudformation.CreateChangeSetInput{
+		StackName: &w.name, ChangeSetName: &w.name, ChangeSetType: kind, TemplateBody: &body,
+	})
+	w.must(err)
+}
+
 func (w *waited) deletes() {
 	w.t.Helper()
 	_, err := w.client.DeleteStack(w.t.Context(), &cloudformation.DeleteStackInput{StackName: &w.name})
@@ -175,7 +185,9 @@ func TestGoWaiters(t *testing.T) {
 		"rolled back, missing":   {rolledBack, nil, nil, failure, ""},
 		"not imported":           {imported, func(w *waited) { w.creates(false) }, func(w *waited) { w.answers("FAILED", "SUCCESS") }, failure, "ROLLBACK_COMPLETE"},
 		"imported, missing":      {imported, nil, nil, failure, ""},
-		"change set":             {changeSet, nil, nil, "not supported by this version", ""},
+		"change set":             {changeSet, func(w *waited) { w.plans(types.ChangeSetTypeCreate) }, nil, "", "REVIEW_IN_PROGRESS"},
+		"change set, the same":   {changeSet, func(w *waited) { stands(w); w.plans(types.ChangeSetTypeUpdate) }, nil, failure, "CREATE_COMPLETE"},
+		"change set, missing":    {changeSet, nil, nil, failure, ""},
 		"refactor":               {refactored, nil, nil, "not supported by this version", ""},
 		"refactor, executed":     {refactorRun, nil, nil, "not supported by this version", ""},
 		"registration of a type": {registered, nil, nil, "not supported by this version", ""},
@@ -245,8 +257,8 @@ def delete(name):
     cfn.delete_stack(StackName=name)
     return stack
 
-def succeeds(waiter, stack, status):
-    cfn.get_waiter(waiter).wait(StackName=stack, WaiterConfig=quick)
+def succeeds(waiter, stack, status, **arguments):
+    cfn.get_waiter(waiter).wait(StackName=stack, WaiterConfig=quick, **arguments)
     got = cfn.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
     assert got in status, (waiter, got)
     done.add(waiter)
@@ -282,7 +294,12 @@ succeeds("stack_rollback_complete", update(stands(), "Update"), ["UPDATE_ROLLBAC
 fails("stack_rollback_complete", "UPDATE_FAILED", StackName=update(stands(), "Update", DisableRollback=True))
 fails("stack_import_complete", "ROLLBACK_COMPLETE", StackName=create("Create"))
 fails("stack_import_complete", "Stack with id nobody does not exist", StackName="nobody")
-fails("change_set_create_complete", "not supported by this version", StackName="nobody", ChangeSetName="c")
+cfn.create_change_set(StackName="planned", ChangeSetName="c", ChangeSetType="CREATE", TemplateBody=body)
+succeeds("change_set_create_complete", "planned", ["REVIEW_IN_PROGRESS"], ChangeSetName="c")
+same = stands()
+cfn.create_change_set(StackName=same, ChangeSetName="c", UsePreviousTemplate=True, Parameters=fail("never"))
+fails("change_set_create_complete", "FAILED", StackName=same, ChangeSetName="c")
+fails("change_set_create_complete", "Stack [nobody] does not exist", StackName="nobody", ChangeSetName="c")
 fails("stack_refactor_create_complete", "not supported by this version", StackRefactorId="r")
 fails("stack_refactor_execute_complete", "not supported by this version", StackRefactorId="r")
 fails("type_registration_complete", "not supported by this version", RegistrationToken="t")

@@ -1,6 +1,7 @@
 package cloudformation_test
 
 import (
+	"encoding/xml"
 	"fmt"
 	"strings"
 	"testing"
@@ -178,6 +179,39 @@ func TestChangeSets(t *testing.T) {
 	}
 }
 
+// TestChangeSetEvents holds what DescribeEvents tells of a change set, and that an EXPRESS one is not rolled back.
+func TestChangeSetEvents(t *testing.T) {
+	w := newWorld(t)
+	w.mustPost("Action=CreateChangeSet&StackName=s&ChangeSetType=CREATE&ChangeSetName=c&DeploymentConfig.Mode=EXPRESS&TemplateBody=" + escape(fixed))
+	events := func(form string) string {
+		t.Helper()
+		var reply struct {
+			Events []struct{ OperationType, ResourceStatus string } `xml:"DescribeEventsResult>OperationEvents>member"`
+		}
+		w.must(xml.Unmarshal([]byte(w.mustPost("Action=DescribeEvents&"+form)), &reply))
+		var list []string
+		for _, e := range reply.Events {
+			list = append(list, e.OperationType+" "+e.ResourceStatus)
+		}
+		return strings.Join(list, ", ")
+	}
+	if got := events("StackName=s"); got != "CREATE_CHANGESET REVIEW_IN_PROGRESS" {
+		t.Errorf("a stack in review: %s", got)
+	}
+	if got := events("StackName=s&ChangeSetName=c"); got != "" {
+		t.Errorf("a set that was not executed: %s", got)
+	}
+	w.mustPost("Action=ExecuteChangeSet&StackName=s&ChangeSetName=c")
+	w.provide(`"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "no"`)
+	if got, want := events("StackName=s&ChangeSetName=c"), "CREATE_STACK CREATE_FAILED, CREATE_STACK CREATE_FAILED, "+
+		"CREATE_STACK CREATE_IN_PROGRESS, CREATE_STACK CREATE_IN_PROGRESS"; got != want {
+		t.Errorf("an executed set: %s, want %s", got, want)
+	}
+	if got := w.summaries("s"); got != "c CREATE_COMPLETE EXECUTE_FAILED" {
+		t.Error(got)
+	}
+}
+
 // TestChangeSetPages holds the pages of a long list of changes.
 func TestChangeSetPages(t *testing.T) {
 	w := newWorld(t)
@@ -247,6 +281,10 @@ func TestChangeSetMessages(t *testing.T) {
 		"Action=CreateChangeSet&ChangeSetType=CREATE&ChangeSetName=c&StackName=" + strings.Repeat("n", 129) + body: invalid +
 			"1 validation error detected: Value '" + strings.Repeat("n", 129) + "' at 'stackName' failed to satisfy constraint: " +
 			"Member must have length less than or equal to 128",
+		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&OnStackFailure=ROLLBACK&DeploymentConfig.DisableRollback=false" + body: invalid +
+			"You must specify either OnStackFailure or DisableRollback, but not both",
+		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourceTypes.member.1=AWS::*" + body: invalid +
+			"Resource type Custom::Thing is not allowed by parameter ResourceTypes [AWS::*]",
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT" + body:                      unsupported("ChangeSetType IMPORT"),
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ImportExistingResources=true" + body:              unsupported("ImportExistingResources"),
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourcesToImport.member.1.ResourceType=T" + body: unsupported("ResourcesToImport"),
