@@ -118,16 +118,34 @@ func (m *machine) draftChangeSet(
 	return row.ID, nil
 }
 
+// Bounds of what a change set says is going to fail: it is read with every decision on the stack. The changes say it all.
+const (
+	maxWarnings = 5
+	maxWarning  = 300 // bytes of each
+)
+
 // warning says where the execution is going to fail, "" if nothing is known to be wrong.
 func warning(changes []plan.Change) string {
 	var problems []string
+	more := 0
 	for _, c := range changes {
-		if c.Problem != "" {
-			problems = append(problems, c.LogicalID+": "+strings.TrimSuffix(c.Problem, "."))
+		switch {
+		case c.Problem == "":
+		case len(problems) == maxWarnings:
+			more++
+		default:
+			text := c.Problem
+			if len(text) > maxWarning {
+				text = strings.ToValidUTF8(text[:maxWarning], "") + "…"
+			}
+			problems = append(problems, c.LogicalID+": "+strings.TrimSuffix(text, "."))
 		}
 	}
 	if problems == nil {
 		return ""
+	}
+	if more > 0 {
+		problems = append(problems, fmt.Sprintf("and %d more", more))
 	}
 	return "[WARN] The execution of this change set is going to fail. " + strings.Join(problems, "; ") + "."
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -433,6 +434,28 @@ func TestChangeSetWarns(t *testing.T) {
 	w.must(w.execute("token"))
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" || len(w.inbox) > 0 {
 		t.Errorf("%s\n%s", w.status(), w.history())
+	}
+}
+
+// Of much that is going to fail some is said.
+func TestChangeSetWarnsBriefly(t *testing.T) {
+	resources := map[string]string{}
+	for i := range 9 {
+		resources[fmt.Sprint("R", i)] = resource(`"X": {"Fn::GetAtt": ["C", "` + strings.Repeat("ä", 400) + `"]}`)
+	}
+	resources["C"] = resource(`"K": "v"`)
+	w := created(t, one(`"K": "v"`), "C=c")
+	set, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: body(resources)})
+	w.must(err)
+	if len(set.Reason) > 2000 || !strings.HasSuffix(set.Reason, "ä…; and 4 more.") || !utf8.ValidString(set.Reason) {
+		t.Errorf("%d bytes: %s", len(set.Reason), set.Reason)
+	}
+	changes, err := set.Changes()
+	w.must(err)
+	for _, c := range changes {
+		if !strings.Contains(c.Problem, strings.Repeat("ä", 400)) {
+			t.Errorf("%s: %q", c.LogicalID, c.Problem)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -67,6 +68,14 @@ func TestForesee(t *testing.T) {
 		shown := strings.ReplaceAll(got.String(), template.Unknown, "?")
 		if err != nil || shown != test.want {
 			t.Errorf("%s: got %s (%v), want %s", test.expression, shown, err, test.want)
+		}
+		// Where everything is known, nothing has to be foreseen.
+		all := world{"New": value.Str("new-1"), "New.text": value.Str("x")}
+		maps.Copy(all, there)
+		want, wrong := template.Evaluate(properties, scope, all)
+		got, err = template.Foresee(properties, scope, all, func(template.Reference) bool { return true })
+		if !got.Equal(want) || (err == nil) != (wrong == nil) {
+			t.Errorf("%s: foreseen %s (%v), evaluated %s (%v)", test.expression, got, err, want, wrong)
 		}
 	}
 	_, scope, properties := foreseen(t, `!Select [5, !Split [",", !Ref Old]]`)

@@ -74,6 +74,9 @@ func FuzzForms(f *testing.F) {
 		"UpdateStack&StackName=live&UsePreviousTemplate=true&Tags.member.1.Key=k&Tags.member.1.Value=v&ClientRequestToken=t",
 		"DetectStackDrift&StackName=live&LogicalResourceIds.member.1=R", "DescribeStackDriftDetectionStatus&StackDriftDetectionId=x",
 		"DescribeStackResourceDrifts&StackName=live&StackResourceDriftStatusFilters.member.1=IN_SYNC&MaxResults=1",
+		"CreateChangeSet&StackName=new&ChangeSetName=c&ChangeSetType=CREATE&OnStackFailure=DELETE&TemplateBody=" + escape(fixed),
+		"CreateChangeSet&StackName=live&ChangeSetName=c&UsePreviousTemplate=true&Tags.member.1.Key=k&Tags.member.1.Value=v&ClientToken=t",
+		"DescribeChangeSet&ChangeSetName=arn:x&IncludePropertyValues=true&NextToken=x", "ExecuteChangeSet&StackName=live&ChangeSetName=c&DisableRollback=true",
 		"ListImports&ExportName=%25s%00", "ListExports&NextToken=AAAAAAAAAAAAAAAAAAAAAAAA", "DescribeAccountLimits",
 	} {
 		action, form, _ := strings.Cut(seed, "&")
