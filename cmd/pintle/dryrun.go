@@ -14,11 +14,13 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // previewDocument is what a deploy would do: the document of deploy --dry-run -o json.
@@ -101,7 +103,13 @@ func (a *app) previewNew(ctx context.Context, o *deployOptions, want desired) (d
 		return drawn, err
 	}
 	defer func() { err = errors.Join(err, none.Close()) }()
-	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true})
+	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
+		return "", errors.New("nothing is made in a preview")
+	}})
+	if err != nil {
+		return drawn, err
+	}
+	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types})
 	if err != nil {
 		return drawn, err
 	}
@@ -222,13 +230,19 @@ func printDetails(shown *display.Difference, c *plan.Change) {
 		place := strings.TrimPrefix(strings.TrimPrefix(d.Path, "/"), plan.Properties+"/")
 		shown.Value(sign, place, before, after, strings.Join(causes, ", "))
 	}
-	if c.Replacement == plan.ReplacementConditional {
-		note := "replaced if the provider answers with a new id"
-		if c.KeepsReplaced {
-			note += "; the old one is kept then (UpdateReplacePolicy)"
-		}
-		shown.Note(note)
+	note := ""
+	switch c.Replacement {
+	case plan.ReplacementTrue:
+		note = "is replaced"
+	case plan.ReplacementConditional:
+		note = "replaced if the provider answers with a new id"
+	case plan.ReplacementFalse:
+		return
 	}
+	if c.KeepsReplaced {
+		note += "; the old one is kept then (UpdateReplacePolicy)"
+	}
+	shown.Note(note)
 }
 
 func causeText(d *plan.Detail) string {

@@ -38,7 +38,8 @@ type Dialect interface {
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
 	// notification returns an event as it is told to a topic.
 	notification(stack *store.Stack, e store.Event) string
-	// fixed are the properties that cannot be changed, each with what an update that tries to fails with.
+	// fixed are the properties of a custom resource that cannot be changed, each with what an update that tries to fails
+	// with.
 	fixed() map[string]string
 	// texts returns the dialect's words.
 	texts() *texts

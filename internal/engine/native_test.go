@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -354,4 +356,31 @@ func TestNativeReplacementIsDenied(t *testing.T) {
 	w.serveAll()
 	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=a`, `A UPDATE_COMPLETE id=a`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
+}
+
+// A change set says of a native type what is known before: it is changed, replaced, or refuses.
+func TestNativeChangeSet(t *testing.T) {
+	w := newShelves(t)
+	w.stand(map[string]string{
+		"A": shelved(`"Name": "a", "Width": 1`), "K": shelved(`"Name": "k"`, `"UpdateReplacePolicy": "Retain"`),
+		"O": shelved(`"Name": "o", "Owner": "me"`), "X": resource(`"Of": {"Ref": "A"}`),
+	})
+	set, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: body(map[string]string{
+		"A": shelved(`"Name": "a", "Width": 2`), "K": shelved(`"Name": "other"`, `"UpdateReplacePolicy": "Retain"`),
+		"O": shelved(`"Name": "o", "Owner": "you"`), "X": resource(`"Of": {"Ref": "A"}`), "N": shelved(`"Name": {"Ref": "K"}, "Width": 1`),
+	})})
+	w.must(err)
+	changes, err := set.Changes()
+	w.must(err)
+	var got []string
+	for _, c := range changes {
+		got = append(got, strings.TrimSpace(strings.Join([]string{string(c.Action), c.LogicalID, string(c.Replacement), c.PolicyAction}, " ")))
+	}
+	want := []string{"Modify A False", "Modify K True ReplaceAndRetain", "Add N", "Modify O False"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if want := `O: Owner cannot be changed: the update of this resource will fail with "Updates are not allowed for property - Owner`; !strings.Contains(set.Reason, want) {
+		t.Errorf("reason %q, want %q in it", set.Reason, want)
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
@@ -124,6 +126,7 @@ func (m *machine) draftCreate(d *draft, in *Options, t *template.Template, text 
 	}
 	revision.Template = text
 	d.revision = revision
+	m.addRevision(revision)
 	to := plan.Side{Template: t, Scope: scope}
 	candidates, err := plan.Create(to)
 	if err != nil {
@@ -172,17 +175,21 @@ func (m *machine) foreseeDenials(changes []plan.Change) error {
 	}
 	for i := range changes {
 		c := &changes[i]
-		action := plan.ActionDelete
+		if c.Problem != "" || c.May() {
+			continue
+		}
 		switch c.Action {
 		case plan.Add:
-			continue
+		case plan.Remove:
+			c.Problem = policy.Denies(plan.ActionDelete, c.LogicalID, c.Type)
 		case plan.Modify:
-			if action = plan.ActionModify; c.Replacement != plan.ReplacementConditional || c.May() {
+			if !slices.Contains(c.Scope, plan.Properties) {
 				continue
 			}
-		case plan.Remove:
-		}
-		if c.Problem == "" {
+			action := plan.ActionModify
+			if c.Replacement == plan.ReplacementTrue {
+				action = plan.ActionReplace
+			}
 			c.Problem = policy.Denies(action, c.LogicalID, c.Type)
 		}
 	}
@@ -202,20 +209,50 @@ func (m *machine) world() plan.World {
 				Unsettled: !i.Body.Attempted.IsNull(), Unborn: i.Unborn(),
 			}
 		},
-		Resources: attributes{m},
-		Form:      m.form,
-		Fixed:     m.dialect.fixed(),
+		Resources:   attributes{m},
+		Form:        m.form,
+		Consequence: m.consequence,
 	}
 }
 
-// form returns properties as they are sent to a provider. What is not known yet may still turn out to be right.
-func (m *machine) form(properties value.Value) (value.Value, error) {
-	ask, err := m.dialect.request(properties)
+// consequence says what a change of properties means to a resource of a type.
+func (m *machine) consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
+	if schema := m.native.Schema(resourceType); schema != nil {
+		switch change, reason := schema.Change(before, after); change {
+		case native.InPlace:
+			return plan.InPlace, ""
+		case native.Replaces:
+			return plan.Replaces, ""
+		case native.Refused:
+			return plan.Refused, reason
+		}
+	}
+	for name, reason := range m.dialect.fixed() {
+		was, _ := before.Get(name)
+		if is, _ := after.Get(name); !was.Equal(is) {
+			return plan.Refused, reason
+		}
+	}
+	return plan.Decided, ""
+}
+
+// form returns the properties of a declaration as they are sent to a provider. What is not known yet may still turn out to
+// be right.
+func (m *machine) form(declared *template.Resource, properties value.Value) (value.Value, error) {
+	scope, err := m.scope(m.stack.Revision)
+	if err != nil {
+		return value.Value{}, err
+	}
+	policy, err := template.Evaluate(declared.CreationPolicy, scope, nil)
+	if err != nil {
+		return value.Value{}, err
+	}
+	ask, err := m.request(declared, properties, policy)
 	if err == nil {
 		return ask.properties, nil
 	}
-	for _, name := range []string{"ServiceToken", "ServiceTimeout"} {
-		if v, ok := properties.Get(name); ok && v.Kind() == value.String && v.Text() == plan.Unknown {
+	for _, p := range properties.Members() {
+		if p.Value.Kind() == value.String && p.Value.Text() == plan.Unknown {
 			return properties.Stringified(), nil
 		}
 	}

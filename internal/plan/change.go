@@ -24,8 +24,20 @@ type Replacement string
 // The replacements.
 const (
 	ReplacementFalse Replacement = "False"
+	ReplacementTrue  Replacement = "True"
 	// ReplacementConditional is for what only the provider can decide, by the id that it answers with.
 	ReplacementConditional Replacement = "Conditional"
+)
+
+// Recreation says whether a change of one place replaces the resource.
+type Recreation string
+
+// The recreations.
+const (
+	RecreationNever  Recreation = "Never"
+	RecreationAlways Recreation = "Always"
+	// RecreationConditional is for what only the provider can decide.
+	RecreationConditional Recreation = "Conditionally"
 )
 
 // Source is what a change comes from.
@@ -47,6 +59,7 @@ const (
 const (
 	Properties          = "Properties"
 	Metadata            = "Metadata"
+	CreationPolicy      = "CreationPolicy"
 	DeletionPolicy      = "DeletionPolicy"
 	UpdateReplacePolicy = "UpdateReplacePolicy"
 )
@@ -57,7 +70,8 @@ type Change struct {
 	LogicalID  string       `json:"logicalId"`
 	PhysicalID string       `json:"physicalId,omitempty"` // "" of one that is added
 	Type       string       `json:"type"`
-	// PolicyAction is what becomes of a resource that is removed: Delete or Retain.
+	// PolicyAction is what becomes of a resource that is removed, Delete or Retain, or certainly replaced, ReplaceAndDelete
+	// or ReplaceAndRetain.
 	PolicyAction string      `json:"policyAction,omitempty"`
 	Replacement  Replacement `json:"replacement,omitempty"`
 	// KeepsReplaced says that the old resource is kept if it is replaced.
@@ -80,8 +94,8 @@ type Detail struct {
 	Name string `json:"name,omitempty"`
 	// Path is the JSON pointer of the place in the resource, e.g. /Properties/Size.
 	Path string `json:"path"`
-	// Conditional says that the provider may replace the resource because of it.
-	Conditional bool `json:"conditional,omitempty"`
+	// Recreation says whether the resource is replaced because of it.
+	Recreation Recreation `json:"recreation"`
 	// Dynamic says that whether it changes at all is known only when the plan is executed.
 	Dynamic bool   `json:"dynamic,omitempty"`
 	Source  Source `json:"source"`

@@ -26,12 +26,28 @@ type World struct {
 	Now func(logicalID string) *Now
 	// Resources are the ids and attributes that there are.
 	Resources template.Resources
-	// Form brings properties into the form in which providers see them and in which they are compared, or says what is
-	// wrong with them.
-	Form func(properties value.Value) (value.Value, error)
-	// Fixed are the properties that cannot be changed, each with what the update of a resource fails with.
-	Fixed map[string]string
+	// Form brings the properties of a declaration into the form in which providers see them and in which they are compared,
+	// or says what is wrong with them.
+	Form func(declared *template.Resource, properties value.Value) (value.Value, error)
+	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
+	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
+	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
 }
+
+// Consequence is what a change of properties means to a resource.
+type Consequence int
+
+// The effects.
+const (
+	// Decided is for the provider to say, when it is asked.
+	Decided Consequence = iota
+	// InPlace changes the resource that is there.
+	InPlace
+	// Replaces makes a new one.
+	Replaces
+	// Refused fails the update.
+	Refused
+)
 
 // Preview says what the candidates of a plan would come to, in their order; what would stay as it is is left out. Nobody is
 // asked: what depends on an answer of a provider is [Unknown], and what depends on that may change.
@@ -116,10 +132,35 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if problem == "" {
 		change.After = context(properties, metadata)
 	}
-	change.Replacement = ReplacementFalse
-	if slices.Contains(change.Scope, Properties) && change.Problem == "" {
-		change.Replacement, change.KeepsReplaced = ReplacementConditional, c.New.UpdateReplacePolicy == "Retain"
+	change.Replacement = replacement(change)
+	change.KeepsReplaced = change.Replacement != ReplacementFalse && c.New.UpdateReplacePolicy == "Retain"
+	if change.Replacement == ReplacementTrue {
+		change.PolicyAction = "ReplaceAndDelete"
+		if change.KeepsReplaced {
+			change.PolicyAction = "ReplaceAndRetain"
+		}
 	}
+}
+
+// replacement says what the details of a modified resource come to.
+func replacement(change *Change) Replacement {
+	if !slices.Contains(change.Scope, Properties) || change.Problem != "" {
+		return ReplacementFalse
+	}
+	result, seen := ReplacementFalse, false
+	for _, d := range change.Details {
+		seen = seen || d.Attribute == Properties
+		switch {
+		case d.Recreation == RecreationAlways && !d.Dynamic:
+			return ReplacementTrue
+		case d.Recreation != RecreationNever:
+			result = ReplacementConditional
+		}
+	}
+	if !seen { // an update that failed before is tried again
+		return ReplacementConditional
+	}
+	return result
 }
 
 // foresee evaluates what a resource is to be, as far as that is known.
@@ -132,7 +173,7 @@ func (p *preview) foresee(c *Candidate) (properties, metadata value.Value, probl
 		metadata, err = template.Foresee(c.New.Metadata, p.to.Scope, p.world.Resources, p.known)
 	}
 	if err == nil {
-		properties, err = p.world.Form(properties)
+		properties, err = p.world.Form(c.New, properties)
 	}
 	if err != nil {
 		return value.Value{}, value.Value{}, err.Error()
@@ -141,13 +182,21 @@ func (p *preview) foresee(c *Candidate) (properties, metadata value.Value, probl
 }
 
 // known reports whether a reference is to something that stays as it is. A provider that is asked for anything may answer
-// with another id and other attributes.
+// with another id, unless it is known to change what is there, and with other attributes.
 func (p *preview) known(r template.Reference) bool {
 	change := p.changes[r.Resource]
 	if change == nil {
 		return false
 	}
-	return change.Action == "" || change.Action == Modify && !slices.Contains(change.Scope, Properties)
+	switch {
+	case change.Action == "":
+		return true
+	case change.Action != Modify:
+		return false
+	case !slices.Contains(change.Scope, Properties):
+		return true
+	}
+	return change.Replacement == ReplacementFalse && change.Problem == "" && r.Attribute == ""
 }
 
 // details adds the places in which an attribute changes.
@@ -163,23 +212,50 @@ func (p *preview) details(change *Change, c *Candidate, attribute string, before
 	default:
 		was = c.Old.Properties
 	}
-	start := len(change.Details)
+	start, wholeBefore, wholeAfter := len(change.Details), before, after
 	differences(nil, before, after, func(path []string, before, after *value.Value) {
-		d := Detail{Attribute: attribute, Path: pointer(attribute, path), Before: text(before), After: text(after)}
-		if attribute == Properties && len(path) > 0 {
-			d.Name = path[0]
+		d := Detail{
+			Attribute: attribute, Path: pointer(attribute, path), Recreation: RecreationNever, Before: text(before), After: text(after),
 		}
 		unknown := after != nil && hasUnknown(*after)
-		d.Conditional = attribute == Properties
-		if fails, fixed := p.world.Fixed[d.Name]; fixed && d.Conditional && !unknown {
-			d.Conditional = false
-			change.Problem = d.Name + " cannot be changed: the update of this resource will fail with \"" + fails + "\""
+		if attribute == Properties && len(path) > 0 {
+			d.Name = path[0]
+			consequence, reason := p.consequence(c.New.Type, d.Name, wholeBefore, wholeAfter)
+			d.Recreation = consequence.recreation()
+			if consequence == Refused && !unknown {
+				change.Problem = d.Name + " cannot be changed: the update of this resource will fail with \"" + reason + "\""
+			}
 		}
 		change.Details = append(change.Details, p.causes(d, was, declared, path, unknown)...)
 	})
 	if len(change.Details) > start {
 		change.Scope = append(change.Scope, attribute)
 	}
+}
+
+// consequence says what the change of one property means.
+func (p *preview) consequence(resourceType, name string, before, after value.Value) (Consequence, string) {
+	if p.world.Consequence == nil {
+		return Decided, ""
+	}
+	only := func(v value.Value) value.Value {
+		if property, ok := v.Get(name); ok {
+			return value.Object(value.Member{Key: name, Value: property})
+		}
+		return value.Object()
+	}
+	return p.world.Consequence(resourceType, only(before), only(after))
+}
+
+func (c Consequence) recreation() Recreation {
+	switch c {
+	case Decided:
+		return RecreationConditional
+	case Replaces:
+		return RecreationAlways
+	case InPlace, Refused:
+	}
+	return RecreationNever
 }
 
 // causes returns a detail for every reason why a place changes.
@@ -235,22 +311,34 @@ func policies(change *Change, c *Candidate) {
 	if c.Old == nil {
 		return
 	}
-	for _, policy := range []struct{ name, before, after string }{
-		{DeletionPolicy, c.Old.DeletionPolicy, c.New.DeletionPolicy},
-		{UpdateReplacePolicy, c.Old.UpdateReplacePolicy, c.New.UpdateReplacePolicy},
+	for _, policy := range []struct {
+		name          string
+		before, after value.Value
+	}{
+		{CreationPolicy, c.Old.CreationPolicy.Value(), c.New.CreationPolicy.Value()},
+		{DeletionPolicy, policyValue(c.Old.DeletionPolicy), policyValue(c.New.DeletionPolicy)},
+		{UpdateReplacePolicy, policyValue(c.Old.UpdateReplacePolicy), policyValue(c.New.UpdateReplacePolicy)},
 	} {
-		if policy.before == policy.after {
+		if policy.before.Equal(policy.after) {
 			continue
 		}
-		d := Detail{Attribute: policy.name, Path: "/" + policy.name, Source: DirectModification}
-		if policy.before != "" {
-			d.Before = &policy.before
+		d := Detail{Attribute: policy.name, Path: "/" + policy.name, Recreation: RecreationNever, Source: DirectModification}
+		if !policy.before.IsNull() {
+			d.Before = text(&policy.before)
 		}
-		if policy.after != "" {
-			d.After = &policy.after
+		if !policy.after.IsNull() {
+			d.After = text(&policy.after)
 		}
 		change.Scope, change.Details = append(change.Scope, policy.name), append(change.Details, d)
 	}
+}
+
+// policyValue is null for a policy that is not declared.
+func policyValue(policy string) value.Value {
+	if policy == "" {
+		return value.Value{}
+	}
+	return value.Str(policy)
 }
 
 // context is a resource as one object.

@@ -50,7 +50,7 @@ func (p present) now(logical string) *plan.Now {
 	return &plan.Now{PhysicalID: "id-" + logical, Type: r.Type, Properties: properties.Stringified(), Metadata: metadata}
 }
 
-func form(v value.Value) (value.Value, error) {
+func form(_ *template.Resource, v value.Value) (value.Value, error) {
 	if v.IsNull() {
 		v = value.Object()
 	}
@@ -64,9 +64,25 @@ func preview(t *testing.T, before, after plan.Side) []plan.Change {
 		t.Fatal(err)
 	}
 	there := present{t, before}
-	return plan.Preview(&before, after, candidates, plan.World{
-		Now: there.now, Resources: there, Form: form, Fixed: map[string]string{"Token": "no way"},
-	})
+	return plan.Preview(&before, after, candidates, plan.World{Now: there.now, Resources: there, Form: form, Consequence: consequence})
+}
+
+// consequence refuses another Token of any resource, and knows more of the type Native.
+func consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
+	differ := func(name string) bool {
+		was, _ := before.Get(name)
+		is, _ := after.Get(name)
+		return !was.Equal(is)
+	}
+	switch {
+	case differ("Token"):
+		return plan.Refused, "no way"
+	case resourceType != "Native":
+		return plan.Decided, ""
+	case differ("Name"):
+		return plan.Replaces, ""
+	}
+	return plan.InPlace, ""
 }
 
 // changeLines writes changes, and each detail below its own.
@@ -94,7 +110,7 @@ func changeLines(list []plan.Change) []string {
 			for _, flag := range []struct {
 				name string
 				is   bool
-			}{{"dynamic", d.Dynamic}, {"conditional", d.Conditional}} {
+			}{{"dynamic", d.Dynamic}, {"conditional", d.Recreation == plan.RecreationConditional}, {"always", d.Recreation == plan.RecreationAlways}} {
 				if flag.is {
 					line += " " + flag.name
 				}
@@ -198,6 +214,34 @@ func TestPreview(t *testing.T) {
 			[]string{
 				`Modify A id-A False Properties Token cannot be changed: the update of this resource will fail with "no way"`,
 				"  /Properties/Token DirectModification a > b",
+			},
+		},
+		{
+			"a native type is replaced",
+			`{A: {Type: Native, Properties: {Name: a, Size: 1}}, K: {Type: Native, UpdateReplacePolicy: Retain, Properties: {Name: a}}, B: {Type: Custom::T, Properties: {R: !Ref A}}}`,
+			`{A: {Type: Native, Properties: {Name: b, Size: 2}}, K: {Type: Native, UpdateReplacePolicy: Retain, Properties: {Name: b}}, B: {Type: Custom::T, Properties: {R: !Ref A}}}`, "",
+			[]string{
+				"Modify A id-A ReplaceAndDelete True Properties",
+				"  /Properties/Name DirectModification always a > b",
+				"  /Properties/Size DirectModification 1 > 2",
+				"Modify K id-K ReplaceAndRetain True Properties keeps",
+				"  /Properties/Name DirectModification always a > b",
+				"Modify B id-B Conditional Properties may",
+				"  /Properties/R ResourceReference A dynamic conditional id-A > ?",
+			},
+		},
+		{
+			"a native type is changed in its place",
+			`{A: {Type: Native, CreationPolicy: {ResourceSignal: {Count: 1}}, Properties: {Size: 1}}, B: {Type: Custom::T, Properties: {R: !Ref A, X: !GetAtt A.x}}, C: {Type: Native, Properties: {Name: !GetAtt A.x}}}`,
+			`{A: {Type: Native, CreationPolicy: {ResourceSignal: {Count: 2}}, Properties: {Size: 2}}, B: {Type: Custom::T, Properties: {R: !Ref A, X: !GetAtt A.x}}, C: {Type: Native, Properties: {Name: !GetAtt A.x}}}`, "",
+			[]string{
+				"Modify A id-A False Properties+CreationPolicy",
+				"  /Properties/Size DirectModification 1 > 2",
+				`  /CreationPolicy DirectModification {"ResourceSignal":{"Count":1}} > {"ResourceSignal":{"Count":2}}`,
+				"Modify B id-B Conditional Properties may",
+				"  /Properties/X ResourceAttribute A.x dynamic conditional x-A > ?",
+				"Modify C id-C Conditional Properties may",
+				"  /Properties/Name ResourceAttribute A.x dynamic always x-A > ?",
 			},
 		},
 		{

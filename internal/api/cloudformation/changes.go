@@ -153,11 +153,8 @@ func viewChange(c *engine.Change, values bool) changeView {
 
 func viewDetail(d *engine.ChangeDetail) changeDetailView {
 	view := changeDetailView{
-		Target:     changeTargetView{Attribute: d.Attribute, Name: d.Name, RequiresRecreation: "Never"},
+		Target:     changeTargetView{Attribute: d.Attribute, Name: d.Name, RequiresRecreation: string(d.Recreation)},
 		Evaluation: "Static", ChangeSource: string(d.Source), CausingEntity: d.Cause,
-	}
-	if d.Conditional {
-		view.Target.RequiresRecreation = "Conditionally"
 	}
 	if d.Dynamic {
 		view.Evaluation = "Dynamic"

@@ -34,7 +34,6 @@ var later = map[string][]string{
 	},
 }
 
-
 // refuseLater registers the operations that this version does not have, so that clients are told so instead of that they
 // do not exist.
 func refuseLater(service *query.Service) {
