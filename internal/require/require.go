@@ -1,6 +1,6 @@
-// Package require finds the outside programs that some tests drive: the AWS CLI, Python and its libraries.
+// Package require finds the outside programs that some tests drive: the AWS CLI, Python and its libraries, PostgreSQL.
 //
-// A test that needs one calls [Tool] or [Python] first. Where the program is not installed the test is skipped with
+// A test that needs one calls [Tool], [Python] or [Postgres] first. Where the program is not installed the test is skipped with
 // the reason, so that a plain go test needs nothing but Go. [Variable] names what must be there: for those names the
 // skip becomes a failure, and a run in CI cannot go green by testing nothing.
 package require
@@ -8,7 +8,9 @@ package require
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -42,6 +44,47 @@ func Python(t testing.TB, module string) string {
 		missing(t, module, path+" cannot import "+module+": "+lines[len(lines)-1])
 	}
 	return path
+}
+
+// PostgresVariable is the environment variable that names the folder of PostgreSQL's programs, initdb and postgres.
+const PostgresVariable = "PINTLE_POSTGRES_BIN"
+
+// Postgres returns the folder of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
+// postgres on PATH, else the newest below /usr/lib/postgresql. If there is none, it skips the test, or fails it when
+// [Variable] lists postgres.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	if dir := os.Getenv(PostgresVariable); dir != "" {
+		if !hasPostgres(dir) {
+			t.Fatalf("%s is %s, where there are no initdb and postgres", PostgresVariable, dir)
+		}
+		return dir
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil && hasPostgres(filepath.Dir(path)) {
+			return filepath.Dir(path)
+		}
+	}
+	newest, version := "", 0
+	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
+	for _, dir := range installed {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil && v > version && hasPostgres(dir) {
+			newest, version = dir, v
+		}
+	}
+	if newest == "" {
+		missing(t, "postgres", "PostgreSQL is neither named by "+PostgresVariable+" nor on PATH nor in /usr/lib/postgresql")
+	}
+	return newest
+}
+
+func hasPostgres(dir string) bool {
+	for _, name := range []string{"initdb", "postgres"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
+			return false
+		}
+	}
+	return true
 }
 
 // missing ends the test: skipped, or failed if name is required.

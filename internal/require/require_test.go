@@ -88,3 +88,28 @@ func TestPython(t *testing.T) {
 		t.Errorf("lib: %+v, want a failure", o)
 	}
 }
+
+func TestPostgres(t *testing.T) {
+	t.Setenv(require.Variable, "postgres")
+	dir, empty := t.TempDir(), t.TempDir()
+	for _, name := range []string{"initdb", "postgres"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", empty)
+	var path string
+	t.Setenv(require.PostgresVariable, dir)
+	if o := run(func(t testing.TB) { path = require.Postgres(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("named: path %q, outcome %+v", path, o)
+	}
+	t.Setenv(require.PostgresVariable, empty)
+	if o := run(func(t testing.TB) { require.Postgres(t) }); !strings.Contains(o.failed, "no initdb") {
+		t.Errorf("named wrongly: %+v, want a failure", o)
+	}
+	t.Setenv(require.PostgresVariable, "")
+	t.Setenv("PATH", dir)
+	if o := run(func(t testing.TB) { path = require.Postgres(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("on PATH: path %q, outcome %+v", path, o)
+	}
+}

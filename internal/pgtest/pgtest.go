@@ -1,0 +1,305 @@
+//go:build unix
+
+// Package pgtest runs real PostgreSQL servers for tests: each with a data directory of its own, on loopback, at a port
+// that was free, and ended by its process id. Where there is no PostgreSQL the test is skipped; see package require.
+//
+// [Start] gives a test a server that it may kill. Tests that only need a database share one server for a package: they
+// have a [Shared], whose Main their TestMain calls.
+package pgtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// patience bounds everything that is waited for here. It is no assertion: it only ends a test that hangs.
+const patience = 2 * time.Minute
+
+// Options are what a server is started with. The zero Options make the quickest one.
+type Options struct {
+	// Durable makes the server write through to the disk, as one in earnest does. It need not be set to test what a
+	// killed process leaves behind: that lies with the operating system.
+	Durable bool
+	// Settings are further ones, each name=value.
+	Settings []string
+}
+
+// Server is a PostgreSQL server. It is not safe for concurrent use, but for [Server.Database].
+type Server struct {
+	bin, dir, data string
+	settings       []string
+	port           int
+	who            *syscall.SysProcAttr
+
+	process *exec.Cmd
+	ended   chan struct{} // closed when process has ended
+	made    sync.Mutex
+	count   int // of databases made
+}
+
+// Start makes and starts a server, which is stopped and removed when the test ends.
+func Start(t testing.TB, options Options) *Server {
+	t.Helper()
+	s, err := create(require.Postgres(t), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Shared is one server for all tests of a package, started when the first one asks for it.
+type Shared struct {
+	// Options must be set before the first call of Server.
+	Options Options
+
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// Server returns the server.
+func (s *Shared) Server(t testing.TB) *Server {
+	t.Helper()
+	bin := require.Postgres(t)
+	s.once.Do(func() { s.server, s.err = create(bin, s.Options) })
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server
+}
+
+// Main runs a package's tests, stops the server and returns the exit code for the package's TestMain.
+func (s *Shared) Main(m *testing.M) int {
+	code := m.Run()
+	if s.server != nil {
+		if err := s.server.remove(); err != nil {
+			fmt.Fprintln(os.Stderr, "pgtest:", err)
+			return max(code, 1)
+		}
+	}
+	return code
+}
+
+func create(bin string, options Options) (*Server, error) {
+	dir, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), settings: options.Settings}
+	if !options.Durable {
+		s.settings = append([]string{"fsync=off", "full_page_writes=off"}, s.settings...)
+	}
+	if err := s.init(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.Start(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// init makes the data directory. PostgreSQL does not run as root, so root makes it as nobody.
+func (s *Server) init() error {
+	s.who = &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		nobody, err := user.Lookup("nobody")
+		if err != nil {
+			return fmt.Errorf("postgres does not run as root: %w", err)
+		}
+		uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+		if err != nil {
+			return err
+		}
+		gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
+		if err != nil {
+			return err
+		}
+		s.who.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(s.dir, int(uid), int(gid)); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	initdb := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data, "-U", "pintle", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync", "--no-instructions")
+	initdb.Dir, initdb.SysProcAttr, initdb.Env = s.dir, s.who, environment()
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", initdb, err, out)
+	}
+	return nil
+}
+
+// environment is what PostgreSQL's programs get of ours: nothing that would lead a client elsewhere.
+func environment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "LC_ALL=C"}
+}
+
+// Start starts a server that was stopped or killed, at the same port if it had one.
+func (s *Server) Start() error {
+	var err error
+	for range 20 { // somebody may take the port, and a killed server's last processes may hold the directory for a moment
+		if err = s.start(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *Server) start() error {
+	if s.port == 0 {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s.port = free.Addr().(*net.TCPAddr).Port
+		if err := free.Close(); err != nil {
+			return err
+		}
+	}
+	args := []string{"-D", s.data, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-c", "unix_socket_directories=",
+		"-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "log_min_messages=log", "-c", "dynamic_shared_memory_type=mmap"}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	process := exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	process.Dir, process.Env, process.SysProcAttr = s.dir, environment(), dies(s.who)
+	log, err := process.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := process.Start(); err != nil {
+		return err
+	}
+	ready, ended := make(chan bool, 1), make(chan struct{})
+	var said tail
+	go func() { // until the process has closed its standard error, so until it has ended
+		defer close(ended)
+		lines := bufio.NewScanner(log)
+		for lines.Scan() {
+			said.add(lines.Text())
+			if strings.Contains(lines.Text(), "database system is ready to accept") {
+				select {
+				case ready <- true:
+				default: // a standby says so again when it is promoted
+				}
+			}
+		}
+		_ = process.Wait() // a killed server is no error
+	}()
+	select {
+	case <-ready:
+		s.process, s.ended = process, ended
+		return nil
+	case <-ended:
+		if !bytes.Contains(said.text(), []byte("pre-existing shared memory")) {
+			s.port = 0 // most likely somebody was quicker
+		}
+		return fmt.Errorf("%s ended:\n%s", process, said.text())
+	case <-time.After(patience):
+		err := process.Process.Kill()
+		<-ended
+		return errors.Join(fmt.Errorf("%s is not ready:\n%s", process, said.text()), err)
+	}
+}
+
+// Kill ends the server as a crash would (SIGKILL), and returns when it is gone.
+func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+
+// Stop ends the server in order, and its connections with it.
+func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
+
+func (s *Server) end(signal syscall.Signal) error {
+	if s.process == nil {
+		return nil
+	}
+	if err := s.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-s.ended: // also the last of its children, which hold the same standard error
+		s.process = nil
+		return nil
+	case <-time.After(patience):
+		return errors.Join(errors.New("postgres does not end"), s.process.Process.Kill())
+	}
+}
+
+func (s *Server) remove() error { return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.dir)) }
+
+// Port returns where the server listens on 127.0.0.1.
+func (s *Server) Port() int { return s.port }
+
+// DSN returns the address of a database of the server.
+func (s *Server) DSN(database string) string {
+	return fmt.Sprintf("postgres://pintle@127.0.0.1:%d/%s", s.port, database)
+}
+
+// Database makes a new database and returns its address. It is safe for concurrent use.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	s.made.Lock()
+	s.count++
+	name := "test" + strconv.Itoa(s.count)
+	s.made.Unlock()
+	s.Exec(t, "postgres", "CREATE DATABASE "+name)
+	return s.DSN(name)
+}
+
+// Exec runs SQL in a database as its superuser.
+func (s *Server) Exec(t testing.TB, database, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.DSN(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// tail keeps the last lines of a log.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lines = append(t.lines, line); len(t.lines) > 30 {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) text() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return []byte(strings.Join(t.lines, "\n"))
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package pgtest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/pgtest"
+)
+
+// TestServer kills a server and starts it again: what was committed is there, at the same address.
+func TestServer(t *testing.T) {
+	s := pgtest.Start(t, pgtest.Options{Settings: []string{"max_connections=7"}})
+	dsn := s.Database(t)
+	ask := func(sql string) (answer string, err error) {
+		conn, err := pgx.Connect(context.Background(), dsn)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = conn.Close(context.Background()) }()
+		return answer, conn.QueryRow(context.Background(), sql).Scan(&answer)
+	}
+	if got, err := ask("SHOW max_connections"); got != "7" || err != nil {
+		t.Errorf("max_connections is %q, error %v", got, err)
+	}
+	s.Exec(t, "test1", "CREATE TABLE kept (a text); INSERT INTO kept VALUES ('here')")
+	for _, end := range []func() error{s.Kill, s.Stop} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask("SELECT a FROM kept"); err == nil {
+			t.Error("it answers after its end")
+		}
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ask("SELECT a FROM kept"); got != "here" || err != nil {
+			t.Errorf("after a start: %q, error %v", got, err)
+		}
+	}
+}
