@@ -74,7 +74,7 @@ func (t *tx) loadRevisions(v *store.View) error {
 		if _, ok := v.Revisions[number]; ok || number == 0 {
 			continue
 		}
-		r, ok := t.revisions.get(revisionKey{v.Stack.Key, number})
+		r, ok := t.revisions.Get(v.Stack.Key, number)
 		if !ok {
 			var err error
 			r, err = one(t.query, t.store.scanRevision, revision, v.Stack.Key, number)
@@ -84,7 +84,7 @@ func (t *tx) loadRevisions(v *store.View) error {
 			if err != nil {
 				return err
 			}
-			t.revisions.put(r)
+			t.revisions.Put(r)
 		}
 		v.Revisions[number] = r
 	}

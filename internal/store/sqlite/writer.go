@@ -9,10 +9,15 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
+
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // maxBatch is how many members share one commit at most.
 const maxBatch = 256
+
+// maxCachedBytes bounds the templates that the writer keeps.
+const maxCachedBytes = 32 << 20
 
 // maxConflicts is how often a member is run again because another process was quicker. There should be none.
 const maxConflicts = 3
@@ -28,7 +33,7 @@ type writer struct {
 	// Only the goroutine uses these.
 	conn       *sql.Conn // nil after a failure that left it in doubt
 	statements map[string]*sql.Stmt
-	revisions  *revisionCache
+	revisions  *store.RevisionCache
 }
 
 // member is one caller's work in a batch.
@@ -47,7 +52,7 @@ func newWriter(s *Store, db *sql.DB, log *slog.Logger) *writer {
 	return &writer{
 		store: s, log: log, db: db,
 		queue: make(chan *member, maxBatch), done: make(chan struct{}),
-		statements: make(map[string]*sql.Stmt), revisions: newRevisionCache(maxCachedBytes),
+		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes),
 	}
 }
 
@@ -180,7 +185,7 @@ func (w *writer) attempt(m *member) (err error) {
 // rollback undoes the transaction. What was read in it may be of members that never were, so it is forgotten. When
 // SQLite has rolled back on its own, or cannot, the connection is replaced.
 func (w *writer) rollback() {
-	w.revisions.clear()
+	w.revisions.Clear()
 	if err := w.command("ROLLBACK"); err == nil {
 		return
 	}

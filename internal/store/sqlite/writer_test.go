@@ -291,24 +291,6 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-func TestRevisionCache(t *testing.T) {
-	c := newRevisionCache(3 * weight(store.Revision{Template: "t"}))
-	for number := 1; number <= 3; number++ {
-		c.put(store.Revision{Stack: 1, Number: number, Template: "t"})
-	}
-	c.get(revisionKey{1, 1}) // now 2 was not used for longest
-	c.put(store.Revision{Stack: 1, Number: 4, Template: "t"})
-	for number, want := range map[int]bool{1: true, 2: false, 3: true, 4: true} {
-		if r, ok := c.get(revisionKey{1, number}); ok != want || ok && r.Number != number {
-			t.Errorf("revision %d: there %v, want %v", number, ok, want)
-		}
-	}
-	c.put(store.Revision{Stack: 2, Number: 1, Template: strings.Repeat("t", 1<<20)})
-	if len(c.at) != 0 || c.used.Len() != 0 || c.size != 0 {
-		t.Errorf("a revision larger than the cache leaves %d behind, %d bytes", len(c.at), c.size)
-	}
-}
-
 func TestMigrate(t *testing.T) {
 	s := openTest(t)
 	conn, err := s.writes.db.Conn(context.Background())
