@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Apply implements [store.Store]. The decision goes to the writer of its stack, so that the writers of one node do not
+// wait for each other's locks.
+func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m := &member{ctx: ctx, target: target, decide: decide, done: make(chan struct{})}
+	if err := s.locate(ctx, m); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.address.explain(err)
+	}
+	hash := uint64(m.key)
+	if m.key == 0 {
+		hash = hashOf(target.Name)
+	}
+	return s.writers[hash%uint64(len(s.writers))].do(m)
+}
+
+// locate finds out which stack a member is about.
+func (s *Store) locate(ctx context.Context, m *member) (err error) {
+	away := newAbsence(s)
+	for {
+		switch {
+		case m.target.Request != "":
+			m.key, err = s.keyOfRequest(ctx, m.target.Request)
+		case m.target.Name != store.StackName{}:
+			m.key, err = s.keyOfName(ctx, m.target.Name)
+		default:
+			m.key = m.target.Stack
+		}
+		if err == nil || ctx.Err() != nil || !offline(err) || !away.wait() {
+			return err
+		}
+	}
+}
+
+func hashOf(name store.StackName) uint64 {
+	h := fnv.New64a()
+	for _, part := range []string{name.Account, name.Region, name.Name} {
+		_, _ = h.Write([]byte(part + "\x00"))
+	}
+	return h.Sum64()
+}
+
+// keyOfName returns the key of the live stack of a name, 0 if there is none.
+func (s *Store) keyOfName(ctx context.Context, name store.StackName) (key store.StackKey, err error) {
+	if !clean(name.Account) || !clean(name.Region) || !clean(name.Name) {
+		return 0, nil
+	}
+	err = s.again(ctx, func() error {
+		return s.pool.QueryRow(ctx, "SELECT key FROM stack WHERE account = $1 AND region = $2 AND name = $3 AND live",
+			name.Account, name.Region, name.Name).Scan((*int64)(&key))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	return key, err
+}
+
+// keyOfRequest returns the key of a request's stack, or [store.ErrNotFound]. It never changes, so most are remembered.
+func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.StackKey, err error) {
+	if key, ok := s.where.get(id); ok {
+		return key, nil
+	}
+	if !clean(string(id)) {
+		return 0, store.ErrNotFound
+	}
+	err = s.again(ctx, func() error {
+		return s.pool.QueryRow(ctx, "SELECT stack FROM request WHERE id = $1", string(id)).Scan((*int64)(&key))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, store.ErrNotFound
+	}
+	if err == nil {
+		s.where.put(id, key)
+	}
+	return key, err
+}
+
+// maxWhereabouts is how many requests each of two generations remembers.
+const maxWhereabouts = 1 << 16
+
+// whereabouts remembers the stacks of the requests used last.
+type whereabouts struct {
+	mu         sync.Mutex
+	young, old map[wire.RequestID]store.StackKey
+}
+
+func newWhereabouts() *whereabouts {
+	return &whereabouts{young: make(map[wire.RequestID]store.StackKey)}
+}
+
+func (w *whereabouts) get(id wire.RequestID) (store.StackKey, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key, ok := w.young[id]
+	if !ok {
+		key, ok = w.old[id]
+	}
+	return key, ok
+}
+
+func (w *whereabouts) put(id wire.RequestID, key store.StackKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.set(id, key)
+}
+
+func (w *whereabouts) set(id wire.RequestID, key store.StackKey) {
+	if len(w.young) >= maxWhereabouts {
+		w.old, w.young = w.young, make(map[wire.RequestID]store.StackKey)
+	}
+	w.young[id] = key
+}
+
+// remember notes the requests that a batch has committed and that somebody will answer.
+func (w *whereabouts) remember(b *batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, im := range b.images {
+		for id, change := range im.changes.requests {
+			if change.row.State != store.RequestSettled {
+				w.set(id, key)
+			}
+		}
+	}
+}

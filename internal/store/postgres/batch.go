@@ -1,0 +1,377 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// decideFor is how long the decisions of one transaction may take: what is left then waits for the next, because the
+// transaction holds locks, and the server ends one that stands still.
+const decideFor = time.Second
+
+// batch is one transaction: its members, and an image of each of their stacks.
+type batch struct {
+	store  *Store
+	writer *writer
+	conn   *pgx.Conn
+	ctx    context.Context
+
+	now    time.Time
+	images map[store.StackKey]*image
+	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
+	where  map[wire.RequestID]store.StackKey   // the stacks of the members' requests
+}
+
+// run runs the members in one transaction, and returns how many of them, from the first on, it has settled: they have
+// their results if it was committed. An error that is no [lost] means that nothing was written.
+func (b *batch) run(members []*member, number int64) (int, error) {
+	if err := b.begin(members); err != nil {
+		return 0, b.failed(err, false)
+	}
+	began := time.Now()
+	done := 0
+	for _, m := range members {
+		if done > 0 && time.Since(began) > decideFor {
+			break
+		}
+		err := b.attempt(m)
+		if own := (verdict{}); err != nil && !errors.As(err, &own) {
+			return 0, b.failed(err, false)
+		}
+		m.result = err
+		done++
+	}
+	committing, err := b.commit(number)
+	if err != nil {
+		return done, b.failed(err, committing)
+	}
+	return done, nil
+}
+
+// failed ends a transaction that failed. A connection that is in doubt is closed.
+func (b *batch) failed(err error, committing bool) error {
+	if offline(err) || b.conn.IsClosed() {
+		b.writer.disconnect()
+		return lost{err, committing}
+	}
+	if _, undo := b.conn.Exec(b.ctx, "ROLLBACK"); undo != nil {
+		b.writer.disconnect()
+	}
+	return err
+}
+
+// begin locks and loads what the members are about.
+func (b *batch) begin(members []*member) error {
+	b.images = make(map[store.StackKey]*image)
+	b.names = make(map[store.StackName]store.StackKey)
+	b.where = make(map[wire.RequestID]store.StackKey)
+	var keys []int64
+	var first wanted
+	for _, m := range members {
+		if m.key != 0 && b.images[m.key] == nil {
+			b.images[m.key] = newImage()
+			keys = append(keys, int64(m.key))
+		}
+		if m.target.Request != "" {
+			b.where[m.target.Request] = m.key
+		}
+		switch {
+		case m.target.Request != "" && m.target.Alone:
+			first.requests = append(first.requests, string(m.target.Request))
+		case m.target.Request != "":
+			first.around = append(first.around, string(m.target.Request))
+		case m.key != 0:
+			first.whole = append(first.whole, int64(m.key))
+		}
+		if m.target.Name != (store.StackName{}) {
+			b.names[m.target.Name] = 0
+		}
+	}
+	slices.Sort(keys)
+	slices.Sort(first.whole)
+	first.whole = slices.Compact(first.whole)
+
+	trip := &pgx.Batch{}
+	trip.Queue("BEGIN")
+	trip.Queue(lockStacks, keys)
+	trip.Queue(loadNow, b.store.clock()).QueryRow(func(row pgx.Row) error {
+		ms, err := scanValue[int64](row)
+		b.now = fromUnix(ms)
+		return err
+	})
+	if len(keys) > 0 {
+		trip.Queue(loadStack, keys).Query(func(rows pgx.Rows) error {
+			return collect(rows, b.store.scanStack, func(row store.Stack) { b.images[row.Key].stack = row })
+		})
+		trip.Queue(loadOperation, keys).Query(func(rows pgx.Rows) error {
+			return collect(rows, b.store.scanOperation, func(row store.Operation) { b.images[row.Stack].operation = row })
+		})
+	}
+	b.queueNames(trip)
+	first.queue(b, trip)
+	if err := b.send(trip); err != nil {
+		return err
+	}
+	for key, im := range b.images {
+		if im.stack.Key == 0 {
+			delete(b.images, key)
+		}
+	}
+	first.arrived(b)
+	for name, key := range b.names {
+		if key != 0 && b.images[key] == nil { // it is there, and not locked: somebody has made it just now
+			return fmt.Errorf("%w: a stack of the name %s was made", errConflict, name.Name)
+		}
+	}
+	return b.loadRevisions(members)
+}
+
+func (b *batch) queueNames(trip *pgx.Batch) {
+	if len(b.names) == 0 {
+		return
+	}
+	var accounts, regions, names []string
+	for name := range b.names {
+		if clean(name.Account) && clean(name.Region) && clean(name.Name) {
+			accounts, regions, names = append(accounts, name.Account), append(regions, name.Region), append(names, name.Name)
+		}
+	}
+	trip.Queue(loadNames, accounts, regions, names).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var key int64
+			var name store.StackName
+			if err := rows.Scan(&key, &name.Account, &name.Region, &name.Name); err != nil {
+				return err
+			}
+			b.names[name] = store.StackKey(key)
+		}
+		return rows.Err()
+	})
+}
+
+// loadRevisions loads the revisions that the first views need, in one round trip, unless they were read before.
+func (b *batch) loadRevisions(members []*member) error {
+	var missing wanted
+	for _, m := range members {
+		im := b.images[m.key]
+		if im == nil || m.target.Alone {
+			continue
+		}
+		for _, number := range im.numbers() {
+			if _, ok := im.revisions[number]; !ok {
+				b.wantRevision(&missing, im, number)
+			}
+		}
+	}
+	return b.load(&missing)
+}
+
+func (b *batch) wantRevision(w *wanted, im *image, number int) {
+	if r, ok := b.writer.revisions.Get(im.stack.Key, number); ok {
+		im.revisions[number] = &r
+		return
+	}
+	im.revisions[number] = nil // asked for; it is there if it comes
+	w.revisionStacks, w.revisions = append(w.revisionStacks, int64(im.stack.Key)), append(w.revisions, int32(number))
+}
+
+// load makes a round trip for what is missing.
+func (b *batch) load(w *wanted) error {
+	trip := &pgx.Batch{}
+	w.queue(b, trip)
+	if trip.Len() == 0 {
+		return nil
+	}
+	if err := b.send(trip); err != nil {
+		return err
+	}
+	w.arrived(b)
+	return nil
+}
+
+// more loads what a view or a delta needs of one stack.
+func (b *batch) more(im *image, n need) error {
+	var w wanted
+	for _, number := range n.revisions {
+		b.wantRevision(&w, im, number)
+	}
+	for _, id := range n.requests {
+		w.requests = append(w.requests, string(id))
+	}
+	if n.all {
+		w.whole = []int64{int64(im.stack.Key)}
+	} else {
+		for _, logical := range n.steps {
+			if !clean(string(logical)) {
+				im.near[logical], im.here[logical] = true, true // nothing has that name
+				continue
+			}
+			w.stepStacks, w.steps = append(w.stepStacks, int64(im.stack.Key)), append(w.steps, string(logical))
+		}
+	}
+	return b.load(&w)
+}
+
+func (b *batch) send(trip *pgx.Batch) error { return b.conn.SendBatch(b.ctx, trip).Close() }
+
+// attempt runs a member. A decision that panics fails, and the stacks of the others go on.
+func (b *batch) attempt(m *member) (err error) {
+	decided := false
+	defer func() {
+		if cause := recover(); cause != nil {
+			b.store.log.Error("a decision panicked", "cause", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the decision panicked: %v", cause)
+			if !decided { // nothing of it is in the images
+				err = verdict{err}
+			}
+		}
+	}()
+	var broken error // of the database, not of the decision
+	_, delta, err := store.Run(m.target, func(scope store.Scope) (*store.View, error) {
+		v, err := b.view(m, scope)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			broken = err
+		}
+		return v, err
+	}, m.decide)
+	decided = true
+	if broken != nil {
+		return broken
+	}
+	if err != nil {
+		return verdict{err}
+	}
+	return b.take(m, &delta)
+}
+
+// view makes the view of a member, and loads what is missing for it.
+func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
+	im := b.image(m)
+	if im == nil {
+		if m.target.Name == (store.StackName{}) {
+			return nil, store.ErrNotFound
+		}
+		v := emptyView(scope.Whole)
+		v.Now = b.now
+		return v, nil
+	}
+	asked := false
+	for {
+		v, n := im.view(m.target, scope)
+		if n.nothing() {
+			v.Now = b.now
+			return v, nil
+		}
+		if len(n.requests) > 0 && asked {
+			return nil, store.ErrNotFound
+		}
+		asked = len(n.requests) > 0
+		if err := b.more(im, n); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// image returns the image of a member's stack, nil if there is no such stack.
+func (b *batch) image(m *member) *image {
+	if m.target.Name != (store.StackName{}) {
+		return b.images[b.names[m.target.Name]]
+	}
+	return b.images[m.key]
+}
+
+// owner returns the image that a member's request is in, and the request.
+func (b *batch) owner(id wire.RequestID) (*image, store.Request) {
+	im := b.images[b.where[id]]
+	if im == nil {
+		return nil, store.Request{}
+	}
+	row, ok := im.requests[id]
+	if !ok {
+		return nil, row
+	}
+	return im, row
+}
+
+// take takes what a member decided.
+func (b *batch) take(m *member, d *store.Delta) error {
+	im := b.image(m)
+	if im == nil {
+		if d.Stack == nil { // then the delta is empty: that was checked
+			return nil
+		}
+		if b.images[d.Stack.Key] != nil {
+			return verdict{fmt.Errorf("stack %q: its key is another one's", d.Stack.ID)}
+		}
+		im = newImage()
+		im.all = true
+	}
+	if n := im.unknown(d); !n.nothing() {
+		if err := b.more(im, n); err != nil {
+			return err
+		}
+	}
+	c, err := im.encode(b.store.codec, d)
+	if err != nil {
+		return verdict{err}
+	}
+	im.take(d)
+	im.changes.add(c)
+	b.images[im.stack.Key] = im
+	if d.Stack != nil {
+		name := store.StackName{Account: d.Stack.Account, Region: d.Stack.Region, Name: d.Stack.Name}
+		if d.Stack.Live {
+			b.names[name] = d.Stack.Key
+		} else if b.names[name] == d.Stack.Key {
+			b.names[name] = 0
+		}
+	}
+	return nil
+}
+
+// commit writes what was decided, and ends the transaction. It reports whether the commit was on its way when it failed.
+func (b *batch) commit(number int64) (committing bool, err error) {
+	nothing := true
+	for _, im := range b.images {
+		nothing = nothing && im.changes.nothing()
+	}
+	trip := &pgx.Batch{}
+	if nothing {
+		trip.Queue("COMMIT")
+		return false, b.send(trip)
+	}
+	conflicts := int64(0)
+	made := b.queueWrites(trip, func(n int64) { conflicts = n })
+	trip.Queue(mark, b.store.clock(), b.writer.number, number)
+	if made { // somebody may have taken a name: look before the commit
+		if err := b.send(trip); err != nil {
+			return false, err
+		}
+		if conflicts != 0 {
+			return false, fmt.Errorf("%w: a name, id or key of a new stack was taken", errConflict)
+		}
+		trip = &pgx.Batch{}
+	}
+	var outcome string
+	trip.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		outcome = tag.String()
+		return nil
+	})
+	if err := b.send(trip); err != nil {
+		return true, err
+	}
+	if outcome != "COMMIT" {
+		return false, fmt.Errorf("the transaction ended with %s", outcome)
+	}
+	return false, nil
+}

@@ -1,0 +1,161 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// connectWithin bounds one try to connect, to one host.
+	connectWithin = 5 * time.Second
+	// answerWithin bounds a round trip: a server that is silent for longer is taken for lost. The server gives up sooner.
+	answerWithin = 40 * time.Second
+	// defaultSchema holds the tables unless the address sets a search_path.
+	defaultSchema = "pintle"
+)
+
+// use is what a connection is for.
+type use int
+
+const (
+	reading use = iota
+	writing
+)
+
+// address is where a database is.
+type address struct {
+	config *pgx.ConnConfig
+	schema string // first in the search path
+	shown  string // for people: no password in it
+}
+
+// parse reads an address. Its error shows nothing of it: where a password is in a text that cannot be read, nobody knows.
+func parse(dsn string) (address, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return address{}, errors.New("the address of the database cannot be read: give it as postgres://user@host:5432/name?sslmode=verify-full, " +
+			"with special characters of the password written as %XX, or leave the password to PGPASSWORD or a .pgpass file")
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectWithin
+	}
+	set := func(name, value string) {
+		if _, ok := config.RuntimeParams[name]; !ok {
+			config.RuntimeParams[name] = value
+		}
+	}
+	set("application_name", "pintle")
+	a := address{config: config, schema: defaultSchema}
+	if path, ok := config.RuntimeParams["search_path"]; ok {
+		a.schema = path
+	}
+	set("search_path", a.schema)
+	a.shown = fmt.Sprintf("%s at %s", config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
+	return a, nil
+}
+
+// sessionSettings are those of a connection that holds for its use, as far as the server knows them. A batch waits for a
+// lock longer than a node that stands still may hold it, and no statement hangs for ever. What was acknowledged is on
+// disk, whatever the default is. Every query here has an index, which plans made while the tables were empty might spurn.
+const sessionSettings = `SELECT set_config(s.name, w.value, false)
+FROM pg_settings s JOIN (VALUES
+	('statement_timeout', '30000'), ('lock_timeout', '8000'), ('idle_in_transaction_session_timeout', '5000'),
+	('synchronous_commit', $2), ('jit', 'off'), ('default_transaction_isolation', 'read committed'),
+	('enable_seqscan', $1), ('enable_hashjoin', $1), ('enable_mergejoin', $1), ('plan_cache_mode', 'force_generic_plan')
+) w (name, value) ON s.name = w.name
+WHERE w.value <> '' AND ($1 = 'off' OR w.name NOT LIKE 'enable_%' AND w.name <> 'plan_cache_mode')`
+
+// connect opens a connection.
+func (a address) connect(ctx context.Context, what use) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, a.config.Copy())
+	if err != nil {
+		return nil, err
+	}
+	if err := a.settle(ctx, conn, what); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+// settle makes the settings of a new connection.
+func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
+	plans := "on"
+	if what == writing {
+		plans = "off"
+	}
+	commit := ""
+	if _, ok := a.config.RuntimeParams["synchronous_commit"]; !ok {
+		if err := conn.QueryRow(ctx, "SELECT current_setting('synchronous_commit')").Scan(&commit); err != nil {
+			return err
+		}
+		if commit != "remote_apply" { // which promises more
+			commit = "on"
+		}
+	}
+	_, err := conn.Exec(ctx, sessionSettings, plans, commit)
+	return err
+}
+
+// pool returns connections for queries, which are opened when they are needed.
+func (a address) pool(size int) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig("") // the only way to make one
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig = a.config.Copy()
+	config.MaxConns = int32(min(max(size, 1), 1<<15)) //nolint:gosec // bounded in this line
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return a.settle(ctx, conn, reading) }
+	return pgxpool.NewWithConfig(context.Background(), config)
+}
+
+// explain returns err with the database and the remedy, if it is the database's own.
+func (a address) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	remedy := ""
+	var refused *pgconn.PgError
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.As(err, &refused):
+		remedy = remedyOf(refused)
+	case errors.As(err, &connect), offline(err):
+		remedy = "see that it runs and can be reached from here"
+	default:
+		return err
+	}
+	if remedy != "" {
+		return fmt.Errorf("database %s: %w (%s)", a.shown, err, remedy)
+	}
+	return fmt.Errorf("database %s: %w", a.shown, err)
+}
+
+func remedyOf(refused *pgconn.PgError) string {
+	switch refused.Code {
+	case "28P01", "28000":
+		return "check user and password"
+	case "3D000":
+		return "make it with createdb"
+	case "42501":
+		return "grant the user CREATE on the database, or the rights on its schema pintle"
+	case "25006":
+		return "it only reads, like a standby: name all hosts and add target_session_attrs=read-write"
+	case "53100":
+		return "its disk is full: free some space and repeat; no data was lost"
+	case "53300":
+		return "raise its max_connections, or run fewer nodes"
+	case "22012", "23505", "23514":
+		return "an impossible row was refused and nothing written: this is a mistake in Pintle"
+	case "3F000", "42P01", "42703":
+		return "its tables are not Pintle's: name another database"
+	}
+	return ""
+}

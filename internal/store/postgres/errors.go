@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// errConflict is the failure of a batch whose stacks are not what was locked: somebody was quicker.
+var errConflict = errors.New("the stack was changed by another node meanwhile")
+
+// errUnclear is the failure of a batch of which nobody can say whether it was committed.
+var errUnclear = errors.New("the connection broke during the commit, and whether that was done cannot be seen: repeat the call")
+
+// verdict is the outcome of a member that wrote nothing and disturbs nobody: the decision's own error.
+type verdict struct{ error }
+
+func (v verdict) Unwrap() error { return v.error }
+
+// lost is the failure of a batch whose connection broke. Committing says that the commit was on its way, so that it may
+// have been done.
+type lost struct {
+	error
+	committing bool
+}
+
+func (l lost) Unwrap() error { return l.error }
+
+// offline reports whether the database could not be reached, went away, or cannot serve for now: nothing is wrong with
+// what was asked.
+func offline(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		switch refused.Code {
+		case "57P01", "57P02", "57P03", // it shuts down, crashed, starts
+			"25P03", "25P04", // it ended a transaction that stood still
+			"25006", // it only reads: the primary is elsewhere by now
+			"53300", // it has no connection left
+			"58000", "58030":
+			return true
+		}
+		return refused.Code[:min(2, len(refused.Code))] == "08" || refused.SeverityUnlocalized == "FATAL" && !wrong(refused)
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// wrong reports whether a connection was refused for what it asked, so that asking again helps nobody.
+func wrong(refused *pgconn.PgError) bool {
+	switch refused.Code[:min(2, len(refused.Code))] {
+	case "28", "3D", "42", "22":
+		return true
+	}
+	return false
+}
+
+// repeatable reports whether the database asks for another try: a serialisation failure, a deadlock, a lock that was
+// waited for too long.
+func repeatable(err error) bool {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case "40001", "40P01", "55P03":
+		return true
+	}
+	return false
+}
+
+// conflicting reports whether the rows were not as they had been read.
+func conflicting(err error) bool {
+	var refused *pgconn.PgError
+	return errors.Is(err, errConflict) || errors.As(err, &refused) && refused.Code == "22012" // of expect
+}

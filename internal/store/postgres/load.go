@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// lockStacks keeps all other writers of these stacks out. The order of the keys keeps two batches from waiting for
+	// each other.
+	lockStacks = "SELECT key FROM stack WHERE key = ANY($1::bigint[]) ORDER BY key FOR NO KEY UPDATE"
+
+	loadNow   = "SELECT " + now
+	loadStack = fromStack + " WHERE s.key = ANY($1::bigint[])"
+	loadNames = `SELECT s.key, s.account, s.region, s.name
+		FROM unnest($1::text[], $2::text[], $3::text[]) n (account, region, name)
+		JOIN stack s ON s.account = n.account AND s.region = n.region AND s.name = n.name AND s.live`
+	loadOperation = "SELECT " + operationColumns + ` FROM unnest($1::bigint[]) k (stack)
+		CROSS JOIN LATERAL (SELECT * FROM operation o WHERE o.stack = k.stack ORDER BY o.number DESC LIMIT 1) o`
+	loadRequest  = fromRequest + " WHERE r.id = ANY($1::text[])"
+	loadRevision = fromRev + " JOIN unnest($1::bigint[], $2::int[]) k (stack, number) ON k.stack = r.stack AND k.number = r.number"
+
+	// near begins statements about what is around the requests $1 and the steps ($2, $3): those steps and what is next to
+	// them.
+	near = `WITH center (stack, logical) AS (
+			SELECT r.stack, r.logical FROM request r WHERE r.id = ANY($1::text[])
+			UNION SELECT * FROM unnest($2::bigint[], $3::text[])),
+		around (stack, logical) AS (
+			SELECT stack, logical FROM center
+			UNION SELECT c.stack, n.logical FROM center c
+				JOIN step s ON s.stack = c.stack AND s.logical = c.logical CROSS JOIN unnest(s.next) n (logical)) `
+	nearSteps     = near + "SELECT " + stepColumns + ` FROM around a JOIN step s ON s.stack = a.stack AND s.logical = a.logical
+		JOIN step_plan p ON p.stack = s.stack AND p.logical = s.logical`
+	nearRequests  = near + "SELECT " + requestColumns + ` FROM around a
+		JOIN request r ON r.stack = a.stack AND r.logical = a.logical AND r.state <> 'settled' JOIN request_body b ON b.id = r.id`
+	nearInstances = near + `, needed (stack, logical) AS (
+			SELECT stack, logical FROM around
+			UNION SELECT p.stack, n.logical FROM around a
+				JOIN step_plan p ON p.stack = a.stack AND p.logical = a.logical CROSS JOIN unnest(p.needs) n (logical))
+		SELECT ` + instanceColumns + ` FROM needed d JOIN instance i ON i.stack = d.stack AND i.logical = d.logical AND i.role <> 'gone'
+		JOIN instance_body b ON b.stack = i.stack AND b.number = i.number`
+
+	allSteps     = fromStep + " WHERE s.stack = ANY($1::bigint[])"
+	allInstances = fromInst + " WHERE i.stack = ANY($1::bigint[])"
+	allRequests  = fromRequest + " WHERE r.stack = ANY($1::bigint[]) AND r.state <> 'settled'"
+)
+
+// wanted is what one round trip loads, of any number of stacks.
+type wanted struct {
+	requests []string // alone
+	around   []string // requests whose steps, and what is around them, come too
+	// steps that come with what is around them.
+	stepStacks []int64
+	steps      []string
+	// stacks that come whole.
+	whole []int64
+	revisionStacks []int64
+	revisions      []int32
+
+	came map[place]store.Step // as they are in the database, whatever the images have over them
+}
+
+// place is where a step is.
+type place struct {
+	stack   store.StackKey
+	logical wire.LogicalID
+}
+
+// queue adds the loading to a round trip; what comes is put into the images, which must be there when it is sent.
+func (w *wanted) queue(b *batch, trip *pgx.Batch) {
+	s := b.store
+	onRequest := func(row store.Request) {
+		if im := b.images[row.Stack]; im != nil {
+			im.loadRequest(row)
+		}
+	}
+	onStep := func(row store.Step) {
+		w.came[place{row.Stack, row.Logical}] = row
+		b.images[row.Stack].loadStep(row)
+	}
+	w.came = make(map[place]store.Step)
+	onInstance := func(row store.Instance) { b.images[row.Stack].loadInstance(row) }
+	if len(w.requests)+len(w.around) > 0 {
+		trip.Queue(loadRequest, append(append([]string{}, w.requests...), w.around...)).Query(func(rows pgx.Rows) error {
+			return collect(rows, s.scanRequest, onRequest)
+		})
+	}
+	if len(w.around)+len(w.steps) > 0 {
+		args := []any{w.around, w.stepStacks, w.steps}
+		trip.Queue(nearSteps, args...).Query(func(rows pgx.Rows) error { return collect(rows, s.scanStep, onStep) })
+		trip.Queue(nearInstances, args...).Query(func(rows pgx.Rows) error { return collect(rows, s.scanInstance, onInstance) })
+		trip.Queue(nearRequests, args...).Query(func(rows pgx.Rows) error { return collect(rows, s.scanRequest, onRequest) })
+	}
+	if len(w.whole) > 0 {
+		trip.Queue(allSteps, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanStep, onStep) })
+		trip.Queue(allInstances, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanInstance, onInstance) })
+		trip.Queue(allRequests, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanRequest, onRequest) })
+	}
+	if len(w.revisions) > 0 {
+		trip.Queue(loadRevision, w.revisionStacks, w.revisions).Query(func(rows pgx.Rows) error {
+			return collect(rows, s.scanRevision, func(row store.Revision) {
+				b.images[row.Stack].revisions[row.Number] = &row
+				b.writer.revisions.Put(row)
+			})
+		})
+	}
+}
+
+// arrived notes what is known now: what was asked for and did not come is not there.
+func (w *wanted) arrived(b *batch) {
+	for i, stack := range w.revisionStacks {
+		im, number := b.images[store.StackKey(stack)], int(w.revisions[i])
+		if _, ok := im.revisions[number]; !ok {
+			im.revisions[number] = nil
+		}
+	}
+	for _, stack := range w.whole {
+		if im := b.images[store.StackKey(stack)]; im != nil {
+			im.all = true
+		}
+	}
+	for i, stack := range w.stepStacks {
+		key := store.StackKey(stack)
+		w.arrivedAround(b.images[key], place{key, wire.LogicalID(w.steps[i])})
+	}
+	for _, id := range w.around {
+		if im, own := b.owner(wire.RequestID(id)); im != nil {
+			w.arrivedAround(im, place{own.Stack, own.Logical})
+		}
+	}
+}
+
+// arrivedAround notes that a step of the database is here, with what is next to it. Of what these need only the instances
+// came.
+func (w *wanted) arrivedAround(im *image, center place) {
+	for _, logical := range append([]wire.LogicalID{center.logical}, w.came[center].Next...) {
+		im.near[logical], im.here[logical] = true, true
+		if plan := w.came[place{center.stack, logical}].Plan; plan != nil {
+			for _, needs := range [][]wire.LogicalID{plan.OldNeeds, plan.NewNeeds} {
+				for _, need := range needs {
+					im.here[need] = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// schemaTable has one row, which says how far the schema has come: the first who moves it on makes the next one.
+const schemaTable = `CREATE TABLE IF NOT EXISTS schema (
+	one     int PRIMARY KEY CHECK (one = 1),
+	version int NOT NULL,
+	probe   text NOT NULL -- sealed, to know the keys by
+)`
+
+// migrations make the schema, each from the one before. What was released is never changed, only added to.
+//
+// What loops and lists read is narrow; what is large and seldom changes lies in a table of its own, so that a change of
+// state does not write it again. What is settled, deleted or gone is in no index that a loop reads. What a row holds in
+// plain is JSON; it is bytes because text of PostgreSQL cannot hold all that JSON may (psql: convert_from(plain,
+// 'UTF8')). next and needs repeat what is in plain, so that one statement can walk from a request to all that its answer
+// concerns. The CHECKs refuse rows that the engine could write only by mistake. All times are Unix milliseconds.
+var migrations = []string{
+	`
+CREATE TABLE stack (
+	key     bigint PRIMARY KEY CHECK (key > 0),
+	id      text COLLATE "C" NOT NULL UNIQUE,
+	account text COLLATE "C" NOT NULL,
+	region  text COLLATE "C" NOT NULL,
+	name    text COLLATE "C" NOT NULL,
+	live    boolean NOT NULL,
+	created bigint NOT NULL
+);
+CREATE UNIQUE INDEX stack_name ON stack (account, region, name) WHERE live;
+CREATE INDEX stack_age ON stack (account, region, created, key);
+CREATE TABLE stack_body (
+	key   bigint PRIMARY KEY,
+	plain bytea NOT NULL,
+	vals  bytea NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE TABLE template (
+	hash bytea PRIMARY KEY CHECK (length(hash) = 32), -- SHA-256 of text
+	text bytea NOT NULL
+);
+
+CREATE TABLE revision (
+	stack    bigint NOT NULL,
+	number   int NOT NULL CHECK (number > 0),
+	template bytea NOT NULL,
+	plain    bytea NOT NULL,
+	vals     bytea NOT NULL,
+	PRIMARY KEY (stack, number)
+);
+
+CREATE TABLE operation (
+	stack   bigint NOT NULL,
+	number  int NOT NULL CHECK (number > 0),
+	version bigint NOT NULL,
+	plain   bytea NOT NULL,
+	PRIMARY KEY (stack, number)
+) WITH (fillfactor = 50);
+
+CREATE TABLE step (
+	stack   bigint NOT NULL,
+	logical text COLLATE "C" NOT NULL,
+	next    text[] COLLATE "C" NOT NULL,
+	plain   bytea NOT NULL,
+	PRIMARY KEY (stack, logical)
+) WITH (fillfactor = 70);
+CREATE TABLE step_plan (
+	stack   bigint NOT NULL,
+	logical text COLLATE "C" NOT NULL,
+	needs   text[] COLLATE "C" NOT NULL,
+	plain   bytea NOT NULL,
+	PRIMARY KEY (stack, logical)
+);
+
+CREATE TABLE instance (
+	stack   bigint NOT NULL,
+	number  int NOT NULL CHECK (number > 0),
+	logical text COLLATE "C" NOT NULL CHECK (logical <> ''),
+	role    text COLLATE "C" NOT NULL CHECK (role IN ('current', 'condemned', 'orphan', 'retained', 'gone')),
+	plain   bytea NOT NULL,
+	PRIMARY KEY (stack, number)
+) WITH (fillfactor = 70);
+CREATE INDEX instance_there ON instance (stack, logical) WHERE role <> 'gone';
+CREATE TABLE instance_body (
+	stack  bigint NOT NULL,
+	number int NOT NULL,
+	plain  bytea NOT NULL,
+	vals   bytea NOT NULL,
+	PRIMARY KEY (stack, number)
+);
+
+CREATE TABLE request (
+	id        text COLLATE "C" PRIMARY KEY,
+	stack     bigint NOT NULL,
+	operation int NOT NULL,
+	logical   text COLLATE "C" NOT NULL,
+	instance  int NOT NULL,
+	type      text COLLATE "C" NOT NULL,
+	state     text COLLATE "C" NOT NULL,
+	owner     bigint NOT NULL,
+	executor  bigint NOT NULL,
+	due       bigint,
+	born      bigint NOT NULL,
+	plain     bytea NOT NULL,
+	CHECK (
+		state = 'ready' AND owner <> 0 AND executor = 0 AND due IS NULL OR
+		state = 'waiting' AND owner = 0 AND due IS NOT NULL OR
+		state = 'delayed' AND owner = 0 AND executor = 0 AND due IS NOT NULL OR
+		state = 'settled' AND owner = 0 AND executor = 0 AND due IS NULL)
+) WITH (fillfactor = 80);
+CREATE INDEX request_open ON request (stack, logical) WHERE state <> 'settled';
+CREATE INDEX request_ready ON request (owner, stack, born, id) WHERE state = 'ready';
+CREATE INDEX request_executor ON request (executor) WHERE executor <> 0;
+CREATE INDEX request_due ON request (due, born, id) WHERE due IS NOT NULL;
+CREATE TABLE request_body (
+	id    text COLLATE "C" PRIMARY KEY,
+	plain bytea NOT NULL,
+	vals  bytea NOT NULL
+);
+
+CREATE TABLE event (
+	stack     bigint NOT NULL,
+	operation int NOT NULL,
+	number    int NOT NULL CHECK (number > 0),
+	events    bytea NOT NULL,
+	PRIMARY KEY (stack, operation, number)
+);
+
+CREATE TABLE audit (
+	stack  bigint NOT NULL,
+	number bigint NOT NULL,
+	entry  bytea NOT NULL,
+	PRIMARY KEY (stack, number)
+);
+
+CREATE TABLE provider (
+	name       text COLLATE "C" PRIMARY KEY,
+	definition bytea NOT NULL
+);
+
+CREATE TABLE node (
+	id     bigint PRIMARY KEY, -- random: never given twice
+	name   text NOT NULL,
+	joined bigint NOT NULL,
+	beat   bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE writer (
+	id    bigint PRIMARY KEY,
+	batch bigint NOT NULL, -- the last that was committed
+	at    bigint NOT NULL
+) WITH (fillfactor = 50);
+`,
+}
+
+// migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
+// one of the schemas and the next start goes on from it. Of several nodes that do so at once one makes each step, while
+// the others wait for the row. It refuses a database that is newer.
+func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string) error {
+	// A migration, and waiting for another node's, may take as long as it takes.
+	if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)"); err != nil {
+		return err
+	}
+	if err := found(ctx, conn, schema); err != nil {
+		return err
+	}
+	for {
+		version, err := schemaVersion(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if version > len(steps) {
+			return fmt.Errorf("its schema is %d, and this version of Pintle knows those up to %d: use the version that wrote it, or a newer one", version, len(steps))
+		}
+		if version == len(steps) {
+			return nil
+		}
+		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			moved, err := tx.Exec(ctx, "UPDATE schema SET version = $1 WHERE version = $2", version+1, version)
+			if err != nil || moved.RowsAffected() == 0 { // then another node has made it
+				return err
+			}
+			_, err = tx.Exec(ctx, steps[version], pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("migrate to schema %d: %w", version+1, err)
+		}
+	}
+}
+
+// found makes the schema and its table of one row, if they are not there.
+func found(ctx context.Context, conn *pgx.Conn, schema string) error {
+	version, err := schemaVersion(ctx, conn)
+	if err != nil || version > 0 {
+		return err
+	}
+	statements := []string{schemaTable, "INSERT INTO schema VALUES (1, 0, '') ON CONFLICT DO NOTHING"}
+	if schema == defaultSchema {
+		statements = append([]string{"CREATE SCHEMA IF NOT EXISTS " + pgx.Identifier{schema}.Sanitize()}, statements...)
+	}
+	for _, statement := range statements {
+		for tries := 0; ; tries++ {
+			_, err := conn.Exec(ctx, statement)
+			// IF NOT EXISTS looks first and makes then: who is second in between is told by the catalogue's own indexes.
+			if known := new(pgconn.PgError); err != nil && tries < 10 && errors.As(err, &known) &&
+				(known.Code == "23505" || known.Code == "42P07" || known.Code == "42P06" || known.Code == "42710") {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// schemaVersion returns 0 for a database in which nothing was made yet.
+func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('schema') IS NOT NULL").Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, "SELECT version FROM schema").Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	return version, err
+}

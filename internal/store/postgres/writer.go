@@ -1,0 +1,296 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+const (
+	// maxBatch is how many members share one commit at most.
+	maxBatch = 256
+	// maxTries is how often a member is run again because somebody was quicker.
+	maxTries = 5
+	// maxCachedBytes bounds the templates that each writer keeps.
+	maxCachedBytes = 16 << 20
+)
+
+// writer is a goroutine that commits, and its connection.
+type writer struct {
+	store *Store
+	queue chan *member
+	done  chan struct{} // closed when the goroutine has ended
+
+	// Only the goroutine uses these.
+	conn      *pgx.Conn // nil if there is none, or it was in doubt
+	number    int64     // of its row, in which it notes its batches
+	batches   int64     // how many it has begun
+	revisions *store.RevisionCache
+}
+
+// member is one caller's decision in a batch.
+type member struct {
+	ctx    context.Context
+	target store.Target
+	decide store.Decide
+	key    store.StackKey // of the stack, as far as it was known; 0 for a name that was free
+	taken  atomic.Bool    // by the writer, to be run, or by its caller, who has given up
+	result error
+	done   chan struct{} // closed when result is set
+}
+
+func newWriter(s *Store) *writer {
+	return &writer{
+		store: s, queue: make(chan *member, maxBatch), done: make(chan struct{}), number: newNumber(),
+		revisions: store.NewRevisionCache(maxCachedBytes),
+	}
+}
+
+func (w *writer) start() { go w.run() }
+
+// stop ends the goroutine when the queue is empty. Nobody may call do any more.
+func (w *writer) stop() {
+	close(w.queue)
+	<-w.done
+	w.disconnect()
+}
+
+// do queues a decision and waits for its result. A caller that gives up before its turn came is told so and nothing is
+// run; after that it waits for the truth.
+func (w *writer) do(m *member) error {
+	select {
+	case w.queue <- m:
+	case <-m.ctx.Done():
+		return m.ctx.Err()
+	}
+	select {
+	case <-m.done:
+		return m.result
+	case <-m.ctx.Done():
+		if m.taken.CompareAndSwap(false, true) {
+			return m.ctx.Err()
+		}
+		<-m.done
+		return m.result
+	}
+}
+
+// run takes what is queued, batch by batch.
+func (w *writer) run() {
+	defer close(w.done)
+	for m := range w.queue {
+		batch := make([]*member, 0, 1+len(w.queue))
+		batch = w.take(batch, m)
+		for range min(len(w.queue), maxBatch-1) {
+			batch = w.take(batch, <-w.queue)
+		}
+		w.settle(batch)
+	}
+}
+
+// take adds a member to the batch unless its caller has given up.
+func (w *writer) take(batch []*member, m *member) []*member {
+	if !m.taken.CompareAndSwap(false, true) {
+		return batch
+	}
+	if m.result = m.ctx.Err(); m.result != nil {
+		close(m.done)
+		return batch
+	}
+	return append(batch, m)
+}
+
+// settle gives every member of a batch its result: in as few transactions as can be, again while the database is away,
+// and each alone if one of them may be why a transaction fails.
+func (w *writer) settle(batch []*member) {
+	tries := 0
+	away := newAbsence(w.store)
+	for len(batch) > 0 {
+		n, err := w.transact(batch)
+		var broken lost
+		switch {
+		case err == nil:
+			w.finish(batch[:n])
+			batch, tries = batch[n:], 0
+			away = newAbsence(w.store)
+		case errors.As(err, &broken):
+			if broken.committing {
+				committed, unclear := w.committed(away)
+				if unclear != nil {
+					w.fail(batch, errors.Join(errUnclear, unclear))
+					return
+				}
+				if committed {
+					w.finish(batch[:n])
+					batch = batch[n:]
+					continue
+				}
+			}
+			if !away.wait() {
+				w.fail(batch, broken.error)
+				return
+			}
+			batch = w.dismiss(batch)
+		case len(batch) > 1:
+			if !repeatable(err) && !conflicting(err) {
+				w.store.log.Warn("a batch of writes failed; each is repeated alone", "members", len(batch), "error", err)
+			}
+			for _, m := range batch {
+				w.settle([]*member{m})
+			}
+			return
+		case (repeatable(err) || conflicting(err)) && tries < maxTries:
+			tries++
+			if err := w.relocate(batch[0]); err != nil {
+				w.fail(batch, err)
+				return
+			}
+		default:
+			w.fail(batch, err)
+			return
+		}
+	}
+}
+
+// transact runs a batch in one transaction; see batch.run.
+func (w *writer) transact(members []*member) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	if w.conn == nil {
+		conn, err := w.store.address.connect(ctx, writing)
+		if err != nil {
+			if offline(err) {
+				err = lost{err, false}
+			}
+			return 0, err
+		}
+		w.conn = conn
+	}
+	w.batches++
+	b := &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx}
+	n, err := b.run(members, w.batches)
+	if err == nil {
+		w.store.where.remember(b)
+	}
+	return n, err
+}
+
+// committed finds out whether the last batch was committed, once its connection has broken during that. Its question is a
+// write: when the answer is durable, so is what was committed before it.
+func (w *writer) committed(away *absence) (bool, error) {
+	for {
+		committed, err := w.askCommitted()
+		if err == nil || !offline(err) && !repeatable(err) {
+			return committed, err
+		}
+		if !away.wait() {
+			return false, err
+		}
+	}
+}
+
+func (w *writer) askCommitted() (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	conn, err := w.store.address.connect(ctx, writing)
+	if err != nil {
+		return false, err
+	}
+	var last int64
+	// This waits for a transaction of ours that the server may not have ended yet.
+	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, 0, "+now+`)
+		ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING batch`, w.store.clock(), w.number).Scan(&last)
+	if err != nil {
+		return false, errors.Join(err, conn.Close(ctx))
+	}
+	w.conn = conn
+	return last == w.batches, nil
+}
+
+// relocate looks again which stack a name is of.
+func (w *writer) relocate(m *member) error {
+	if m.target.Name == (store.StackName{}) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	return w.store.locate(ctx, m)
+}
+
+// finish tells the callers what was committed.
+func (w *writer) finish(batch []*member) {
+	for _, m := range batch {
+		var own verdict
+		if errors.As(m.result, &own) {
+			m.result = own.error
+		}
+		close(m.done)
+	}
+}
+
+func (w *writer) fail(batch []*member, err error) {
+	err = w.store.address.explain(err)
+	for _, m := range batch {
+		m.result = err
+		close(m.done)
+	}
+}
+
+// dismiss tells the callers who have given up meanwhile: nothing of theirs was written.
+func (w *writer) dismiss(batch []*member) []*member {
+	left := batch[:0:0]
+	for _, m := range batch {
+		if m.result = m.ctx.Err(); m.result != nil {
+			close(m.done)
+			continue
+		}
+		left = append(left, m)
+	}
+	return left
+}
+
+func (w *writer) disconnect() {
+	if w.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if err := w.conn.Close(ctx); err != nil {
+		w.store.log.Debug("close a connection to the database", "error", err)
+	}
+	w.conn = nil
+}
+
+// absence is how long the database has been away for one batch.
+type absence struct {
+	store *Store
+	until time.Time
+	pause time.Duration
+}
+
+func newAbsence(s *Store) *absence { return &absence{store: s} }
+
+// wait waits for a moment before another try, longer each time. It returns false when patience has ended.
+func (a *absence) wait() bool {
+	const shortest, longest = 20 * time.Millisecond, time.Second
+	if a.until.IsZero() {
+		a.until = time.Now().Add(a.store.patience)
+	}
+	if time.Now().After(a.until) {
+		return false
+	}
+	a.pause = min(max(2*a.pause, shortest), longest)
+	timer := time.NewTimer(a.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-a.store.closing:
+		return false
+	}
+}
