@@ -29,7 +29,7 @@ type batch struct {
 	now    time.Time
 	images map[store.StackKey]*image
 	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
-	where  map[wire.RequestID]store.StackKey   // the stacks of the members' requests
+	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
 }
 
 // run runs the members in one transaction, and returns how many of them, from the first on, it has settled: they have

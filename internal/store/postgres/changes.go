@@ -51,8 +51,8 @@ type stepChange struct {
 }
 
 type instanceChange struct {
-	row           *store.Instance
-	plain         []byte
+	row        *store.Instance
+	plain      []byte
 	body, vals []byte // body is nil if it stays
 }
 

@@ -31,9 +31,9 @@ const (
 			SELECT stack, logical FROM center
 			UNION SELECT c.stack, n.logical FROM center c
 				JOIN step s ON s.stack = c.stack AND s.logical = c.logical CROSS JOIN unnest(s.next) n (logical)) `
-	nearSteps     = near + "SELECT " + stepColumns + ` FROM around a JOIN step s ON s.stack = a.stack AND s.logical = a.logical
+	nearSteps = near + "SELECT " + stepColumns + ` FROM around a JOIN step s ON s.stack = a.stack AND s.logical = a.logical
 		JOIN step_plan p ON p.stack = s.stack AND p.logical = s.logical`
-	nearRequests  = near + "SELECT " + requestColumns + ` FROM around a
+	nearRequests = near + "SELECT " + requestColumns + ` FROM around a
 		JOIN request r ON r.stack = a.stack AND r.logical = a.logical AND r.state <> 'settled' JOIN request_body b ON b.id = r.id`
 	nearInstances = near + `, needed (stack, logical) AS (
 			SELECT stack, logical FROM around
@@ -55,7 +55,7 @@ type wanted struct {
 	stepStacks []int64
 	steps      []string
 	// stacks that come whole.
-	whole []int64
+	whole          []int64
 	revisionStacks []int64
 	revisions      []int32
 

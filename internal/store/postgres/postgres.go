@@ -47,7 +47,8 @@ type Config struct {
 	Now func() time.Time
 	// Log receives what no caller is told; nil discards it.
 	Log *slog.Logger
-	// Writers is how many connections commit decisions; 0 means 4.
+	// Writers is how many connections commit decisions; 0 means 2. Each shares its commits among all that is queued, so
+	// more of them help only where the database has processors to spare.
 	Writers int
 	// Readers is how many connections serve queries; 0 means 8. With the writers and the one for signs of life they are
 	// all that a Store opens.
@@ -101,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s.ping = newNumber()
 	s.pulse = &pulse{address: a}
-	for range cmp.Or(cfg.Writers, 4) {
+	for range cmp.Or(cfg.Writers, 2) {
 		w := newWriter(s)
 		s.writers = append(s.writers, w)
 		w.start()

@@ -4,19 +4,13 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/storetest"
 )
-
-var shared pgtest.Shared
-
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // codec seals with a key made of one letter.
 func codec(t testing.TB, letter byte) store.Codec {
@@ -39,7 +33,7 @@ func open(t testing.TB, dsn string, now func() time.Time) *postgres.Store {
 }
 
 func TestStore(t *testing.T) {
-	server := shared.Server(t)
+	server := postgres.Shared.Server(t)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, server.Database(t), now)
 	})
