@@ -108,7 +108,7 @@ func TestAgainstMemory(t *testing.T) {
 			}
 			got := openTest(t, Config{Now: clock})
 			random := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // it is to be the same every time
-			for key := 1; key < stacks; key++ { // the last one is made by a move
+			for key := 1; key < stacks; key++ {              // the last one is made by a move
 				for _, s := range []store.Store{want, got} {
 					name := fmt.Sprint("stack-", key)
 					d := made(store.StackKey(key), name, "arn:"+name)
