@@ -267,17 +267,33 @@ func TestNoResourceHolds(t *testing.T) {
 	}
 }
 
-// A request whose owner was taken for dead, and which its process runs all the same, is run again when that is gone.
-func TestExecutorIsWhoExecutes(t *testing.T) {
-	w := newWorld(t, engine.FidelityPintle)
-	w.must(w.create(one("")))
-	r := w.take("C")
-	other, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true}) // takes over
-	w.must(err)
-	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: true}))
-	taken, err := w.store.Reap(w.ctx, other.Node(), time.Hour)
-	w.must(err)
-	if taken != 1 {
-		t.Errorf("%d requests were taken over, want the one whose process has no node", taken)
+// A node that was taken for dead and goes on all the same changes nothing of a request that another one has taken over:
+// neither that it has sent it, nor that it could not, nor that its process died.
+func TestFencedNode(t *testing.T) {
+	for _, outcome := range []engine.Outcome{
+		{Kind: engine.Accepted, Local: true}, {Kind: engine.Refused, Text: "no route"}, {Kind: engine.Died, Text: "exited", Delivered: true},
+	} {
+		for _, accepted := range []bool{false, true} { // by the node that took over, before the first one reports
+			w := newWorld(t, engine.FidelityPintle)
+			w.must(w.create(one("")))
+			r := w.take("C")
+			other, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true}) // takes over
+			w.must(err)
+			if accepted {
+				w.must(other.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: true}))
+			}
+			before, err := w.store.Request(w.ctx, r.ID)
+			w.must(err)
+			w.must(w.engine.Report(w.ctx, r.ID, outcome))
+			after, err := w.store.Request(w.ctx, r.ID)
+			w.must(err)
+			if after.State != before.State || after.Owner != before.Owner || after.Executor != before.Executor {
+				t.Errorf("%v by the old node, accepted by the new one %v: the request was %s and is %s", outcome.Kind, accepted, before.State, after.State)
+			}
+			w.must(other.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Died, Text: "exited", Delivered: true}))
+			if after, err = w.store.Request(w.ctx, r.ID); err != nil || after.State != store.RequestSettled {
+				t.Errorf("the new node's word counts for nothing: the request is %s, error %v", after.State, err)
+			}
+		}
 	}
 }

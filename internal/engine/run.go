@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -15,22 +16,34 @@ const dueBatch = 256
 // Run runs the timers until ctx ends: it fires what is due, says that this node lives, and takes over from nodes that
 // died. It returns nil when ctx ended. When it returns no goroutine of it is left.
 func (e *Engine) Run(ctx context.Context) error {
-	beat := time.NewTicker(e.beat)
-	defer beat.Stop()
+	var beats sync.WaitGroup
+	beats.Go(func() { e.beats(ctx) }) // however long it takes to fire what is due, this node lives
+	defer beats.Wait()
 	due := time.NewTimer(0)
 	defer due.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-beat.C:
-			if err := e.live(ctx); err != nil && ctx.Err() == nil {
-				e.log.Error("heartbeat", "error", err)
-			}
 		case <-e.wake:
 			due.Reset(0)
 		case <-due.C:
 			due.Reset(e.expire(ctx))
+		}
+	}
+}
+
+func (e *Engine) beats(ctx context.Context) {
+	beat := time.NewTicker(e.beat)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if err := e.live(ctx); err != nil && ctx.Err() == nil {
+				e.log.Error("heartbeat", "error", err)
+			}
 		}
 	}
 }

@@ -39,6 +39,8 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	case request == nil:
 		m.late(m.view.Request, outcome)
 		return false, nil
+	case m.fenced(request, outcome):
+		return false, nil
 	case request.Type == store.TypeNotification:
 		m.told(request, outcome)
 		return true, nil
@@ -94,6 +96,17 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 		return err
 	}
 	return m.run()
+}
+
+// fenced reports whether an outcome is void since another node has taken the request over: this one was taken for dead,
+// and what became of its own sending says nothing of the other's. Answers count, whoever brings them.
+func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
+	switch outcome.Kind {
+	case Accepted, Refused, Died:
+		return r.State == store.RequestReady && r.Owner != m.node() || r.Executor != 0 && r.Executor != m.node()
+	case Answered, TimedOut:
+	}
+	return false
 }
 
 // accepted notes that the provider has the request: from now on its time runs.
