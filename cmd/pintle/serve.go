@@ -18,6 +18,7 @@ import (
 
 type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
+	database, keyFile                                                         string
 	providers                                                                 []string
 	dev, allowPrivate                                                         bool
 }
@@ -33,6 +34,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen at, host:port; port 0 is any free one")
 	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
+	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database that holds the stacks, for any number of servers (default: a file in DIR, for one)")
+	flags.StringVar(&o.keyFile, "key-file", "", "`FILE` of the keys that seal the secrets in the database, the same for every server of it; made if the database is new")
 	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
 	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
 	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
@@ -42,7 +45,7 @@ func (a *app) serveCommand() *cobra.Command {
 	fidelityFlag(cmd, &o.fidelity)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
-	fromEnvironment(flags, "listen", "data", "project", "provider", "dev", "public-url", "credentials", "region",
+	fromEnvironment(flags, "listen", "data", "database", "key-file", "project", "provider", "dev", "public-url", "credentials", "region",
 		"allow-private", "log-level")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
@@ -53,6 +56,14 @@ what is left of earlier runs. In another terminal:
 
 Beyond loopback every call needs a key of the credentials file, and --dev is
 refused.
+
+Any number of servers can share a PostgreSQL database, behind a balancer whose
+URL is their --public-url:
+
+  pintle serve --database postgres://pintle@db/pintle --key-file /etc/pintle/keys
+
+A password is better left to PGPASSWORD, a .pgpass file or PINTLE_DATABASE: what
+is typed can be seen by others on this machine.
 
 ` + environmentTable(flags)
 	return cmd
@@ -87,6 +98,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 		}
 	}
 	a.greet(n, p, o, list)
+	if o.database != "" && config.PublicURL == nil {
+		config.Log.Warn("without --public-url providers answer to this server alone: while it is down, nobody hears them")
+	}
 	return errors.Join(n.Run(ctx), n.Close())
 }
 
@@ -115,6 +129,15 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 			c.PublicURL.RawQuery != "" || c.PublicURL.User != nil {
 			return c, usagef("give it as https://host/path, without a user and a query", "--public-url is no such URL")
 		}
+	}
+	switch {
+	case o.database != "" && o.keyFile == "":
+		return c, usagef("give --key-file FILE, and every server of this database the same file",
+			"--database needs the keys that seal the secrets in it")
+	case o.database == "" && o.keyFile != "":
+		return c, usagef("give --database too, or leave --key-file out: a data directory has its own keys", "--key-file is for --database")
+	case o.database != "":
+		c.Database, c.KeyFile = o.database, a.path(o.keyFile)
 	}
 	if o.credentials != "" {
 		c.CredentialsFile = a.path(o.credentials)
@@ -160,8 +183,11 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	rows := [][]string{
 		{"serving", "CloudFormation and STS at " + n.Record().URL},
 		{"data", a.short(p.data)},
-		{"keys", keys},
 	}
+	if o.database != "" {
+		rows = append(rows, []string{"database", n.Database()})
+	}
+	rows = append(rows, []string{"keys", keys})
 	for _, provider := range list {
 		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})
 	}

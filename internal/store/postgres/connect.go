@@ -111,7 +111,7 @@ func (a address) pool(size int) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	config.ConnConfig = a.config.Copy()
-	config.MaxConns = int32(min(max(size, 1), 1<<15)) //nolint:gosec // bounded in this line
+	config.MaxConns = int32(min(max(size, 1), 1<<15))
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return a.settle(ctx, conn, reading) }
 	return pgxpool.NewWithConfig(context.Background(), config)
 }

@@ -176,6 +176,9 @@ func Fresh(ctx context.Context, dsn string) (fresh bool, err error) {
 	return fresh, a.explain(err)
 }
 
+// String returns name and place of the database, without user and password.
+func (s *Store) String() string { return s.address.shown }
+
 // Close implements [store.Store]. A second Close does nothing.
 func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })

@@ -22,7 +22,7 @@ import (
 //	port         the port of an earlier run: response URLs that are out lead there
 //	keys         seal the secrets in the database and sign response URLs (0600)
 //	credentials  access keys for AWS clients, in their own format (0600)
-//	pintle.db    the database, with its -wal and -shm
+//	pintle.db    the database, with its -wal and -shm; not there if the node has one elsewhere, and the keys with it
 //	build/       providers that were built from Go source
 //	.gitignore   keeps all of it out of a repository
 const (
@@ -208,17 +208,6 @@ func (l *Lock) publish(record Record) error {
 func (l *Lock) withdraw() error {
 	if err := os.Remove(l.path(recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// checkKeys refuses a database whose key file is gone: new keys would open nothing in it, and stand where the old ones
-// are to be put back.
-func (l *Lock) checkKeys() error {
-	_, err := os.Stat(l.path(keysFile))
-	if errors.Is(err, fs.ErrNotExist) && Exists(l.directory) {
-		return fmt.Errorf("the key file %s is gone, and without it the database beside it cannot be read: "+
-			"put it back from a copy, or remove the data directory to begin anew", l.path(keysFile))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -25,6 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
@@ -46,6 +48,12 @@ type Config struct {
 	// Lock holds the data directory. Open takes it over: it is released when the node is closed, or not opened.
 	Lock *Lock
 	Role Role
+	// Database is the address of a PostgreSQL database that holds the stacks, for several nodes; empty means the SQLite file
+	// of the data directory, for one.
+	Database string
+	// KeyFile is where the keys are that seal the secrets in the store, the same for all nodes of a database; empty means
+	// the one of the data directory.
+	KeyFile string
 	// Listen is host:port. Empty means loopback, on the port of an earlier run if it can be had.
 	Listen string
 	// Dev takes any access key.
@@ -96,10 +104,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		}
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
-	if err := config.Lock.checkKeys(); err != nil {
-		return nil, err
-	}
-	keys, err := store.OpenKeys(config.Lock.path(keysFile))
+	keys, err := n.openKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +112,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n.store, err = sqlite.Open(ctx, sqlite.Config{
-		Path: config.Lock.path(databaseFile), Codec: store.NewCodec(keys), Log: n.log,
-	})
-	if err != nil {
+	if err := n.openStore(ctx, store.NewCodec(keys)); err != nil {
 		return nil, err
 	}
 	if err := n.listen(); err != nil {
@@ -144,7 +146,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
-		Store: n.store, Name: "pintle " + strconv.Itoa(os.Getpid()), Alone: true, Fidelity: config.Fidelity, Log: n.log,
+		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
 		Dispatch: n.dispatch, Native: types,
 	})
 	if err != nil {
@@ -174,6 +176,14 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 
 // Record says how to reach the node.
 func (n *Node) Record() Record { return n.record }
+
+// Database says for people where the stacks are, without a password; empty if they are in the data directory.
+func (n *Node) Database() string {
+	if s, ok := n.store.(*postgres.Store); ok {
+		return s.String()
+	}
+	return ""
+}
 
 // CredentialsFile returns the path of the credentials file, and whether it was made by this Open.
 func (n *Node) CredentialsFile() (path string, made bool) {
@@ -253,6 +263,57 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.config.Lock.Release())...)
 }
 
+// openKeys reads the keys, or makes the first ones. It refuses a store whose key file is gone: new keys would open nothing
+// in it, and stand where the old ones are to be put back.
+func (n *Node) openKeys(ctx context.Context) (*store.Keys, error) {
+	path := cmp.Or(n.config.KeyFile, n.config.Lock.path(keysFile))
+	_, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("key file: %w", err)
+	}
+	if err != nil {
+		used, of := Exists(n.config.Lock.directory), "the database beside it"
+		if n.config.Database != "" {
+			fresh, err := postgres.Fresh(ctx, n.config.Database)
+			if err != nil {
+				return nil, err
+			}
+			used, of = !fresh, "the database"
+		}
+		if used {
+			return nil, fmt.Errorf("the key file %s is gone, and without it %s cannot be read: "+
+				"put it back from a copy or from another node, or begin anew without the data", path, of)
+		}
+	}
+	return store.OpenKeys(path)
+}
+
+func (n *Node) openStore(ctx context.Context, codec store.Codec) error {
+	if n.config.Database != "" {
+		s, err := postgres.Open(ctx, postgres.Config{DSN: n.config.Database, Codec: codec, Log: n.log})
+		if err != nil {
+			return err
+		}
+		n.store = s
+		return nil
+	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Path: n.config.Lock.path(databaseFile), Codec: codec, Log: n.log})
+	if err != nil {
+		return err
+	}
+	n.store = s
+	return nil
+}
+
+// nodeName is what the other nodes' operators see of this one.
+func nodeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "pintle"
+	}
+	return host + " " + strconv.Itoa(os.Getpid())
+}
+
 func (n *Node) credentialsPath() string {
 	return cmp.Or(n.config.CredentialsFile, n.config.Lock.path(credentialsFile))
 }
@@ -283,7 +344,8 @@ func (n *Node) keepPort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.lastPort != 0 && text != strconv.Itoa(n.lastPort) && n.config.PublicURL == nil {
+	// In a database of many nodes it cannot be seen whose URLs the waiting requests have.
+	if n.lastPort != 0 && text != strconv.Itoa(n.lastPort) && n.config.PublicURL == nil && n.config.Database == "" {
 		_, next, err := n.store.Due(ctx, 0)
 		if err != nil {
 			return err
