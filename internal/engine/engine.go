@@ -231,10 +231,17 @@ func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, siz
 // Report takes what became of a request's delivery. When it returns nil that is durable.
 func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
 	target := store.Target{Request: id, Alone: outcome.Kind == Accepted}
-	return e.apply(ctx, target, func(m *machine) error {
+	void := false
+	err := e.apply(ctx, target, func(m *machine) error {
 		_, err := m.settle(outcome)
+		void = m.void
 		return err
 	})
+	if void && err == nil {
+		e.log.Warn("what became of a sending is void: the request was sent before, or taken over by another node",
+			"request", id, "outcome", outcome.Kind)
+	}
+	return err
 }
 
 // apply runs one decision, and hands over the requests it made once they are committed.

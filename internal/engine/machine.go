@@ -59,6 +59,8 @@ type machine struct {
 	templates map[int]*template.Template
 	// policy is the operation's stack policy, if it had to be read.
 	policy *plan.Policy
+	// void says that what happened concerns a sending that is another node's by now.
+	void bool
 
 	delta        store.Delta
 	stackChanged bool

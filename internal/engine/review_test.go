@@ -273,14 +273,16 @@ func TestFencedNode(t *testing.T) {
 	for _, outcome := range []engine.Outcome{
 		{Kind: engine.Accepted, Local: true}, {Kind: engine.Refused, Text: "no route"}, {Kind: engine.Died, Text: "exited", Delivered: true},
 	} {
-		for _, accepted := range []bool{false, true} { // by the node that took over, before the first one reports
+		// What the node that took over reports before the first one does: nothing, or that its process, or a provider elsewhere,
+		// has the request.
+		for _, by := range []string{"nobody", "process", "elsewhere"} {
 			w := newWorld(t, engine.FidelityPintle)
 			w.must(w.create(one("")))
 			r := w.take("C")
 			other, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true}) // takes over
 			w.must(err)
-			if accepted {
-				w.must(other.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: true}))
+			if by != "nobody" {
+				w.must(other.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: by == "process"}))
 			}
 			before, err := w.store.Request(w.ctx, r.ID)
 			w.must(err)
@@ -288,7 +290,10 @@ func TestFencedNode(t *testing.T) {
 			after, err := w.store.Request(w.ctx, r.ID)
 			w.must(err)
 			if after.State != before.State || after.Owner != before.Owner || after.Executor != before.Executor {
-				t.Errorf("%v by the old node, accepted by the new one %v: the request was %s and is %s", outcome.Kind, accepted, before.State, after.State)
+				t.Errorf("%v by the old node, accepted by %s: the request was %s and is %s", outcome.Kind, by, before.State, after.State)
+			}
+			if by == "elsewhere" {
+				continue
 			}
 			w.must(other.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Died, Text: "exited", Delivered: true}))
 			if after, err = w.store.Request(w.ctx, r.ID); err != nil || after.State != store.RequestSettled {

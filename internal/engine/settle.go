@@ -101,12 +101,15 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 // fenced reports whether an outcome is void since another node has taken the request over: this one was taken for dead,
 // and what became of its own sending says nothing of the other's. Answers count, whoever brings them.
 func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
+	own := r.State == store.RequestReady && r.Owner == m.node()
 	switch outcome.Kind {
-	case Accepted, Refused, Died:
-		return r.State == store.RequestReady && r.Owner != m.node() || r.Executor != 0 && r.Executor != m.node()
+	case Accepted, Refused:
+		m.void = !own
+	case Died:
+		m.void = !own && r.Executor != m.node()
 	case Answered, TimedOut:
 	}
-	return false
+	return m.void
 }
 
 // accepted notes that the provider has the request: from now on its time runs.
