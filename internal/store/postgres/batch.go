@@ -30,6 +30,7 @@ type batch struct {
 	images map[store.StackKey]*image
 	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
 	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
+	ids    []operationID                      // new ones, in the order of the decisions
 }
 
 // run runs the members in one transaction, and returns how many of them, from the first on, it has settled: they have
@@ -327,6 +328,7 @@ func (b *batch) take(m *member, d *store.Delta) error {
 	}
 	im.take(d)
 	im.changes.add(c)
+	b.ids = append(b.ids, c.ids...)
 	b.images[im.stack.Key] = im
 	if d.Stack != nil {
 		name := store.StackName{Account: d.Stack.Account, Region: d.Stack.Region, Name: d.Stack.Name}

@@ -17,6 +17,7 @@ type changes struct {
 	stack      *stackChange
 	revisions  []revisionChange
 	operations map[int]*operationChange
+	ids        []operationID // of one member; the batch collects them
 	dropSteps  bool
 	steps      map[wire.LogicalID]stepChange
 	instances  map[int]instanceChange
@@ -43,6 +44,13 @@ type operationChange struct {
 	made    bool
 	before  int64 // the version in the database, if it is not new
 	plain   []byte
+}
+
+// operationID is an id by which clients know an operation.
+type operationID struct {
+	id     string
+	stack  store.StackKey
+	number int
 }
 
 type stepChange struct {
@@ -99,6 +107,12 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 			return c, err
 		}
 		c.operations = map[int]*operationChange{o.Number: change}
+		for _, id := range o.NewIDs(&im.operation) {
+			if !clean(id) {
+				return c, errName
+			}
+			c.ids = append(c.ids, operationID{id, o.Stack, o.Number})
+		}
 	}
 	c.dropSteps = d.DropSteps
 	if err := c.encodeSteps(codec, d.Steps); err != nil {

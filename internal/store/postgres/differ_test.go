@@ -217,7 +217,10 @@ func decide(random *rand.Rand, v *store.View, target store.Target) (d store.Delt
 		if random.IntN(6) == 0 && v.Whole {
 			o.Number, o.Version, o.Events = o.Number+1, 1, 0
 			d.Revisions = []store.Revision{{Stack: key, Number: o.Number, Template: fmt.Sprint("t", o.Number%3)}}
-			o.From, o.To = o.To, o.Number
+			o.From, o.To, o.ID, o.RollbackID = o.To, o.Number, fmt.Sprint("id-", random.IntN(9)), ""
+		}
+		if random.IntN(6) == 0 {
+			o.RollbackID = fmt.Sprint("id-", random.IntN(9))
 		}
 		if random.IntN(2) == 0 {
 			o.Events++
@@ -296,6 +299,10 @@ func state(t *testing.T, s store.Store, key store.StackKey) []any {
 	all = append(all, fmt.Sprint(events, err))
 	audit, err := s.Audit(ctx, key, 1000)
 	all = append(all, fmt.Sprint(audit, err))
+	for n := range 9 {
+		stack, o, err := s.FindOperation(ctx, fmt.Sprint("id-", n))
+		all = append(all, stack, o, fmt.Sprint(err))
+	}
 	for n := range 6 {
 		r, err := s.Request(ctx, request(int(key), n))
 		all = append(all, fmt.Sprintf("%+v %+v %v", r.State, r.Logical, err))

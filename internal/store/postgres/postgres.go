@@ -215,7 +215,7 @@ const forgotten = 30 * 24 * time.Hour
 // Ping implements [store.Store]. It writes, and does not wait for a database that is away.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.call(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, answerWithin)
+		ctx, cancel := context.WithTimeout(ctx, beatWithin)
 		defer cancel()
 		return s.again(ctx, func() error {
 			_, err := s.pool.Exec(ctx, mark, s.clock(), s.ping, 0)

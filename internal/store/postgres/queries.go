@@ -103,6 +103,20 @@ func (s *Store) Operation(ctx context.Context, stack store.StackKey, number int)
 	return one(ctx, s, s.scanOperation, "SELECT "+operationColumns+" FROM operation o WHERE o.stack = $1 AND o.number = $2", stack, number)
 }
 
+// FindOperation implements [store.Store].
+func (s *Store) FindOperation(ctx context.Context, id string) (store.Stack, store.Operation, error) {
+	operation, err := one(ctx, s, s.scanOperation, "SELECT "+operationColumns+
+		" FROM operation_id i JOIN operation o ON o.stack = i.stack AND o.number = i.number WHERE i.id = $1", id)
+	if err != nil {
+		return store.Stack{}, store.Operation{}, err
+	}
+	stack, err := one(ctx, s, s.scanStack, fromStack+" WHERE s.key = $1", operation.Stack)
+	if err != nil {
+		return store.Stack{}, store.Operation{}, err
+	}
+	return stack, operation, nil
+}
+
 // Revision implements [store.Store].
 func (s *Store) Revision(ctx context.Context, stack store.StackKey, number int) (store.Revision, error) {
 	return one(ctx, s, s.scanRevision, fromRev+" WHERE r.stack = $1 AND r.number = $2", stack, number)

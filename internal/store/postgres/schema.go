@@ -64,6 +64,12 @@ CREATE TABLE operation (
 	PRIMARY KEY (stack, number)
 ) WITH (fillfactor = 50);
 
+CREATE TABLE operation_id ( -- operations by the ids that clients know them by
+	id     text COLLATE "C" PRIMARY KEY,
+	stack  bigint NOT NULL,
+	number int NOT NULL CHECK (number > 0)
+);
+
 CREATE TABLE step (
 	stack   bigint NOT NULL,
 	logical text COLLATE "C" NOT NULL,

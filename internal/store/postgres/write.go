@@ -29,6 +29,7 @@ const (
 	makeBodies    = "INSERT INTO stack_body (key, plain, vals) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) ON CONFLICT DO NOTHING"
 	makeTemplates = "INSERT INTO template (hash, text) SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING"
 	makeRevisions = "INSERT INTO revision (stack, number, template, plain, vals) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bytea[], $4::bytea[], $5::bytea[])"
+	makeIDs       = "INSERT INTO operation_id (id, stack, number) SELECT * FROM unnest($1::text[], $2::bigint[], $3::int[]) ON CONFLICT DO NOTHING"
 	dropPlans     = "DELETE FROM step_plan WHERE stack = ANY($1::bigint[])"
 	dropSteps     = "DELETE FROM step WHERE stack = ANY($1::bigint[])"
 	putPlans      = `INSERT INTO step_plan (stack, logical, needs, plain)
@@ -75,12 +76,13 @@ var (
 )
 
 // queueWrites adds all that the members changed to a round trip, table by table: first what other batches may be waiting
-// for at the same moment, the names and the templates, in an order that is the same for all. made reports whether there
+// for at the same moment, names, templates and ids, in an order that is the same for all. made reports whether there
 // are new stacks, of which conflict is told the number that somebody else has made meanwhile.
 func (b *batch) queueWrites(trip *pgx.Batch, conflict func(int64)) (made bool) {
 	keys := slices.Sorted(maps.Keys(b.images))
 	made = b.queueStacks(trip, keys, conflict)
 	b.queueRevisions(trip, keys)
+	b.queueIDs(trip)
 	b.queueOperations(trip, keys)
 	b.queueSteps(trip, keys)
 	b.queueInstances(trip, keys)
@@ -150,6 +152,16 @@ func (b *batch) queueRevisions(trip *pgx.Batch, keys []store.StackKey) {
 	trip.Queue(makeTemplates, column(templates, hash), column(templates, func(c revisionChange) []byte { return []byte(c.template) }))
 	trip.Queue(makeRevisions, stacks, column(list, func(c revisionChange) int32 { return int32(c.number) }), column(list, hash),
 		column(list, func(c revisionChange) []byte { return c.plain }), column(list, func(c revisionChange) []byte { return filled(c.values) }))
+}
+
+func (b *batch) queueIDs(trip *pgx.Batch) {
+	list := b.ids
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(x, y operationID) int { return cmp.Compare(x.id, y.id) })
+	trip.Queue(makeIDs, column(list, func(c operationID) string { return c.id }), column(list, func(c operationID) int64 { return int64(c.stack) }),
+		column(list, func(c operationID) int32 { return int32(c.number) }))
 }
 
 func (b *batch) queueOperations(trip *pgx.Batch, keys []store.StackKey) {
