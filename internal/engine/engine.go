@@ -44,7 +44,8 @@ type Config struct {
 	CleanupPause time.Duration
 	// CancelledWait bounds how long a rollback waits for the answer of a request that it cancelled; zero is 5 minutes.
 	CancelledWait time.Duration
-	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats.
+	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats, if it
+	// has been there for as long itself.
 	BeatEvery time.Duration
 	// Native are the resource types that need no provider; nil is none.
 	Native *native.Registry
@@ -64,6 +65,9 @@ type Engine struct {
 	// wake tells Run that something may be due earlier than it thought.
 	wake chan struct{}
 	name string
+
+	// Only Run's beats use these: when this node beat last, and from when on it may say of others that they are dead.
+	lastBeat, judgeFrom time.Time
 }
 
 // Open joins the store as a node and takes over what dead nodes left. The engine then accepts calls; its timers run
@@ -100,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := e.join(ctx); err != nil {
 		return nil, err
 	}
-	silent := 5 * e.beat
+	silent := never // see silence
 	if cfg.Alone {
 		silent = 0
 	}

@@ -51,6 +51,24 @@ func (e *Engine) beats(ctx context.Context) {
 // Close tells the other nodes that this one has stopped in order. It does not close the store.
 func (e *Engine) Close(ctx context.Context) error { return e.store.Leave(ctx, e.Node()) }
 
+// never is a silence that no node keeps.
+const never = 100 * 365 * 24 * time.Hour
+
+// silence is for how long another node must have been silent to be taken for dead, now that this one has beaten. Who could
+// not beat for a while, or has only just begun to, knows nothing of the others: the database may have been away for all.
+// Until they have had the time to say that they live, only what is nobody's is taken over.
+func (e *Engine) silence() time.Duration {
+	now := time.Now()
+	if now.Sub(e.lastBeat) > 3*e.beat {
+		e.judgeFrom = now.Add(5 * e.beat)
+	}
+	e.lastBeat = now
+	if now.Before(e.judgeFrom) {
+		return never
+	}
+	return 5 * e.beat
+}
+
 // live beats, and takes over what dead nodes left.
 func (e *Engine) live(ctx context.Context) error {
 	err := e.store.Beat(ctx, e.Node())
@@ -61,7 +79,7 @@ func (e *Engine) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	taken, err := e.store.Reap(ctx, e.Node(), 5*e.beat)
+	taken, err := e.store.Reap(ctx, e.Node(), e.silence())
 	if taken > 0 {
 		e.log.Info("took over from a node that died", "requests", taken)
 	}

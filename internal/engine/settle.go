@@ -99,7 +99,8 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 }
 
 // fenced reports whether an outcome is void since another node has taken the request over: this one was taken for dead,
-// and what became of its own sending says nothing of the other's. Answers count, whoever brings them.
+// and what became of its own sending says nothing of the other's. Answers count, whoever brings them, and so does what a
+// native type has done.
 func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 	own := r.State == store.RequestReady && r.Owner == m.node()
 	switch outcome.Kind {
@@ -107,7 +108,7 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 		m.void = !own
 	case Died:
 		m.void = !own && r.Executor != m.node()
-	case Answered, TimedOut:
+	case Answered, Provided, Awaiting, TimedOut:
 	}
 	return m.void
 }

@@ -51,6 +51,12 @@ func offline(err error) bool {
 		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// stoodStill reports whether the server ended a transaction because nothing came for too long.
+func stoodStill(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "25P03"
+}
+
 // wrong reports whether a connection was refused for what it asked, so that asking again helps nobody.
 func wrong(refused *pgconn.PgError) bool {
 	switch refused.Code[:min(2, len(refused.Code))] {

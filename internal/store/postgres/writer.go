@@ -14,6 +14,8 @@ import (
 const (
 	// maxBatch is how many members share one commit at most.
 	maxBatch = 256
+	// maxWhole is how many members that see a whole stack share one transaction: stacks may be large.
+	maxWhole = 32
 	// maxTries is how often a member is run again because somebody was quicker.
 	maxTries = 5
 	// maxCachedBytes bounds the templates that each writer keeps.
@@ -131,6 +133,10 @@ func (w *writer) settle(batch []*member) {
 					continue
 				}
 			}
+			if stoodStill(err) && len(batch) > 1 { // one of them takes its time
+				w.each(batch)
+				return
+			}
 			if !away.wait() {
 				w.fail(batch, broken.error)
 				return
@@ -140,9 +146,7 @@ func (w *writer) settle(batch []*member) {
 			if !repeatable(err) && !conflicting(err) {
 				w.store.log.Warn("a batch of writes failed; each is repeated alone", "members", len(batch), "error", err)
 			}
-			for _, m := range batch {
-				w.settle([]*member{m})
-			}
+			w.each(batch)
 			return
 		case (repeatable(err) || conflicting(err)) && tries < maxTries:
 			tries++
@@ -157,8 +161,25 @@ func (w *writer) settle(batch []*member) {
 	}
 }
 
-// transact runs a batch in one transaction; see batch.run.
+// each runs every member of a batch alone.
+func (w *writer) each(batch []*member) {
+	for _, m := range batch {
+		w.settle([]*member{m})
+	}
+}
+
+// transact runs a batch in one transaction, or as much of it as is wise; see batch.run.
 func (w *writer) transact(members []*member) (int, error) {
+	whole := 0
+	for i, m := range members {
+		if m.target.Request == "" {
+			whole++
+		}
+		if whole > maxWhole {
+			members = members[:i]
+			break
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
 	if w.conn == nil {
