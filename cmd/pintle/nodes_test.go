@@ -157,6 +157,11 @@ func TestAnswerAtAnotherNode(t *testing.T) {
 	}
 	c.ends(0, "s", types.StackStatusCreateComplete)
 	c.ends(1, "s", types.StackStatusCreateComplete)
+	for _, node := range c.nodes { // commands find the server by its data directory, whatever its database
+		if out, err := exec.Command("pintle", "list", "--data", node.dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "CREATE_COMPLETE") {
+			t.Errorf("pintle list: %v\n%s", err, out)
+		}
+	}
 	if strings.Contains(c.nodes[0].output(), "postgres://") {
 		t.Errorf("the address of the database is shown:\n%s", c.nodes[0].output())
 	}

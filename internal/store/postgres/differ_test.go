@@ -95,7 +95,7 @@ func queued(s *Store, members int) {
 // every decision must see the same and the rows must be the same at the end. A failure names its seed.
 func TestAgainstMemory(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	seeds := 12
+	seeds := 8
 	if testing.Short() {
 		seeds = 2
 	}

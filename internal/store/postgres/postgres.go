@@ -179,6 +179,12 @@ func Fresh(ctx context.Context, dsn string) (fresh bool, err error) {
 // String returns name and place of the database, without user and password.
 func (s *Store) String() string { return s.address.shown }
 
+// Name returns what [Store.String] does of a store at this address.
+func Name(dsn string) (string, error) {
+	a, err := parse(dsn)
+	return a.shown, err
+}
+
 // Close implements [store.Store]. A second Close does nothing.
 func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })

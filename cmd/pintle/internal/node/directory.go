@@ -22,7 +22,8 @@ import (
 //	port         the port of an earlier run: response URLs that are out lead there
 //	keys         seal the secrets in the database and sign response URLs (0600)
 //	credentials  access keys for AWS clients, in their own format (0600)
-//	pintle.db    the database, with its -wal and -shm; not there if the node has one elsewhere, and the keys with it
+//	pintle.db    the database, with its -wal and -shm
+//	elsewhere    in place of pintle.db and keys: the name of the PostgreSQL database that the stacks are in
 //	build/       providers that were built from Go source
 //	.gitignore   keeps all of it out of a repository
 const (
@@ -32,6 +33,7 @@ const (
 	keysFile        = "keys"
 	credentialsFile = "credentials"
 	databaseFile    = "pintle.db"
+	elsewhereFile   = "elsewhere"
 	buildDir        = "build"
 	ignoreFile      = ".gitignore"
 )
@@ -66,8 +68,34 @@ type Lock struct {
 
 // Exists reports whether there is a data directory at path that was used before.
 func Exists(path string) bool {
-	_, err := os.Stat(filepath.Join(path, databaseFile))
-	return err == nil
+	for _, name := range []string{databaseFile, elsewhereFile} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// settle makes sure that all runs of a data directory mean the same database: database is the name of one elsewhere, empty
+// for the file in the directory.
+func (l *Lock) settle(database string) error {
+	_, err := os.Stat(l.path(databaseFile))
+	here := err == nil
+	text, err := os.ReadFile(l.path(elsewhereFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	elsewhere := strings.TrimSpace(string(text))
+	switch {
+	case database != "" && here:
+		return fmt.Errorf("data directory %s holds stacks of its own: give another with --data to use a database elsewhere", l.directory)
+	case database == "" && elsewhere != "":
+		return fmt.Errorf("the stacks of data directory %s are in the database %s: start its server with pintle serve --database, "+
+			"or give another directory with --data", l.directory, elsewhere)
+	case database != elsewhere:
+		return l.write(elsewhereFile, []byte(database+"\n"))
+	}
+	return nil
 }
 
 // Acquire makes the data directory if it is not there and locks it. It returns a [*HeldError] if another process has

@@ -104,6 +104,15 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		}
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
+	elsewhere := ""
+	if config.Database != "" {
+		if elsewhere, err = postgres.Name(config.Database); err != nil {
+			return nil, err
+		}
+	}
+	if err := config.Lock.settle(elsewhere); err != nil {
+		return nil, err
+	}
 	keys, err := n.openKeys(ctx)
 	if err != nil {
 		return nil, err
