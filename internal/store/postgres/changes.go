@@ -22,6 +22,8 @@ type changes struct {
 	steps      map[wire.LogicalID]stepChange
 	instances  map[int]instanceChange
 	requests   map[wire.RequestID]requestChange
+	dropSets   []store.ChangeSetID
+	sets       []setChange // in the order in which they came
 	events     []eventChange
 	audit      [][]byte
 }
@@ -124,6 +126,9 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 	if err := c.encodeRequests(codec, d.Requests); err != nil {
 		return c, err
 	}
+	if err := c.encodeSets(codec, d); err != nil {
+		return c, err
+	}
 	return c, c.encodeHistory(d)
 }
 
@@ -147,6 +152,9 @@ func (im *image) checkBodies(d *store.Delta) error {
 		if _, ok := im.requests[d.Requests[i].ID]; !ok && d.Requests[i].Body == nil {
 			return fmt.Errorf(missing, "request "+string(d.Requests[i].ID))
 		}
+	}
+	if len(d.ChangeSets) > 0 {
+		return im.checkSets(d)
 	}
 	return nil
 }
@@ -298,6 +306,7 @@ func (c *changes) add(later changes) {
 		}
 		c.requests = put(c.requests, id, change)
 	}
+	c.addSets(later)
 	c.events = append(c.events, later.events...)
 	c.audit = append(c.audit, later.audit...)
 }
@@ -313,5 +322,5 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 // nothing reports whether there is nothing to write.
 func (c *changes) nothing() bool {
 	return c.stack == nil && len(c.revisions) == 0 && len(c.operations) == 0 && !c.dropSteps && len(c.steps) == 0 &&
-		len(c.instances) == 0 && len(c.requests) == 0 && len(c.events) == 0 && len(c.audit) == 0
+		len(c.instances) == 0 && len(c.requests) == 0 && len(c.dropSets) == 0 && len(c.sets) == 0 && len(c.events) == 0 && len(c.audit) == 0
 }

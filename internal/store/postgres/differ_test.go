@@ -278,6 +278,25 @@ func decide(random *rand.Rand, v *store.View, target store.Target) (d store.Delt
 		}
 		d.Requests = append(d.Requests, row)
 	}
+	if v.Stack.Key != 0 && v.Whole && random.IntN(2) == 0 {
+		id := store.ChangeSetID(fmt.Sprint(key, "-", random.IntN(4)))
+		if random.IntN(3) == 0 {
+			d.DropChangeSets = []store.ChangeSetID{id}
+		}
+		set, there := v.ChangeSets[id]
+		set.ID, set.Stack, set.Name, set.State, set.Description = id, key, fmt.Sprint("n", random.IntN(6)), store.ChangeSetAvailable, fmt.Sprint(random.IntN(99))
+		for other, row := range v.ChangeSets {
+			if other != id && row.Name == set.Name {
+				set.Name = string(id)
+			}
+		}
+		if set.Body = nil; !there || len(d.DropChangeSets) > 0 || random.IntN(2) == 0 {
+			set.Body = &store.ChangeSetBody{Revision: store.Revision{Template: fmt.Sprint("t", random.IntN(3)), Parameters: value.Object()}}
+		}
+		if random.IntN(4) > 0 {
+			d.ChangeSets = []store.ChangeSet{set}
+		}
+	}
 	if random.IntN(5) == 0 {
 		d.Audit = []store.Audit{{Text: fmt.Sprint(random.IntN(100))}, {Text: "second"}}
 	}
@@ -297,6 +316,12 @@ func state(t *testing.T, s store.Store, key store.StackKey) []any {
 	}
 	events, err := s.Events(ctx, key, store.EventPlace{}, 1000)
 	all = append(all, fmt.Sprint(events, err))
+	sets, err := s.ChangeSets(ctx, key)
+	all = append(all, sets, fmt.Sprint(err))
+	for n := range 4 {
+		set, err := s.ChangeSet(ctx, store.ChangeSetID(fmt.Sprint(key, "-", n)))
+		all = append(all, set, fmt.Sprint(err))
+	}
 	audit, err := s.Audit(ctx, key, 1000)
 	all = append(all, fmt.Sprint(audit, err))
 	for n := range 9 {

@@ -23,8 +23,9 @@ type image struct {
 
 	steps     map[wire.LogicalID]store.Step
 	instances map[int]store.Instance
-	requests  map[wire.RequestID]store.Request // the targets' and those that were written too, settled or not
-	revisions map[int]*store.Revision          // nil: there is none of this number
+	requests  map[wire.RequestID]store.Request      // the targets' and those that were written too, settled or not
+	sets      map[store.ChangeSetID]store.ChangeSet // if all is here, without bodies
+	revisions map[int]*store.Revision               // nil: there is none of this number
 
 	changes changes
 }
@@ -33,6 +34,7 @@ func newImage() *image {
 	return &image{
 		near: make(map[wire.LogicalID]bool), here: make(map[wire.LogicalID]bool), steps: make(map[wire.LogicalID]store.Step), instances: make(map[int]store.Instance),
 		requests: make(map[wire.RequestID]store.Request), revisions: make(map[int]*store.Revision),
+		sets: make(map[store.ChangeSetID]store.ChangeSet),
 	}
 }
 
@@ -97,6 +99,7 @@ func (im *image) view(target store.Target, scope store.Scope) (v *store.View, n 
 	if scope.Whole {
 		if n.all = !im.all; !n.all {
 			im.fill(v, func(wire.LogicalID) bool { return true }, func(store.Instance) bool { return true })
+			v.ChangeSets = maps.Clone(im.sets)
 		}
 		return v, n
 	}
@@ -173,6 +176,7 @@ func (im *image) fill(v *store.View, step func(wire.LogicalID) bool, instance fu
 
 // unknown says what must be loaded before a delta can be taken: rows whose bodies it leaves as they are.
 func (im *image) unknown(d *store.Delta) (n need) {
+	n.all = len(d.ChangeSets)+len(d.DropChangeSets) > 0 && !im.all
 	for i := range d.Steps {
 		if _, ok := im.steps[d.Steps[i].Logical]; !ok && d.Steps[i].Plan == nil && !im.dropped && !im.near[d.Steps[i].Logical] {
 			n.all = !im.all
@@ -224,6 +228,7 @@ func (im *image) take(d *store.Delta) {
 		}
 		im.requests[row.ID] = shown(row)
 	}
+	im.takeSets(d)
 }
 
 // shown returns a request as the database would show it: times to the millisecond, in UTC.

@@ -97,6 +97,9 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 		trip.Queue(allSteps, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanStep, onStep) })
 		trip.Queue(allInstances, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanInstance, onInstance) })
 		trip.Queue(allRequests, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanRequest, onRequest) })
+		trip.Queue(allChangeSets, w.whole).Query(func(rows pgx.Rows) error {
+			return collect(rows, s.scanChangeSet, func(row store.ChangeSet) { b.images[row.Stack].sets[row.ID] = row })
+		})
 	}
 	if len(w.revisions) > 0 {
 		trip.Queue(loadRevision, w.revisionStacks, w.revisions).Query(func(rows pgx.Rows) error {

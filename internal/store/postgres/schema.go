@@ -131,6 +131,22 @@ CREATE TABLE request_body (
 	vals  bytea NOT NULL
 );
 
+CREATE TABLE change_set (
+	id     text COLLATE "C" PRIMARY KEY,
+	stack  bigint NOT NULL,
+	number bigint NOT NULL, -- by age
+	name   text COLLATE "C" NOT NULL CHECK (name <> ''),
+	plain  bytea NOT NULL,
+	UNIQUE (stack, number),
+	UNIQUE (stack, name)
+);
+CREATE TABLE change_set_body (
+	id       text COLLATE "C" PRIMARY KEY,
+	template bytea NOT NULL,
+	plain    bytea NOT NULL,
+	vals     bytea NOT NULL
+);
+
 CREATE TABLE event (
 	stack     bigint NOT NULL,
 	operation int NOT NULL,

@@ -87,6 +87,7 @@ func (b *batch) queueWrites(trip *pgx.Batch, conflict func(int64)) (made bool) {
 	b.queueSteps(trip, keys)
 	b.queueInstances(trip, keys)
 	b.queueRequests(trip, keys)
+	b.queueChangeSets(trip, keys)
 	b.queueHistory(trip, keys)
 	return made
 }
@@ -142,14 +143,24 @@ func (b *batch) queueRevisions(trip *pgx.Batch, keys []store.StackKey) {
 			stacks, list = append(stacks, int64(key)), append(list, c)
 		}
 	}
-	if len(list) == 0 {
+	templates := slices.Clone(list)
+	for _, key := range keys {
+		for _, c := range b.images[key].changes.sets {
+			if c.body != nil {
+				templates = append(templates, revisionChange{hash: c.hash, template: c.template})
+			}
+		}
+	}
+	if len(templates) == 0 {
 		return
 	}
 	hash := func(c revisionChange) []byte { return c.hash[:] }
-	templates := slices.Clone(list)
 	slices.SortFunc(templates, func(x, y revisionChange) int { return bytes.Compare(x.hash[:], y.hash[:]) })
 	templates = slices.CompactFunc(templates, func(x, y revisionChange) bool { return x.hash == y.hash })
 	trip.Queue(makeTemplates, column(templates, hash), column(templates, func(c revisionChange) []byte { return []byte(c.template) }))
+	if len(list) == 0 {
+		return
+	}
 	trip.Queue(makeRevisions, stacks, column(list, func(c revisionChange) int32 { return int32(c.number) }), column(list, hash),
 		column(list, func(c revisionChange) []byte { return c.plain }), column(list, func(c revisionChange) []byte { return filled(c.values) }))
 }

@@ -211,7 +211,7 @@ func TestPlans(t *testing.T) {
 		"lock": lockStacks, "stack": loadStack, "operation": loadOperation, "request": loadRequest, "steps": nearSteps, "instances": nearInstances,
 		"requests": nearRequests, "all steps": allSteps, "all instances": allInstances, "all requests": allRequests, "names": loadNames, "revision": loadRevision,
 		"change operations": changeOperations, "change steps": changeSteps, "change instances": changeInstances, "change requests": changeRequests,
-		"change stacks": changeStacks, "move stacks": moveStacks, "audit": makeAudit, "drop steps": dropSteps, "drop plans": dropPlans,
+		"change stacks": changeStacks, "move stacks": moveStacks, "audit": makeAudit, "change sets": allChangeSets, "put change sets": putChangeSets, "change change sets": changeChangeSets, "drop change sets": dropChangeSets, "drop steps": dropSteps, "drop plans": dropPlans,
 	} {
 		description, err := conn.Prepare(ctx, name, text)
 		if err != nil {
