@@ -238,7 +238,7 @@ func (m *machine) ask(
 ) *store.Request {
 	r := &store.Request{
 		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Logical: s.Logical, Instance: i.Number,
-		Type: kind, State: store.RequestReady, Owner: m.node(), Created: m.now,
+		Type: kind, State: store.RequestReady, Owner: m.node(), First: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Token: i.Body.Token,
 			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: ask.timeout,

@@ -212,3 +212,38 @@ func TestLongChainIsLoadedAtOnce(t *testing.T) {
 		t.Errorf("%s after %d decisions", status, db.decided)
 	}
 }
+
+// TestHandedOn: a node dies, and nobody knows whether it has sent its request. The node that takes the request over cannot
+// deliver it; that does not say that there is nothing to delete.
+func TestHandedOn(t *testing.T) {
+	w := newWorld(t, "")
+	w.must(w.create(body(map[string]string{"C": resource("")})))
+	lost := w.take("C")
+	var taken []store.Request
+	heir, err := engine.Open(w.ctx, engine.Config{
+		Store: w.store, Alone: true, Dispatch: func(ready []store.Request) { taken = append(taken, ready...) },
+	})
+	w.must(err)
+	w.must(heir.Report(w.ctx, lost.ID, engine.Outcome{Kind: engine.Refused, Text: "connection refused"}))
+	if len(taken) != 1 || taken[0].Type != wire.Delete {
+		t.Fatalf("what may have been created is not deleted: %v\n%s", taken, w.history())
+	}
+
+	// The one that was taken for dead cannot say of a request that is no longer its own that it failed.
+	w.must(w.engine.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Refused, Text: "connection refused"}))
+	if s := w.status(); s != "ROLLBACK_IN_PROGRESS" {
+		t.Fatalf("a node that was taken over from has ended the operation: %s", s)
+	}
+
+	// A request of its own, which nobody else ever had, was never sent if it says so.
+	w.must(heir.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Answered, Body: []byte(document(taken[0], success("x")))}))
+	_, err = heir.Create(w.ctx, engine.CreateStack{
+		Name: store.StackName{Account: account, Region: region, Name: "T"}, Template: body(map[string]string{"C": resource("")}),
+	})
+	w.must(err)
+	taken = slices.Delete(taken, 0, 1)
+	w.must(heir.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Refused, Text: "connection refused"}))
+	if len(taken) != 1 {
+		t.Errorf("a resource that nobody was asked to create is deleted: %s", sentLine(taken[1]))
+	}
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -48,6 +49,9 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	if outcome.Kind == Accepted {
 		m.accepted(request, outcome)
 		return true, nil
+	}
+	if m.outOfHand(request, outcome) {
+		return false, nil
 	}
 	if outcome.Kind == Awaiting {
 		return true, m.awaiting(request, outcome)
@@ -118,6 +122,9 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestReady {
 		return
 	}
+	if holder(r) != r.First {
+		r.First = 0
+	}
 	r.State, r.Delivered, r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)
 	if r.Cancelled {
 		r.Due = minTime(r.Due, m.now.Add(m.cancelledWait))
@@ -127,6 +134,16 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	}
 	r.Owner = 0
 	m.changeRequest(r)
+}
+
+// holder is the node that has a request in hand: its owner or, once it was accepted, the one whose process executes it. 0 is
+// none: the provider is elsewhere and has it.
+func holder(r *store.Request) store.Incarnation { return cmp.Or(r.Owner, r.Executor) }
+
+// outOfHand reports whether an outcome is the word of a node that has not the request in hand any more, because it was
+// taken for dead and does not know it yet. It cannot say that the delivery failed: another node delivers, or has.
+func (m *machine) outOfHand(r *store.Request, outcome Outcome) bool {
+	return (outcome.Kind == Refused || outcome.Kind == Died) && holder(r) != m.node()
 }
 
 // lateOnRecord is how many answers to a request are kept after it was settled: whoever has its URL can send any number.
@@ -189,11 +206,13 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	case TimedOut:
 		return verdict{reason: words.timedOut(r.ID), reached: true}
 	case Refused, Died:
+		// A node that died may have delivered it, and only not have come to say so.
+		reached := outcome.Delivered || holder(r) != r.First
 		text := outcome.Text
 		if len(outcome.Log) > 0 {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
-		return verdict{reason: m.scrub(r, text), reached: outcome.Delivered}
+		return verdict{reason: m.scrub(r, text), reached: reached}
 	case Accepted, Awaiting:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
@@ -300,7 +319,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 
 // retry makes a delayed request ready: its pause is over.
 func (m *machine) retry(r *store.Request) {
-	r.State, r.Owner, r.Due = store.RequestReady, m.node(), zeroTime
+	r.State, r.Owner, r.First, r.Due = store.RequestReady, m.node(), m.node(), zeroTime
 	m.madeReady.add(r.ID)
 	m.changeRequest(r)
 	if i := m.instances[r.Instance]; i != nil {

@@ -46,6 +46,8 @@ type Request struct {
 	// lives elsewhere. Both are 0 in other states: a store refuses them there.
 	Owner    Incarnation `json:"-"`
 	Executor Incarnation `json:"-"`
+	// First is the node that owned it first; 0 once it is known that another one has had it too.
+	First Incarnation `json:"first,omitempty"`
 	// Due is when a delayed request becomes ready and a waiting one times out; zero in other states.
 	Due time.Time `json:"-"`
 
