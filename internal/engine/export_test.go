@@ -22,3 +22,6 @@ func (e *Engine) FireOne(ctx context.Context, id wire.RequestID) error {
 	_, err := e.fire(ctx, id)
 	return err
 }
+
+// Live says that the node lives and takes over from dead ones, as Run does now and then.
+func (e *Engine) Live(ctx context.Context) error { return e.live(ctx) }

@@ -18,6 +18,7 @@ type simTemplate struct {
 }
 
 type simResource struct {
+	id          string
 	v, timeout  int
 	needs       []string // by Ref
 	after       []string // by DependsOn
@@ -43,17 +44,17 @@ func (s *sim) template(from *simTemplate) simTemplate {
 			continue // removed, or still not there
 		}
 		r := simResource{
-			v: s.rng.IntN(3), timeout: 600,
+			id: id, v: s.rng.IntN(3), timeout: 600,
 			policy:  []string{"", "", "", "Retain", "RetainExceptOnCreate"}[s.rng.IntN(5)],
 			replace: []string{"", "", "", "Retain"}[s.rng.IntN(4)], token: token,
 		}
 		if s.chance(10) {
 			r.timeout = 400
 		}
-		if s.chance(2) {
+		if s.chance(2) && !s.chance(s.calm) {
 			r.token = strings.Replace(token, "CRTest", "Other", 1)
 		}
-		if s.chance(2) {
+		if s.chance(2) && !s.chance(s.calm) {
 			r.timeout = 9999 // refused before anyone is asked
 		}
 		for _, other := range before {
@@ -74,7 +75,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 		before = append(before, id)
 	}
 	if v.active() == 0 {
-		v.resources["RA"] = simResource{timeout: 600, token: token}
+		v.resources["RA"] = simResource{id: "RA", timeout: 600, token: token}
 	}
 	return v
 }

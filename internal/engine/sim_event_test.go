@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// story is what the events have told so far.
+type story struct {
+	ids  map[string]bool
+	last time.Time
+	// kind and phase are the stack's.
+	operation int
+	kind      store.Kind
+	phase     store.Phase
+	// resources are what was created or updated, by logical id, and leaving what was deleted, by physical id. left says of
+	// a logical id that something has left it since it was created: maybe that was all there was.
+	resources map[wire.LogicalID]state
+	leaving   map[wire.PhysicalID]state
+	left      map[wire.LogicalID]bool
+}
+
+// state is what an event tells of a resource.
+type state struct {
+	verb     store.Verb
+	progress store.Progress
+}
+
+func newStory() story {
+	return story{
+		ids: map[string]bool{}, resources: map[wire.LogicalID]state{}, leaving: map[wire.PhysicalID]state{},
+		left: map[wire.LogicalID]bool{},
+	}
+}
+
+var (
+	createRuns, createDone      = state{store.VerbCreate, store.ProgressRunning}, state{store.VerbCreate, store.ProgressSucceeded}
+	createFailed                = state{store.VerbCreate, store.ProgressFailed}
+	updateRuns, updateDone      = state{store.VerbUpdate, store.ProgressRunning}, state{store.VerbUpdate, store.ProgressSucceeded}
+	updateFailed                = state{store.VerbUpdate, store.ProgressFailed}
+	deleteRuns, deleteDone      = state{store.VerbDelete, store.ProgressRunning}, state{store.VerbDelete, store.ProgressSucceeded}
+	deleteFailed, deleteSkipped = state{store.VerbDelete, store.ProgressFailed}, state{store.VerbDelete, store.ProgressSkipped}
+)
+
+// legalStates are what the next event of a logical id may tell after what was told last, but for deletes. A logical id that
+// something has left may be created anew from any state but the running ones.
+var legalStates = map[state][]state{
+	{}:           {createRuns},
+	createRuns:   {createRuns, createDone, createFailed},
+	createDone:   {updateRuns},
+	createFailed: {},
+	updateRuns:   {updateRuns, updateDone, updateFailed},
+	updateDone:   {updateRuns, updateDone}, // at once: it is found to be already what it is brought back to
+	updateFailed: {updateRuns, updateDone}, // or nobody was ever asked, or a client skips it
+}
+
+// legalLeaving are the same for the deletes of a physical id, of which a logical id may have several. It is deleted at
+// once if nobody was ever asked to make it.
+var legalLeaving = map[state][]state{
+	{}:           {deleteRuns, deleteDone, deleteSkipped},
+	deleteRuns:   {deleteDone, deleteFailed},
+	deleteFailed: {deleteRuns, deleteSkipped},
+}
+
+// checkEvents looks at the events since the last look.
+func (s *sim) checkEvents() {
+	var news []store.EventRow
+	for limit := 2; ; limit *= 4 {
+		rows, err := s.rows.Events(context.Background(), s.row().Key, store.EventPlace{}, limit)
+		s.must(err)
+		at := slices.IndexFunc(rows, func(row store.EventRow) bool { return row.Place == s.watch.place })
+		if at >= 0 || len(rows) < limit {
+			news = rows
+			if at >= 0 {
+				news = rows[:at]
+			}
+			break
+		}
+	}
+	for _, row := range slices.Backward(news) {
+		s.watch.place = row.Place
+		if row.Place.Operation != s.watch.story.operation {
+			s.watch.story.operation = row.Place.Operation
+			if row.Events[0].Phase == store.PhaseApply { // else it goes on with the one before
+				s.watch.story.kind, s.watch.story.phase = row.Events[0].Kind, ""
+			}
+		}
+		for _, e := range row.Events {
+			if s.recording {
+				s.note("    %s", eventLine(e))
+			}
+			s.checkEvent(e)
+		}
+	}
+}
+
+// checkEvent checks that an event is no earlier than the one before, has an id of its own, shows no secret and tells of a
+// legal move.
+func (s *sim) checkEvent(e store.Event) {
+	y := &s.watch.story
+	if y.ids[e.ID] {
+		s.breaks(wellTold, "two events have the id %s", e.ID)
+	}
+	y.ids[e.ID] = true
+	if e.Time.Before(y.last) {
+		s.breaks(wellTold, "event %s at %v comes after one at %v", e.ID, e.Time, y.last)
+	}
+	y.last = e.Time
+	if secret(e.Reason) || secret(e.Properties) || secret(string(e.Physical)) {
+		s.breaks(noSecret, "event %s: %q, %s", e.ID, e.Reason, e.Properties)
+	}
+	if e.Phase == "" {
+		s.checkResourceEvent(e)
+		return
+	}
+	if !legalMove(y.kind, y.phase, e.Kind, e.Phase) {
+		s.breaks(wellTold, "a %s in phase %q went to %q of a %s", y.kind, y.phase, e.Phase, e.Kind)
+	}
+	y.kind, y.phase = e.Kind, e.Phase
+	if strings.Contains(e.Reason, "attribute error") {
+		s.count("output failed")
+	}
+}
+
+func (s *sim) checkResourceEvent(e store.Event) {
+	y := &s.watch.story
+	s.countEvent(e)
+	next, was := state{e.Verb, e.Progress}, y.resources[e.Logical]
+	if e.Verb == store.VerbDelete {
+		own := y.leaving[e.Physical]
+		if !slices.Contains(legalLeaving[own], next) || was == createRuns || was == updateRuns && next.progress != store.ProgressRunning {
+			s.breaks(wellTold, "%s %s: %v after %v, and %v of its logical id", e.Logical, e.Physical, next, own, was)
+		}
+		if e.Physical != "" { // else it never was
+			y.leaving[e.Physical] = next
+		}
+		y.left[e.Logical] = true
+		return
+	}
+	if !slices.Contains(legalStates[was], next) && !(next == createRuns && y.left[e.Logical] && was.progress != store.ProgressRunning) {
+		s.breaks(wellTold, "%s %s: %v after %v", e.Logical, e.Physical, next, was)
+	}
+	switch left := y.leaving[e.Physical]; left {
+	case deleteRuns, deleteDone:
+		s.breaks(wellTold, "%s %s: %v after %v", e.Logical, e.Physical, next, left)
+	case deleteSkipped, deleteFailed: // it was retained, or is an orphan, and its provider gave it once more
+		delete(y.leaving, e.Physical)
+	}
+	if next == createRuns && was != createRuns {
+		y.left[e.Logical] = false
+	}
+	y.resources[e.Logical] = next
+}
+
+// countEvent tells coverage what an event tells.
+func (s *sim) countEvent(e store.Event) {
+	switch {
+	case strings.HasPrefix(e.Reason, wire.TextCreationCancelled):
+		s.count("request cancelled: create")
+	case strings.HasPrefix(e.Reason, wire.TextUpdateCancelled):
+		s.count("request cancelled: update")
+	case strings.HasPrefix(e.Reason, "Requested update required the provider"):
+		s.count("resource replaced")
+	case strings.Contains(e.Reason, "did not receive a response"):
+		s.count("request timed out")
+	case strings.Contains(e.Reason, "attribute error"), strings.Contains(e.Reason, "ServiceTimeout"):
+		s.count("resource: property failed")
+	}
+}

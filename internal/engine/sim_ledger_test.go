@@ -1,0 +1,137 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ledger is what was really sent and said, kept apart from the engine's rows.
+type ledger struct {
+	// sent is what the provider of each instance was last asked to make of it, oldest first.
+	sent map[int][]asking
+	// good is what a provider has confirmed, and data what it told of it, by physical id.
+	good map[wire.PhysicalID]value.Value
+	data map[wire.PhysicalID]map[string]string
+	// kept are the instances that are known to be retained.
+	kept map[int]bool
+	// undoing are the requests that were to roll something back, with whether that is known to have succeeded.
+	undoing map[wire.RequestID]bool
+}
+
+type asking struct {
+	request    wire.RequestID
+	properties value.Value
+}
+
+func (a asking) String() string { return short(a.properties.JSON()) }
+
+func newLedger() ledger {
+	return ledger{
+		sent: map[int][]asking{}, good: map[wire.PhysicalID]value.Value{},
+		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, undoing: map[wire.RequestID]bool{},
+	}
+}
+
+// last returns what an instance is to be updated from: what it was asked to be last, but for rollbacks that failed.
+func (l ledger) last(instance int) (value.Value, bool) {
+	for _, a := range slices.Backward(l.sent[instance]) {
+		if good, undoing := l.undoing[a.request]; good || !undoing {
+			return a.properties, true
+		}
+	}
+	return value.Value{}, false
+}
+
+// asked notes that a provider was sent a Create or an Update of an instance, and reports whether it was before.
+func (l ledger) asked(instance int, r store.Request) (again bool) {
+	if r.Type == wire.Delete {
+		return false
+	}
+	again = slices.ContainsFunc(l.sent[instance], func(a asking) bool { return a.request == r.ID })
+	if !again {
+		l.sent[instance] = append(l.sent[instance], asking{r.ID, r.Body.Properties})
+	}
+	return again
+}
+
+// spared notes that it never was.
+func (l ledger) spared(instance int, r store.Request) {
+	l.sent[instance] = slices.DeleteFunc(l.sent[instance], func(a asking) bool { return a.request == r.ID })
+}
+
+// settled notes what became of a request that has just been settled.
+func (s *sim) settled(a *answering) {
+	switch {
+	case a.outcome.Kind == engine.Answered:
+		s.heard(a.request, a.outcome.Body)
+	case a.outcome.Delivered:
+	case s.watch.moved[a.request.ID]:
+		s.ledger.asked(a.request.Instance, a.request) // for all the engine can know
+	default:
+		s.ledger.spared(a.request.Instance, a.request)
+	}
+}
+
+// heard notes that an answer settled its request.
+func (s *sim) heard(r store.Request, body []byte) {
+	response, err := wire.ParseResponse(body)
+	id := response.PhysicalResourceID
+	if id == "" || err != nil && s.fidelity == engine.FidelityAWS {
+		return
+	}
+	if th := s.things[id]; th != nil {
+		th.told = true
+	}
+	if r.Type == wire.Delete {
+		return
+	}
+	if now := s.current(r.Logical); now != nil && now.PhysicalID == id {
+		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it is to be undone there too
+			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{"", r.Body.OldProperties})
+		}
+		s.ledger.asked(now.Number, r)
+	}
+	if err == nil && response.Status == wire.Success {
+		if _, undoing := s.ledger.undoing[r.ID]; undoing {
+			s.ledger.undoing[r.ID] = true
+		}
+		var data map[string]string
+		if response.Data != nil {
+			s.must(json.Unmarshal(response.Data, &data))
+		}
+		s.ledger.good[id], s.ledger.data[id] = r.Body.Properties, data
+	}
+}
+
+// assume notes which resources are taken to be what they were not asked to be: only what a client skips may be.
+func (s *sim) assume() {
+	if s.row().Kind != store.KindUpdate || !s.forced && len(s.model.spared) == 0 {
+		return
+	}
+	for _, i := range s.watch.instances {
+		if i.Role != store.RoleCurrent || i.Verb != store.VerbUpdate || i.Progress != store.ProgressSucceeded {
+			continue
+		}
+		last, ok := s.ledger.last(i.Number)
+		if ok && last.Equal(i.Body.Properties) || !s.forced && !s.skipped(i.Logical) {
+			continue
+		}
+		s.count("resource skipped")
+		s.note("%s is taken as rolled back", i.Logical)
+		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{"", i.Body.Properties})
+		s.ledger.good[i.PhysicalID] = i.Body.Properties
+		s.watch.assumed[i.PhysicalID] = i.Body.Properties
+		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure: the last data of the resource still count
+			data := map[string]string{}
+			for _, m := range i.Body.Data.Members() {
+				data[m.Key] = m.Value.Text()
+			}
+			s.ledger.data[i.PhysicalID] = data
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// simNode is a process with an engine, and with a delivery that has requests in hand.
+type simNode struct {
+	sim    *sim
+	number int
+	engine *engine.Engine
+	// held are the requests that its delivery has in hand, handed those that it was ever handed.
+	held, handed map[wire.RequestID]bool
+	// dying says that it has seen its last commit.
+	dying bool
+	// paused says that it does nothing, and gone that it has ended.
+	paused, gone bool
+}
+
+const (
+	// silence is how long a node may be silent before another one takes over.
+	silence = 10 * time.Second
+	// mostNodes is how many nodes there are at once.
+	mostNodes = 2
+)
+
+// start starts a node, as a process does that may find what earlier ones left.
+func (s *sim) start() {
+	s.lives++
+	n := &simNode{sim: s, number: s.lives, held: map[wire.RequestID]bool{}, handed: map[wire.RequestID]bool{}}
+	s.beat()
+	var err error
+	n.engine, err = engine.Open(context.Background(), engine.Config{
+		Store: &faultyStore{Store: s.rows, node: n}, Name: fmt.Sprint("node-", n.number), Alone: s.alone, Fidelity: s.fidelity,
+		Dispatch: n.dispatch,
+		NewID: func() string {
+			s.ids++
+			return fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.ids)
+		},
+	})
+	s.must(err)
+	s.nodes = append(s.nodes, n)
+	s.note("node %d starts", n.number)
+	if s.lives > 1 && s.faults > 0 && s.chance(5) {
+		s.count("node killed while taking over")
+		s.kill(n)
+		return
+	}
+	n.claim()
+}
+
+// dispatch takes what a node has just committed. It hands it to the providers in its own time.
+func (n *simNode) dispatch(ready []store.Request) {
+	s := n.sim
+	for _, r := range ready {
+		if n.handed[r.ID] {
+			s.breaks(oneInFlight, "%s of %s is handed over twice by one node", r.Type, r.Logical)
+		}
+		if s.rng.IntN(50) == 0 { // there is no room
+			s.later(5*time.Second, n, func() {
+				s.count("node swept")
+				n.claim()
+			})
+			continue
+		}
+		n.deliver(r)
+	}
+}
+
+// claim reads again what the node owns.
+func (n *simNode) claim() {
+	left, err := n.sim.rows.Claim(context.Background(), n.engine.Node(), 1000, func(id wire.RequestID) bool { return n.held[id] })
+	n.sim.must(err)
+	for _, r := range left {
+		n.deliver(r)
+	}
+}
+
+// deliver carries a request to its provider, which then does as chance will have it.
+func (n *simNode) deliver(r store.Request) {
+	s := n.sim
+	n.held[r.ID], n.handed[r.ID] = true, true
+	s.later(50*time.Millisecond, n, func() {
+		if s.chance(4) {
+			s.count("provider refused")
+			s.report(r, n, engine.Outcome{Kind: engine.Refused, Text: "connection refused"})
+			return
+		}
+		if s.recording {
+			s.note("node %d %s", n.number, sentLine(r))
+		}
+		s.handle(r, n)
+		s.report(r, n, engine.Outcome{Kind: engine.Accepted, Local: s.local})
+	})
+}
+
+// drop forgets all that the node has in hand.
+func (s *sim) drop(n *simNode) {
+	s.agenda = slices.DeleteFunc(s.agenda, func(a appointment) bool { return a.of == n })
+	clear(n.held)
+}
+
+// kill ends a node's process: what it had in memory is gone, its providers' processes too.
+func (s *sim) kill(n *simNode) {
+	s.note("node %d dies", n.number)
+	s.count("node killed")
+	n.gone = true
+	if slices.ContainsFunc(s.open(), func(r store.Request) bool { return r.Executor == n.engine.Node() }) {
+		s.count("process died with its node")
+	}
+	s.drop(n)
+	s.nodes = slices.DeleteFunc(s.nodes, func(other *simNode) bool { return other == n })
+	if !slices.ContainsFunc(s.nodes, func(other *simNode) bool { return !other.paused }) {
+		s.start()
+		return
+	}
+	s.later(time.Minute, nil, func() {
+		if len(s.nodes) < mostNodes {
+			s.start()
+		}
+	})
+}
+
+func (s *sim) perhapsKill() {
+	for _, n := range slices.Clone(s.nodes) {
+		if n.dying || !n.paused && s.faults > 0 && s.rng.IntN(200) == 0 {
+			s.kill(n)
+		}
+	}
+}
+
+// perhapsPause stops one of two nodes for a while: it may be taken for dead, and does not know it when it wakes.
+func (s *sim) perhapsPause() {
+	if s.rng.IntN(150) > 0 || len(s.nodes) < 2 || slices.ContainsFunc(s.nodes, func(n *simNode) bool { return n.paused }) {
+		return
+	}
+	n := s.nodes[s.rng.IntN(len(s.nodes))]
+	n.paused = true
+	s.note("node %d pauses", n.number)
+	s.count("node paused")
+	s.later(time.Minute, nil, func() {
+		if n.gone {
+			return
+		}
+		n.paused = false
+		s.note("node %d wakes", n.number)
+		if s.chance(30) {
+			n.look()
+			return
+		}
+		s.later(2*time.Second, n, n.look) // until then it goes on as if nothing were
+	})
+}
+
+// look is what a node does every few seconds: it says that it lives, learns whether it was taken for dead, and takes over
+// from those that are.
+func (n *simNode) look() {
+	s := n.sim
+	s.beat()
+	before, lost := n.engine.Node(), s.lost()
+	s.must(n.engine.Live(context.Background()))
+	if n.engine.Node() != before {
+		s.note("node %d was gone, and joins anew", n.number)
+		s.count("node woke up to be gone")
+		s.drop(n)
+	}
+	n.claim()
+	if lost > 0 && s.lost() == 0 {
+		s.note("node %d took over %d requests", n.number, lost)
+		s.count("node taken over")
+	}
+}
+
+// beat says for every node that runs that it has beaten all along, if it was not taken for dead.
+func (s *sim) beat() {
+	for _, n := range s.nodes {
+		if n.paused {
+			continue
+		}
+		if err := s.rows.Beat(context.Background(), n.engine.Node()); !errors.Is(err, store.ErrGone) {
+			s.must(err)
+		}
+	}
+}
+
+// lost counts the requests that no running node will deliver, or executes.
+func (s *sim) lost() int {
+	lost := 0
+	for _, r := range s.open() {
+		of := r.Owner
+		if r.State == store.RequestWaiting {
+			of = r.Executor
+		}
+		if of != 0 && !slices.ContainsFunc(s.nodes, func(n *simNode) bool { return !n.paused && n.engine.Node() == of }) {
+			lost++
+		}
+	}
+	return lost
+}
+
+// awaitTakeover makes a node look for what is lost.
+func (s *sim) awaitTakeover() {
+	if s.alone || s.awaited || s.lost() == 0 {
+		return
+	}
+	s.awaited = true
+	s.later(silence+2*time.Second, nil, func() {
+		s.awaited = false
+		s.anyNode().look()
+	})
+}
+
+// anyNode returns a node that runs.
+func (s *sim) anyNode() *simNode {
+	running := make([]*simNode, 0, mostNodes)
+	for _, n := range s.nodes {
+		if !n.paused {
+			running = append(running, n)
+		}
+	}
+	return running[s.rng.IntN(len(running))]
+}
+
+// faultyStore fails an Apply now and then: before it, so that nothing was written, or after it, so that all was and
+// nobody knows. Some failures are the last thing the process sees.
+type faultyStore struct {
+	store.Store
+	node *simNode
+}
+
+var errFault = errors.New("the database went away")
+
+func (f *faultyStore) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	if f.node.dying {
+		return errFault
+	}
+	s := f.node.sim
+	switch dice := s.rng.IntN(1000); {
+	case dice < s.faults:
+		s.count("commit refused")
+		s.note("fault: refused")
+		return errFault
+	case dice < 2*s.faults:
+		s.count("node killed before a commit")
+		s.note("fault: not done")
+		f.node.dying = true
+		return errFault
+	case dice < 3*s.faults:
+		s.count("node killed after a commit")
+		err := f.Store.Apply(ctx, target, decide)
+		s.note("fault: done but reported failed (%v)", err)
+		if err == nil {
+			s.committed()
+		}
+		f.node.dying = true
+		return errFault
+	case dice < 220: // a batch failed, and is replayed
+		s.count("batch replayed")
+		_ = f.Store.Apply(ctx, target, func(view *store.View) (store.Delta, error) {
+			delta, err := decide(view)
+			var more *store.More
+			if err == nil || !errors.As(err, &more) {
+				err = errFault
+			}
+			return delta, err
+		})
+	}
+	err := f.Store.Apply(ctx, target, decide)
+	if err == nil {
+		s.committed()
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// simOperation is something that a client may ask of a stack.
+type simOperation struct {
+	name string
+	// weight is how often it is chosen among those that a status takes.
+	weight int
+	// from are the statuses that take it; any other one must refuse it.
+	from []string
+	draw func(*sim) simCall
+}
+
+// simCall is one asking, which may have to be repeated.
+type simCall struct {
+	call func(*engine.Engine) error
+	// next is the model once it was accepted.
+	next *model
+	// how tells coverage what is special about it, note people what it is.
+	how, note string
+}
+
+// simOperations are the operations besides the create with which a life begins. One line adds one.
+var simOperations = []simOperation{
+	{"update", 90, []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}, (*sim).update},
+	{"cancel", 1, []string{"UPDATE_IN_PROGRESS"}, (*sim).cancel},
+	{"rollback", 40, []string{"CREATE_FAILED", "UPDATE_FAILED"}, (*sim).rollback},
+	{"continue", 40, []string{"UPDATE_ROLLBACK_FAILED"}, (*sim).continuation},
+	{"delete", 10, []string{
+		"CREATE_COMPLETE", "CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED",
+		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "DELETE_FAILED",
+	}, (*sim).delete},
+}
+
+// choose draws one of the operations that a status takes.
+func (s *sim) choose(status string) *simOperation {
+	var fit []*simOperation
+	sum := 0
+	for i := range simOperations {
+		if op := &simOperations[i]; slices.Contains(op.from, status) {
+			fit = append(fit, op)
+			sum += op.weight
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	dice := s.rng.IntN(sum)
+	for _, op := range fit {
+		if dice -= op.weight; dice < 0 {
+			return op
+		}
+	}
+	return nil
+}
+
+// intervene asks for something while an operation is under way: what may be asked for then, or what must be refused.
+func (s *sim) intervene() {
+	if op := s.choose(s.status()); op != nil && s.chance(70) && !s.row().Phase.Final() {
+		s.call(op.draw(s))
+		return
+	}
+	s.interlope()
+}
+
+// interlope asks for something that the stack does not take now, and sees that nothing comes of it.
+func (s *sim) interlope() {
+	op := &simOperations[s.rng.IntN(len(simOperations))]
+	if slices.Contains(op.from, s.status()) {
+		return
+	}
+	before := s.print()
+	s.call(op.draw(s))
+	s.count("call refused")
+	if !reflect.DeepEqual(before, s.print()) {
+		s.breaks(nothingNew, "a %s was taken in %s", op.name, before.status)
+	}
+}
+
+// token names a call. Now and then it is the name of the operation before.
+func (s *sim) token(kind string) string {
+	if s.watch.op.Token != "" && s.rng.IntN(40) == 0 && kind != string(s.watch.op.Call) {
+		s.count("call with a used token")
+		return s.watch.op.Token
+	}
+	return fmt.Sprint(kind, "-", s.ids, "-", s.rng.IntN(1_000_000))
+}
+
+func (s *sim) ref() engine.Ref { return engine.Ref{Account: account, Region: region, Stack: "S"} }
+
+func (s *sim) create() simCall {
+	to := s.template(nil)
+	in := engine.CreateStack{
+		Name: store.StackName{Account: account, Region: region, Name: "S"}, Template: to.text(),
+		Options:         engine.Options{Token: "create", Parameters: to.parameters()},
+		DeleteOnFailure: s.rng.IntN(8) == 0,
+	}
+	in.DisableRollback, in.RetainExceptOnCreate = s.rng.IntN(6) == 0, s.chance(10)
+	return simCall{
+		call: func(e *engine.Engine) error {
+			if s.row().Key != 0 && !s.row().Live {
+				return nil // the first try did it, and the stack is gone already
+			}
+			_, err := e.Create(context.Background(), in)
+			return err
+		},
+		next: &model{to: to, sides: []simTemplate{to}},
+		note: fmt.Sprintf("create, disable rollback %v, delete on failure %v, retain except on create %v: %s",
+			in.DisableRollback, in.DeleteOnFailure, in.RetainExceptOnCreate, in.Template),
+	}
+}
+
+// inForce returns the template that the stack goes by.
+func (s *sim) inForce() simTemplate {
+	if s.status() == "UPDATE_ROLLBACK_COMPLETE" {
+		return s.from
+	}
+	return s.to
+}
+
+func (s *sim) update() simCall {
+	from := s.inForce()
+	to := s.template(&from)
+	in := engine.UpdateStack{
+		Stack: s.ref(), Template: to.text(), Options: engine.Options{Token: s.token("update"), Parameters: to.parameters()},
+	}
+	in.DisableRollback, in.RetainExceptOnCreate = s.rng.IntN(6) == 0, s.chance(10)
+	return simCall{
+		call: func(e *engine.Engine) error { _, err := e.Update(context.Background(), in); return err },
+		next: &model{from: from, to: to},
+		note: fmt.Sprintf("update %s, disable rollback %v, retain except on create %v, %v: %s", in.Token,
+			in.DisableRollback, in.RetainExceptOnCreate, in.Parameters, in.Template),
+	}
+}
+
+func (s *sim) cancel() simCall {
+	in := engine.CancelUpdate{Stack: s.ref(), Token: s.token("cancel")}
+	return simCall{
+		call: func(e *engine.Engine) error { return e.CancelUpdate(context.Background(), in) },
+		note: "cancel the update, " + in.Token,
+	}
+}
+
+func (s *sim) rollback() simCall {
+	in := engine.RollbackStack{Stack: s.ref(), Token: s.token("rollback"), RetainExceptOnCreate: s.chance(30)}
+	return simCall{
+		call: func(e *engine.Engine) error { _, err := e.Rollback(context.Background(), in); return err },
+		next: &model{from: s.from, to: s.to, sides: s.sides},
+		note: fmt.Sprintf("roll back %s, retain except on create %v", in.Token, in.RetainExceptOnCreate),
+	}
+}
+
+// continuation goes on with a rollback, and perhaps skips some of what it failed at.
+func (s *sim) continuation() simCall {
+	in := engine.ContinueRollback{Stack: s.ref(), Token: s.token("continue"), Force: s.chance(25)}
+	next := &model{from: s.from, to: s.to, sides: s.sides, forced: in.Force}
+	how := ""
+	for _, i := range s.watch.instances {
+		if i.Role != store.RoleCurrent || !i.Stuck {
+			continue
+		}
+		switch {
+		case in.Force:
+			next.spared = append(next.spared, i.Logical)
+			how = ", force"
+		case s.chance(25):
+			in.Skip = append(in.Skip, i.Logical)
+			next.spared = in.Skip
+			how = ", skip"
+		}
+	}
+	return simCall{
+		call: func(e *engine.Engine) error { _, err := e.ContinueRollback(context.Background(), in); return err },
+		next: next, how: how,
+		note: fmt.Sprintf("continue the rollback %s, skip %q, force %v", in.Token, in.Skip, in.Force),
+	}
+}
+
+// delete returns a delete and, if the last one failed, perhaps one that leaves resources behind.
+func (s *sim) delete() simCall {
+	in := engine.DeleteStack{Stack: s.ref(), Token: s.token("delete")}
+	next := &model{from: s.from, to: s.to, sides: s.sidesLeft()}
+	how := ""
+	if s.status() == "DELETE_FAILED" {
+		next.sides = s.sides
+		if in.Force = s.chance(35); in.Force {
+			how = ", force"
+		}
+		for _, i := range s.watch.instances {
+			left := i.Role == store.RoleCurrent || i.Role == store.RoleCondemned
+			if left && s.chance(15) && !slices.Contains(in.Retain, i.Logical) {
+				in.Retain = append(in.Retain, i.Logical)
+				how = ", retain"
+			}
+		}
+	}
+	next.spared, next.forced = in.Retain, in.Force
+	return simCall{
+		call: func(e *engine.Engine) error { _, err := e.Delete(context.Background(), in); return err },
+		next: next, how: how,
+		note: fmt.Sprintf("delete %s, retain %q, force %v", in.Token, in.Retain, in.Force),
+	}
+}
+
+// sidesLeft returns the templates from which there may be resources, the one in force first.
+func (s *sim) sidesLeft() []simTemplate {
+	switch s.status() {
+	case "UPDATE_ROLLBACK_COMPLETE":
+		return []simTemplate{s.from}
+	case "UPDATE_ROLLBACK_FAILED":
+		return []simTemplate{s.from, s.to}
+	case "UPDATE_FAILED":
+		return []simTemplate{s.to, s.from}
+	}
+	return []simTemplate{s.to}
+}
+
+// print is what a call that is refused, or an answer that comes too late, must leave as it is.
+type print struct {
+	version   int64
+	events    store.EventPlace
+	status    string
+	stack     store.Stack
+	instances []store.Instance
+	requests  int
+}
+
+func (s *sim) print() print {
+	s.look()
+	return print{s.watch.op.Version, s.watch.place, s.status(), *s.row(), s.watch.instances, len(s.open())}
+}
+
+// skipped reports whether the client wants a resource left as it is.
+func (m *model) skipped(logical wire.LogicalID) bool { return slices.Contains(m.spared, logical) }

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// checkEnd compares what the providers have with what the stack knows when an operation has ended: nothing that it was
+// told of may be lost, nothing may be under way, and no secret shown.
+func (s *sim) checkEnd() {
+	row, op := s.row(), s.watch.op
+	known := map[wire.PhysicalID]bool{}
+	for _, i := range s.watch.instances {
+		if i.Role != store.RoleGone {
+			known[i.PhysicalID] = true
+		}
+		switch {
+		case i.Role == store.RoleCurrent && i.Progress == store.ProgressRunning:
+			s.breaks(settledOnce, "the operation ended while %s is still at %s", i.Logical, i.Verb)
+		case !row.Live && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned):
+			s.breaks(accounted, "the stack is deleted and %s is still %s", i.Logical, i.Role)
+		case i.Role == store.RoleOrphan && i.Progress == store.ProgressSkipped:
+			s.count("resource given up")
+			if !s.forced {
+				s.breaks(inPolicy, "%s %s was given up by a delete that was not forced", i.Logical, i.PhysicalID)
+			}
+		case i.Role == store.RoleOrphan:
+			s.count("resource orphaned")
+			if i.Tries != 3 {
+				s.breaks(inPolicy, "%s %s was given up after %d tries", i.Logical, i.PhysicalID, i.Tries)
+			}
+		case i.Role == store.RoleRetained && !s.ledger.kept[i.Number]:
+			s.ledger.kept[i.Number] = true
+			s.checkRetained(i, op)
+		}
+		s.showsNone("instance", i.Reason, string(i.PhysicalID), i.Body.Properties.String())
+	}
+	for id, th := range s.things {
+		if th.exists && th.told && !known[id] {
+			s.breaks(accounted, "%s of %s exists and the stack has forgotten it", id, th.logical)
+		}
+	}
+	for _, r := range s.open() {
+		s.breaks(settledOnce, "the operation ended and %s of %s is still open", r.Type, r.Logical)
+	}
+	s.showsNone("stack", row.Reason, row.OutputValues.String())
+	for _, a := range s.audit() {
+		s.showsNone("audit", a.Text)
+	}
+}
+
+func (s *sim) checkRetained(i store.Instance, op store.Operation) {
+	s.count("resource retained")
+	spared := s.skipped(i.Logical)
+	if spared {
+		s.count("resource spared")
+	}
+	if !i.Reached || !spared && !s.keeps(i, op) {
+		s.breaks(inPolicy, "%s %q was retained in a %s that ended as %s", i.Logical, i.PhysicalID, op.Kind, op.Phase)
+	}
+}
+
+func (s *sim) showsNone(where string, texts ...string) {
+	for _, text := range texts {
+		if secret(text) {
+			s.breaks(noSecret, "%s: %s", where, text)
+		}
+	}
+}
+
+// checkAtRest checks that every resource of a stack that ended well is what the template in force says, with the
+// references and attributes as they are now, that its provider has made that of it, and the outputs too.
+func (s *sim) checkAtRest() {
+	switch s.status() {
+	case "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE":
+	default:
+		return
+	}
+	v, status := s.inForce(), s.status()
+	current := map[string]store.Instance{}
+	for _, i := range s.watch.instances {
+		if i.Role == store.RoleCurrent {
+			current[string(i.Logical)] = i
+		}
+	}
+	if len(current) != v.active() {
+		s.breaks(agreed, "%s: %d resources, want %d", status, len(current), v.active())
+	}
+	att := func(id, name string) string { return s.ledger.data[current[id].PhysicalID][name] }
+	outputs := true // after a rollback they may be those of before, because one of them cannot be had any more
+	for id := range current {
+		r, _ := v.resource(id)
+		outputs = outputs && (r.v != 2 || att(id, "hid") != "")
+	}
+	for id, i := range current {
+		r, declared := v.resource(id)
+		if !declared {
+			s.breaks(agreed, "%s: there is a %s, which is not declared", status, id)
+			continue
+		}
+		for name, text := range s.wanted(v, r, current, att) {
+			if got, _ := i.Body.Properties.Get(name); got.Text() != text {
+				s.breaks(agreed, "%s: property %s of %s is %q, want %q", status, name, id, got.Text(), text)
+			}
+		}
+		if r.reads != "" {
+			s.count("resource: attribute read")
+		}
+		s.checkThing(i)
+		if got, _ := s.row().OutputValues.Get(id + "Id"); outputs && got.Text() != string(i.PhysicalID) {
+			s.breaks(agreed, "%s: output %sId is %q, want %q", status, id, got.Text(), i.PhysicalID)
+		}
+	}
+}
+
+// wanted returns what the properties of a resource must be.
+func (s *sim) wanted(
+	v simTemplate, r simResource, current map[string]store.Instance, att func(id, name string) string,
+) map[string]string {
+	want := map[string]string{"V": fmt.Sprint(r.v), "Open": v.open, "ServiceTimeout": fmt.Sprint(r.timeout)}
+	if r.v > 0 {
+		want["Hidden"] = "<" + v.hidden + ">"
+	}
+	for _, need := range r.needs {
+		want["To"+need] = string(current[need].PhysicalID)
+	}
+	if r.reads != "" {
+		want["Reads"] = att(r.reads, "att")
+	}
+	if r.hears != "" {
+		want["Hears"] = "heard " + att(r.hears, "hid")
+	}
+	if i := current[r.id]; i.Progress == store.ProgressSucceeded && (s.forced || s.skipped(i.Logical)) &&
+		(r.reads != "" && att(r.reads, "att") == "" || r.hears != "" && att(r.hears, "hid") == "") {
+		return nil // it was skipped, and what it reads cannot be had any more
+	}
+	return want
+}
+
+// checkThing checks that a provider has what its stack thinks it has, unless a client wanted it to think so.
+func (s *sim) checkThing(i store.Instance) {
+	th := s.things[i.PhysicalID]
+	if th == nil || !th.exists {
+		s.breaks(agreed, "%s: %s is %s, which was deleted", s.status(), i.Logical, i.PhysicalID)
+		return
+	}
+	if !i.Body.Attempted.IsNull() {
+		s.breaks(agreed, "%s: %s is not known to be what it is", s.status(), i.Logical)
+	}
+	if assumed, ok := s.watch.assumed[i.PhysicalID]; ok && assumed.Equal(i.Body.Properties) {
+		return
+	}
+	if !th.properties.Equal(i.Body.Properties) {
+		s.breaks(agreed, "%s: %s %s is %s at its provider, want %s", s.status(), i.Logical, i.PhysicalID,
+			short(th.properties.JSON()), short(i.Body.Properties.JSON()))
+	}
+}
