@@ -15,8 +15,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// environment is what the machine knows besides rows. It does not change while the engine runs, but for node.
+// environment is what the machine knows besides rows. It does not change while the engine runs, but for node and
+// what is kept of templates.
 type environment struct {
+	// parsed are the templates of late.
+	parsed        templates
 	fidelity      Fidelity
 	cleanupPause  time.Duration
 	cancelledWait time.Duration
@@ -343,12 +346,12 @@ func pseudoOf(stack *store.Stack, revision *store.Revision) template.Pseudo {
 	}
 }
 
-// template parses the template of a revision: O(stack), so only where a whole view is needed anyway.
+// template returns the template of a revision: O(stack) if it is not kept, so only where a whole view is needed anyway.
 func (m *machine) template(number int) (*template.Template, error) {
 	if t := m.templates[number]; t != nil {
 		return t, nil
 	}
-	t, err := template.Parse(m.view.Revisions[number].Template)
+	t, err := m.parsed.parse(m.view.Revisions[number].Template)
 	if err != nil {
 		return nil, fmt.Errorf("parse revision %d of stack %s: %w", number, m.stack.ID, err)
 	}

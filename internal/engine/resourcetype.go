@@ -10,7 +10,7 @@ import (
 
 // parse reads a template and refuses types that nobody provides, and declarations that a native type cannot have.
 func (e *environment) parse(dialect Dialect, text string) (*template.Template, error) {
-	t, err := template.Parse(text)
+	t, err := e.parsed.parse(text)
 	if err != nil {
 		return nil, refused(err)
 	}
