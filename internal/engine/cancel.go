@@ -59,6 +59,8 @@ func (m *machine) cancel(s *store.Step) {
 		shown = m.current(s.Logical)
 	case request.Type == wire.Create:
 		verb, reason = store.VerbCreate, m.dialect.texts().createCancelled
+	case request.Type == wire.Delete: // it was to make room for a Create
+		verb, reason = store.VerbDelete, m.dialect.texts().createCancelled
 	}
 	if request.Type == wire.Create && instance.PhysicalID == "" {
 		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
@@ -88,6 +90,11 @@ func (m *machine) cancel(s *store.Step) {
 		}
 		m.changeRequest(request)
 	}
-	m.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
+	if request.Type != wire.Delete || s.Request == "" { // else its end is told when it is known
+		m.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
+	}
+	if verb == store.VerbDelete {
+		verb = store.VerbCreate
+	}
 	m.failing(s.Logical, verb)
 }

@@ -188,7 +188,8 @@ func (m *machine) create(s *store.Step, properties, metadata value.Value, ask as
 // update asks for an Update from what the resource has, or may have, to what it is to have.
 func (m *machine) update(s *store.Step, i *store.Instance, ask asked, metadata value.Value) {
 	old := i.Body.Properties
-	if !i.Body.Attempted.IsNull() {
+	// From what the last try asked for to the same nobody would do anything.
+	if !i.Body.Attempted.IsNull() && !i.Body.Attempted.Equal(ask.properties) {
 		old = i.Body.Attempted
 	}
 	i.Body.Metadata = metadata
@@ -262,13 +263,16 @@ func (m *machine) remove(s *store.Step, declared []byte) error {
 			m.changeInstance(instance)
 		}
 	}
-	// What an update replaced and could not clean up keeps the protection it had from that.
-	policy, err := replacePolicy(declared)
-	if err != nil {
-		return err
-	}
 	for _, instance := range m.condemned(s.Logical) {
-		if instance.Replaced && instance.Reached && policy == policyRetain {
+		if !instance.Replaced || !instance.Reached {
+			continue
+		}
+		// What an update replaced and could not clean up keeps the protection it had from that.
+		policy, err := replacePolicy(declared)
+		if err != nil {
+			return err
+		}
+		if policy == policyRetain {
 			m.retain(instance, leftByReplacePolicy)
 		}
 	}

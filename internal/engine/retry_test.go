@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // left is an update, or a create, that leaves the stack as it is if it fails.
@@ -252,4 +255,96 @@ func TestRetryChangesType(t *testing.T) {
 	if got := w.status(); got != "UPDATE_COMPLETE" {
 		t.Error(got)
 	}
+}
+
+// A cancel does not end the Delete that makes room for a new Create: what came of it is told when it is known, and what is
+// left is deleted in the rollback.
+func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer func(w *world, r store.Request)
+		want   []string
+	}{
+		{"deleted", func(w *world, r store.Request) { w.answer(r, success("b")) }, []string{
+			`B DELETE_COMPLETE id=b`,
+			`A DELETE_IN_PROGRESS id=a`,
+			`A DELETE_COMPLETE id=a`,
+			`S ROLLBACK_COMPLETE`,
+		}},
+		{"not deleted", func(w *world, r store.Request) {
+			w.answer(r, `"Status": "FAILED", "PhysicalResourceId": "b", "Reason": "in use"`)
+			w.succeed("B", "b")
+		}, []string{
+			`B DELETE_FAILED id=b "Received response status [FAILED] from custom resource. Message returned: in use (RequestId: id-9)"`,
+			`B DELETE_IN_PROGRESS id=b`,
+			`B DELETE_COMPLETE id=b`,
+			`A DELETE_IN_PROGRESS id=a`,
+			`A DELETE_COMPLETE id=a`,
+			`S ROLLBACK_COMPLETE`,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, engine.FidelityPintle)
+			two := body(map[string]string{"A": resource(""), "B": resource("", `"DependsOn": "A"`)})
+			w.createWith(two, engine.CreateStack{Options: left})
+			w.succeed("A", "a")
+			w.fail("B", "b", "no")
+			n := len(w.events())
+			w.must(w.updateLeft(two))
+			removing := w.take("B")
+			w.must(w.cancelUpdate(""))
+			test.answer(w, removing)
+			w.succeed("A", "a")
+			w.want(n, append([]string{
+				`S UPDATE_IN_PROGRESS "User Initiated"`,
+				`B DELETE_IN_PROGRESS id=b`,
+				`S ROLLBACK_IN_PROGRESS "Stack update cancelled"`,
+			}, test.want...))
+		})
+	}
+}
+
+// The same update tried again does not say that the resource is already what it is to be.
+func TestRetryOfTheSameUpdate(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource(`"K": 1`)})))
+	w.succeed("A", "a")
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": 2`)})))
+	w.fail("A", "a", "not now")
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": 2`)})))
+	w.fail("A", "a", "nor now")
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": 3`)})))
+	w.succeed("A", "a")
+	want := []string{
+		`-> Create A id= {"K":"1"}`, `-> Update A id=a {"K":"2"} was {"K":"1"}`, `-> Update A id=a {"K":"2"} was {"K":"1"}`,
+		`-> Update A id=a {"K":"3"} was {"K":"2"}`,
+	}
+	if diff := cmp.Diff(want, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A rollback that was told to delete what a policy retains fails at another instance of the resource. What it did not come
+// to keeps its policy.
+func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.createWith(body(map[string]string{"A": resource(`"K": 1`), "X": resource("")}), engine.CreateStack{Options: left})
+	w.succeed("A", "a1")
+	w.fail("X", "x", "no")
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": 2`, `"DeletionPolicy": "Retain"`), "X": resource("")})))
+	w.succeed("A", "a2") // a1 is to go in the clean-up
+	w.fail("X", "x", "nor now")
+	w.must(w.rollBack(engine.RollbackStack{RetainExceptOnCreate: true}))
+	w.fail("A", "a1", "in use")
+	w.succeed("X", "x")
+	n := len(w.events())
+	w.delete()
+	w.succeed("A", "a1")
+	w.want(n, []string{
+		`S DELETE_IN_PROGRESS "User Initiated"`,
+		`A DELETE_SKIPPED id=a2`,
+		`A DELETE_IN_PROGRESS id=a1`,
+		`A DELETE_COMPLETE id=a1`,
+		`S DELETE_COMPLETE`,
+	})
 }

@@ -292,10 +292,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		m.abandon(i, v.reason)
 		return m.launch(s)
 	case !cleanup:
-		i.Role = store.RoleCurrent
-		if i.Replaced {
-			i.Role = store.RoleCondemned
-		}
+		m.reprieve(s.Logical)
 		s.State = store.StepFailed
 		m.changeStep(s)
 		if m.op.Phase == store.PhaseApply && m.op.Kind == store.KindUpdate {
@@ -317,6 +314,17 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 	return m.launch(s)
 }
 
+// reprieve gives a logical ID back what was to go with it, because a Delete has failed: the next time its policy may be
+// another. What was replaced stays condemned.
+func (m *machine) reprieve(logical wire.LogicalID) {
+	for _, i := range m.condemned(logical) {
+		if !i.Replaced {
+			i.Role = store.RoleCurrent
+			m.changeInstance(i)
+		}
+	}
+}
+
 // retry makes a delayed request ready: its pause is over.
 func (m *machine) retry(r *store.Request) {
 	r.State, r.Owner, r.First, r.Due = store.RequestReady, m.node(), m.node(), zeroTime
@@ -327,8 +335,8 @@ func (m *machine) retry(r *store.Request) {
 	}
 }
 
-// absorb brings an instance to what a verdict says of it, without a word to anyone. step is nil if the operation that
-// asked has ended.
+// absorb brings an instance to what a verdict says of it, without a word to anyone but of a Delete. step is nil if the
+// operation that asked has ended.
 func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v verdict) {
 	m.changeInstance(i)
 	switch r.Type {
@@ -359,6 +367,8 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 	case wire.Delete:
 		if v.success {
 			m.gone(i, true)
+		} else {
+			m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, true)
 		}
 	}
 }

@@ -158,6 +158,14 @@ var arrows = []struct {
 	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},
 	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseRevert, when: "something failed, or the update is cancelled"},
 	{kind: store.KindUpdate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back"},
+	{
+		kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseRevert, when: "cancelled, and the stack never stood",
+		becomes: store.KindCreate,
+	},
+	{
+		kind: store.KindUpdate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back, and never stood",
+		becomes: store.KindCreate,
+	},
 	{kind: store.KindUpdate, from: store.PhaseCleanup, to: store.PhaseSucceeded, when: "done, whatever became of the Deletes"},
 	{kind: store.KindUpdate, from: store.PhaseRevert, to: store.PhaseRevertCleanup, when: "everything is as it was"},
 	{kind: store.KindUpdate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "an Update failed"},
