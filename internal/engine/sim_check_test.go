@@ -102,6 +102,11 @@ func (s *sim) open() []store.Request {
 	return requests
 }
 
+// askedOf returns those that providers are to answer.
+func askedOf(requests []store.Request) []store.Request {
+	return slices.DeleteFunc(slices.Clone(requests), func(r store.Request) bool { return !r.Asks() })
+}
+
 // current returns the instance that a logical id stands for, nil if there is none.
 func (s *sim) current(logical wire.LogicalID) *store.Instance {
 	for n := range s.watch.instances {
@@ -155,7 +160,7 @@ func (s *sim) handedOn(r store.Request) {
 }
 
 func (s *sim) checkRequests() {
-	open := s.open()
+	open := askedOf(s.open())
 	for n, r := range open {
 		s.handedOn(r)
 		for _, other := range open[:n] {
@@ -181,7 +186,7 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	if op.Phase == store.PhaseRevert && r.Type == wire.Update {
 		s.ledger.undoing[r.ID] = false
 	}
-	stopping := len(op.FailedCreates)+len(op.FailedUpdates) > 0 && !op.DisableRollback
+	stopping := op.Expired || len(op.FailedCreates)+len(op.FailedUpdates) > 0 && !op.DisableRollback
 	if op.Phase == store.PhaseApply && op.Kind != store.KindDelete && stopping {
 		s.breaks(settledOnce, "%s of %s is asked for after something failed", r.Type, r.Logical)
 	}
@@ -193,12 +198,9 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 		s.checkNeeds(r, open)
 	case wire.Update:
 		s.checkNeeds(r, open)
-		if last, ok := s.ledger.last(r.Instance); !ok || !last.Equal(r.Body.OldProperties) {
-			s.breaks(truthful, "Update of %s says it was %s, but of what it was sent the last is not that: %v", r.Logical,
-				short(r.Body.OldProperties.JSON()), s.ledger.sent[r.Instance])
-		}
-		if op.Phase == store.PhaseApply && r.Body.Properties.Equal(r.Body.OldProperties) {
-			s.breaks(truthful, "%s is updated to what it is", r.Logical)
+		s.checkOld(r)
+		if op.Phase == store.PhaseApply && s.denied == "Update:Modify" {
+			s.breaks(inPolicy, "Update of %s is asked for, which the stack policy denies", r.Logical)
 		}
 	case wire.Delete:
 		s.checkDelete(r)
@@ -209,6 +211,25 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	seconds, _ := r.Body.Properties.Get("ServiceTimeout")
 	if want := r.Body.Timeout / time.Second; seconds.Text() != fmt.Sprint(int(want)) {
 		s.breaks(truthful, "%s of %s has ServiceTimeout %s and gets %v", r.Type, r.Logical, seconds.Text(), r.Body.Timeout)
+	}
+}
+
+// checkOld checks what an Update says the resource was: what its provider was asked to make of it last or, if that is what
+// it is asked once more, what it last confirmed.
+func (s *sim) checkOld(r store.Request) {
+	want, ok := s.ledger.last(r.Instance)
+	again := ok && want.Equal(r.Body.Properties)
+	if again {
+		if want, ok = s.ledger.good[r.Body.PhysicalID]; !ok {
+			return // nothing ever: there is nothing true to be said
+		}
+	}
+	if !ok || !want.Equal(r.Body.OldProperties) {
+		s.breaks(truthful, "Update of %s says it was %s, want %s; it was sent %v", r.Logical,
+			short(r.Body.OldProperties.JSON()), short(want.JSON()), s.ledger.sent[r.Instance])
+	}
+	if !again && s.watch.op.Phase == store.PhaseApply && r.Body.Properties.Equal(r.Body.OldProperties) {
+		s.breaks(truthful, "%s is updated to what it is", r.Logical)
 	}
 }
 
@@ -233,19 +254,25 @@ func (s *sim) checkNeeds(r store.Request, open []store.Request) {
 	}
 }
 
+// clearing reports whether what is under way is a Delete that makes room: of what a Create that failed has left, before the
+// next try.
+func clearing(op store.Operation) bool {
+	return op.Kind == store.KindUpdate && op.Phase == store.PhaseApply
+}
+
 // checkDelete checks that nothing that is to go depends on what is deleted, that no policy keeps it, and that the
 // provider is given the properties it has.
 func (s *sim) checkDelete(r store.Request) {
 	op := s.watch.op
 	own := s.graphOf(r.Logical, op.Kind, op.Phase)
 	for _, other := range s.watch.asked {
-		if other != r.Logical && own.feeds(string(other), string(r.Logical)) {
+		if other != r.Logical && !clearing(op) && own.feeds(string(other), string(r.Logical)) {
 			s.breaks(inOrder, "Delete of %s is asked for after that of %s, which it needs", r.Logical, other)
 		}
 	}
 	for _, i := range s.watch.instances {
 		if i.Number == r.Instance {
-			if s.keeps(i, op) {
+			if s.keeps(i, op) && !clearing(op) {
 				s.breaks(inPolicy, "Delete of %s %s is asked for, which its policy keeps", r.Logical, i.PhysicalID)
 			}
 			if i.PhysicalID != r.Body.PhysicalID || !i.Reached {
@@ -253,7 +280,7 @@ func (s *sim) checkDelete(r store.Request) {
 			}
 			continue
 		}
-		goes := i.Role == store.RoleCondemned ||
+		goes := i.Role == store.RoleCondemned && !clearing(op) ||
 			i.Role == store.RoleCurrent && (op.Kind == store.KindDelete || op.Phase == store.PhaseRevert)
 		if goes && s.graphOf(i.Logical, op.Kind, op.Phase).feeds(string(r.Logical), string(i.Logical)) {
 			s.breaks(inOrder, "Delete of %s is asked for while %s, which depends on it, is still %s", r.Logical, i.Logical, i.Role)
@@ -267,18 +294,21 @@ func (s *sim) checkDelete(r store.Request) {
 
 // graphOf returns the template whose graph and policies count when a resource is deleted.
 func (s *sim) graphOf(logical wire.LogicalID, kind store.Kind, phase store.Phase) simTemplate {
+	declares := func(side simTemplate) bool { _, ok := side.resource(string(logical)); return ok }
+	sides := append([]simTemplate{s.to}, s.tried...)
+	cleanup := kind == store.KindUpdate && (phase == store.PhaseCleanup || phase == store.PhaseSucceeded)
 	switch {
 	case kind == store.KindDelete:
-		for _, side := range s.sides {
-			if _, ok := side.resource(string(logical)); ok {
-				return side
-			}
-		}
-		return simTemplate{}
-	case kind == store.KindUpdate && (phase == store.PhaseCleanup || phase == store.PhaseSucceeded):
+		sides = s.sides
+	case cleanup && (declares(s.from) || declares(s.to)):
 		return s.from
+	case kind == store.KindUpdate && declares(s.from):
+		return s.to
 	}
-	return s.to
+	if at := slices.IndexFunc(sides, declares); at >= 0 {
+		return sides[at]
+	}
+	return simTemplate{}
 }
 
 // keeps reports whether a policy keeps an instance from being deleted.
@@ -288,8 +318,10 @@ func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 	if i.Replaced {
 		switch {
 		case kind == store.KindUpdate && (phase == store.PhaseCleanup || phase == store.PhaseSucceeded):
-			v = s.to
-		case kind != store.KindDelete:
+			if v = s.graphOf(i.Logical, kind, store.PhaseRevertCleanup); v.resources == nil {
+				return false
+			}
+		case kind == store.KindUpdate:
 			return false
 		}
 		r, _ := v.resource(string(i.Logical))

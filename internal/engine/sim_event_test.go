@@ -154,6 +154,9 @@ func (s *sim) checkResourceEvent(e store.Event) {
 	if next == createRuns && was != createRuns {
 		y.left[e.Logical] = false
 	}
+	if i := s.current(e.Logical); next == updateDone && was == updateFailed && i != nil && (s.forced || s.skipped(e.Logical)) {
+		s.watch.assumed[i.PhysicalID], s.ledger.good[i.PhysicalID] = i.Body.Properties, i.Body.Properties
+	}
 	y.resources[e.Logical] = next
 }
 
@@ -166,6 +169,8 @@ func (s *sim) countEvent(e store.Event) {
 		s.count("request cancelled: update")
 	case strings.HasPrefix(e.Reason, "Requested update required the provider"):
 		s.count("resource replaced")
+	case strings.HasPrefix(e.Reason, "Action denied by stack policy"):
+		s.count("denied by the stack policy")
 	case strings.Contains(e.Reason, "did not receive a response"):
 		s.count("request timed out")
 	case strings.Contains(e.Reason, "attribute error"), strings.Contains(e.Reason, "ServiceTimeout"):

@@ -19,6 +19,8 @@ type ledger struct {
 	data map[wire.PhysicalID]map[string]string
 	// kept are the instances that are known to be retained.
 	kept map[int]bool
+	// gone are the instances that the stack has let go.
+	gone map[int]bool
 	// undoing are the requests that were to roll something back, with whether that is known to have succeeded.
 	undoing map[wire.RequestID]bool
 }
@@ -33,7 +35,7 @@ func (a asking) String() string { return short(a.properties.JSON()) }
 func newLedger() ledger {
 	return ledger{
 		sent: map[int][]asking{}, good: map[wire.PhysicalID]value.Value{},
-		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, undoing: map[wire.RequestID]bool{},
+		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, gone: map[int]bool{}, undoing: map[wire.RequestID]bool{},
 	}
 }
 
@@ -45,6 +47,15 @@ func (l ledger) last(instance int) (value.Value, bool) {
 		}
 	}
 	return value.Value{}, false
+}
+
+// forget forgets what was confirmed of an instance that the stack has just let go.
+func (l ledger) forget(i store.Instance) {
+	if !l.gone[i.Number] {
+		l.gone[i.Number] = true
+		delete(l.good, i.PhysicalID)
+		delete(l.data, i.PhysicalID)
+	}
 }
 
 // asked notes that a provider was sent a Create or an Update of an instance, and reports whether it was before.
@@ -125,7 +136,6 @@ func (s *sim) assume() {
 		s.note("%s is taken as rolled back", i.Logical)
 		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{"", i.Body.Properties})
 		s.ledger.good[i.PhysicalID] = i.Body.Properties
-		s.watch.assumed[i.PhysicalID] = i.Body.Properties
 		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure: the last data of the resource still count
 			data := map[string]string{}
 			for _, m := range i.Body.Data.Members() {

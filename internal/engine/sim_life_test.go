@@ -32,9 +32,10 @@ type sim struct {
 	calm  int
 	nodes []*simNode
 	lives int // nodes so far
-	// awaited says that one node will look for what dead ones left.
-	awaited bool
-	agenda  []appointment
+	// awaited says that one node will look for what dead ones left, of which there is some since lostSince.
+	awaited   bool
+	lostSince time.Time
+	agenda    []appointment
 	// tick is what delays are a multiple of: in some lives much happens in one millisecond.
 	tick time.Duration
 	ids  int
@@ -59,7 +60,11 @@ type sim struct {
 type model struct {
 	// from and to are the sides of the create or update under way, or of the last one; sides are those of a delete.
 	from, to simTemplate
-	sides    []simTemplate
+	// tried are what was gone for since the stack stood at from, and left as it failed, newest first.
+	tried []simTemplate
+	sides []simTemplate
+	// denied is the action that the stack policy denies for all resources, "" for none.
+	denied string
 	// spared are the resources that the operation is not to touch; forced says that it leaves behind what fails.
 	spared []wire.LogicalID
 	forced bool
@@ -153,6 +158,9 @@ func (s *sim) operate(name string, c simCall) {
 		}
 		if name == "update" && s.watch.op.RollbackToken != "" {
 			name = "cancel"
+		}
+		if name == "create" && s.watch.op.Expired {
+			name = "create, expired"
 		}
 		s.step()
 	}

@@ -30,6 +30,8 @@ const (
 	silence = 10 * time.Second
 	// mostNodes is how many nodes there are at once.
 	mostNodes = 2
+	// longestLost is how long requests may be with dead nodes. Others may die meanwhile, and the clock be set back.
+	longestLost = 5 * time.Minute
 )
 
 // start starts a node, as a process does that may find what earlier ones left.
@@ -49,6 +51,9 @@ func (s *sim) start() {
 	s.must(err)
 	s.nodes = append(s.nodes, n)
 	s.note("node %d starts", n.number)
+	if s.alone && s.lost() > 0 {
+		s.breaks(itEnds, "a node that starts alone leaves %d requests with dead ones", s.lost())
+	}
 	if s.lives > 1 && s.faults > 0 && s.chance(5) {
 		s.count("node killed while taking over")
 		s.kill(n)
@@ -89,6 +94,10 @@ func (n *simNode) deliver(r store.Request) {
 	s := n.sim
 	n.held[r.ID], n.handed[r.ID] = true, true
 	s.later(50*time.Millisecond, n, func() {
+		if r.Type == store.TypeNotification {
+			s.notified(r, n)
+			return
+		}
 		if s.chance(4) {
 			s.count("provider refused")
 			s.report(r, n, engine.Outcome{Kind: engine.Refused, Text: "connection refused"})
@@ -215,6 +224,14 @@ func (s *sim) awaitTakeover() {
 	s.later(silence+2*time.Second, nil, func() {
 		s.awaited = false
 		s.anyNode().look()
+		switch {
+		case s.lost() == 0:
+			s.lostSince = time.Time{}
+		case s.lostSince.IsZero():
+			s.lostSince = s.now
+		case s.now.Sub(s.lostSince) > longestLost:
+			s.breaks(itEnds, "%d requests stay with dead nodes", s.lost())
+		}
 	})
 }
 

@@ -32,9 +32,11 @@ type simCall struct {
 
 // simOperations are the operations besides the create with which a life begins. One line adds one.
 var simOperations = []simOperation{
-	{"update", 90, []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}, (*sim).update},
+	{"update", 90, []string{
+		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
+	}, (*sim).update},
 	{"cancel", 1, []string{"UPDATE_IN_PROGRESS"}, (*sim).cancel},
-	{"rollback", 40, []string{"CREATE_FAILED", "UPDATE_FAILED"}, (*sim).rollback},
+	{"rollback", 90, []string{"CREATE_FAILED", "UPDATE_FAILED"}, (*sim).rollback},
 	{"continue", 40, []string{"UPDATE_ROLLBACK_FAILED"}, (*sim).continuation},
 	{"delete", 10, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED",
@@ -96,6 +98,11 @@ func (s *sim) token(kind string) string {
 	return fmt.Sprint(kind, "-", s.ids, "-", s.rng.IntN(1_000_000))
 }
 
+// further is the model of an operation that goes on with what is there.
+func (s *sim) further() *model {
+	return &model{from: s.from, to: s.to, tried: s.tried, sides: s.sides, denied: s.denied}
+}
+
 func (s *sim) ref() engine.Ref { return engine.Ref{Account: account, Region: region, Stack: "S"} }
 
 func (s *sim) create() simCall {
@@ -106,6 +113,18 @@ func (s *sim) create() simCall {
 		DeleteOnFailure: s.rng.IntN(8) == 0,
 	}
 	in.DisableRollback, in.RetainExceptOnCreate = s.rng.IntN(6) == 0, s.chance(10)
+	if s.chance(10) {
+		in.TimeoutMinutes = 1 + s.rng.IntN(15)
+	}
+	if s.chance(10) {
+		in.NotificationARNs = []string{"arn:aws:sns:us-east-1:123456789012:Told"}
+	}
+	denied := ""
+	if s.chance(10) {
+		denied = []string{"Update:Modify", "Update:Replace", "Update:Delete"}[s.rng.IntN(3)]
+		in.Policy = `{"Statement": [{"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
+			{"Effect": "Deny", "Action": "` + denied + `", "Principal": "*", "Resource": "*"}]}`
+	}
 	return simCall{
 		call: func(e *engine.Engine) error {
 			if s.row().Key != 0 && !s.row().Live {
@@ -114,9 +133,9 @@ func (s *sim) create() simCall {
 			_, err := e.Create(context.Background(), in)
 			return err
 		},
-		next: &model{to: to, sides: []simTemplate{to}},
-		note: fmt.Sprintf("create, disable rollback %v, delete on failure %v, retain except on create %v: %s",
-			in.DisableRollback, in.DeleteOnFailure, in.RetainExceptOnCreate, in.Template),
+		next: &model{to: to, sides: []simTemplate{to}, denied: denied},
+		note: fmt.Sprintf("create, disable rollback %v, delete on failure %v, retain except on create %v, %d minutes, denied %q, %v: %s",
+			in.DisableRollback, in.DeleteOnFailure, in.RetainExceptOnCreate, in.TimeoutMinutes, denied, in.Parameters, in.Template),
 	}
 }
 
@@ -129,15 +148,27 @@ func (s *sim) inForce() simTemplate {
 }
 
 func (s *sim) update() simCall {
-	from := s.inForce()
-	to := s.template(&from)
-	in := engine.UpdateStack{
-		Stack: s.ref(), Template: to.text(), Options: engine.Options{Token: s.token("update"), Parameters: to.parameters()},
+	switch s.status() {
+	case "CREATE_FAILED", "UPDATE_FAILED": // what was left as it failed is tried again
+		next := model{from: s.from, to: s.template(&s.to), tried: slices.Concat([]simTemplate{s.to}, s.tried)}
+		c := s.updateTo(next, !s.chance(5))
+		c.how = ", retry"
+		return c
 	}
-	in.DisableRollback, in.RetainExceptOnCreate = s.rng.IntN(6) == 0, s.chance(10)
+	from := s.inForce()
+	return s.updateTo(model{from: from, to: s.template(&from)}, s.rng.IntN(6) == 0)
+}
+
+func (s *sim) updateTo(next model, disableRollback bool) simCall {
+	next.denied = s.denied
+	in := engine.UpdateStack{
+		Stack: s.ref(), Template: next.to.text(),
+		Options: engine.Options{Token: s.token("update"), Parameters: next.to.parameters(), DisableRollback: disableRollback},
+	}
+	in.RetainExceptOnCreate = s.chance(10)
 	return simCall{
 		call: func(e *engine.Engine) error { _, err := e.Update(context.Background(), in); return err },
-		next: &model{from: from, to: to},
+		next: &next,
 		note: fmt.Sprintf("update %s, disable rollback %v, retain except on create %v, %v: %s", in.Token,
 			in.DisableRollback, in.RetainExceptOnCreate, in.Parameters, in.Template),
 	}
@@ -155,7 +186,7 @@ func (s *sim) rollback() simCall {
 	in := engine.RollbackStack{Stack: s.ref(), Token: s.token("rollback"), RetainExceptOnCreate: s.chance(30)}
 	return simCall{
 		call: func(e *engine.Engine) error { _, err := e.Rollback(context.Background(), in); return err },
-		next: &model{from: s.from, to: s.to, sides: s.sides},
+		next: s.further(),
 		note: fmt.Sprintf("roll back %s, retain except on create %v", in.Token, in.RetainExceptOnCreate),
 	}
 }
@@ -163,7 +194,8 @@ func (s *sim) rollback() simCall {
 // continuation goes on with a rollback, and perhaps skips some of what it failed at.
 func (s *sim) continuation() simCall {
 	in := engine.ContinueRollback{Stack: s.ref(), Token: s.token("continue"), Force: s.chance(25)}
-	next := &model{from: s.from, to: s.to, sides: s.sides, forced: in.Force}
+	next := s.further()
+	next.forced = in.Force
 	how := ""
 	for _, i := range s.watch.instances {
 		if i.Role != store.RoleCurrent || !i.Stuck {
@@ -189,7 +221,8 @@ func (s *sim) continuation() simCall {
 // delete returns a delete and, if the last one failed, perhaps one that leaves resources behind.
 func (s *sim) delete() simCall {
 	in := engine.DeleteStack{Stack: s.ref(), Token: s.token("delete")}
-	next := &model{from: s.from, to: s.to, sides: s.sidesLeft()}
+	next := s.further()
+	next.sides = s.sidesLeft()
 	how := ""
 	if s.status() == "DELETE_FAILED" {
 		next.sides = s.sides
@@ -218,9 +251,9 @@ func (s *sim) sidesLeft() []simTemplate {
 	case "UPDATE_ROLLBACK_COMPLETE":
 		return []simTemplate{s.from}
 	case "UPDATE_ROLLBACK_FAILED":
-		return []simTemplate{s.from, s.to}
-	case "UPDATE_FAILED":
-		return []simTemplate{s.to, s.from}
+		return slices.Concat([]simTemplate{s.from, s.to}, s.tried)
+	case "CREATE_FAILED", "UPDATE_FAILED", "ROLLBACK_FAILED":
+		return slices.Concat([]simTemplate{s.to, s.from}, s.tried)
 	}
 	return []simTemplate{s.to}
 }

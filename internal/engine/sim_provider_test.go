@@ -152,6 +152,18 @@ func (s *sim) answerLater(r store.Request, of *simNode, body []byte) {
 	})
 }
 
+// notified is a topic that is told of an event.
+func (s *sim) notified(r store.Request, n *simNode) {
+	text, _ := r.Body.Properties.Get("Message")
+	s.showsNone("notification", text.Text())
+	outcome := engine.Outcome{Kind: engine.Accepted}
+	if s.chance(4) {
+		outcome = engine.Outcome{Kind: engine.Refused, Text: "connection refused"}
+	}
+	s.count("notification " + outcome.Kind.String())
+	s.report(r, n, outcome)
+}
+
 // answering is an outcome on its way into the table.
 type answering struct {
 	request store.Request

@@ -13,8 +13,13 @@ func (s *sim) checkEnd() {
 	row, op := s.row(), s.watch.op
 	known := map[wire.PhysicalID]bool{}
 	for _, i := range s.watch.instances {
-		if i.Role != store.RoleGone {
+		switch i.Role {
+		case store.RoleCurrent, store.RoleCondemned:
 			known[i.PhysicalID] = true
+		case store.RoleRetained, store.RoleOrphan: // if its provider gives it once more, the stack knows nothing of it
+			known[i.PhysicalID] = true
+			s.ledger.forget(i)
+		case store.RoleGone:
 		}
 		switch {
 		case i.Role == store.RoleCurrent && i.Progress == store.ProgressRunning:
@@ -42,7 +47,7 @@ func (s *sim) checkEnd() {
 			s.breaks(accounted, "%s of %s exists and the stack has forgotten it", id, th.logical)
 		}
 	}
-	for _, r := range s.open() {
+	for _, r := range askedOf(s.open()) {
 		s.breaks(settledOnce, "the operation ended and %s of %s is still open", r.Type, r.Logical)
 	}
 	s.showsNone("stack", row.Reason, row.OutputValues.String())
@@ -132,9 +137,14 @@ func (s *sim) wanted(
 	if r.hears != "" {
 		want["Hears"] = "heard " + att(r.hears, "hid")
 	}
-	if i := current[r.id]; i.Progress == store.ProgressSucceeded && (s.forced || s.skipped(i.Logical)) &&
-		(r.reads != "" && att(r.reads, "att") == "" || r.hears != "" && att(r.hears, "hid") == "") {
+	i := current[r.id]
+	left := s.forced || s.skipped(i.Logical)
+	unreadable := r.reads != "" && att(r.reads, "att") == "" || r.hears != "" && att(r.hears, "hid") == ""
+	if left && i.Progress == store.ProgressSucceeded && unreadable {
 		return nil // it was skipped, and what it reads cannot be had any more
+	}
+	if !left && s.status() == "UPDATE_ROLLBACK_COMPLETE" && s.assumed(i) {
+		return nil // it was skipped before, and nothing has touched it since
 	}
 	return want
 }
@@ -149,11 +159,17 @@ func (s *sim) checkThing(i store.Instance) {
 	if !i.Body.Attempted.IsNull() {
 		s.breaks(agreed, "%s: %s is not known to be what it is", s.status(), i.Logical)
 	}
-	if assumed, ok := s.watch.assumed[i.PhysicalID]; ok && assumed.Equal(i.Body.Properties) {
+	if s.assumed(i) {
 		return
 	}
 	if !th.properties.Equal(i.Body.Properties) {
 		s.breaks(agreed, "%s: %s %s is %s at its provider, want %s", s.status(), i.Logical, i.PhysicalID,
 			short(th.properties.JSON()), short(i.Body.Properties.JSON()))
 	}
+}
+
+// assumed reports whether a resource is what it is taken to be only because a client wanted it skipped.
+func (s *sim) assumed(i store.Instance) bool {
+	properties, ok := s.watch.assumed[i.PhysicalID]
+	return ok && properties.Equal(i.Body.Properties)
 }

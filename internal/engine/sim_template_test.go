@@ -94,7 +94,10 @@ func (r simResource) all() []string {
 // resource returns a resource that exists.
 func (v simTemplate) resource(id string) (simResource, bool) {
 	r, ok := v.resources[id]
-	return r, ok && (!r.conditional || v.extra)
+	if !ok || r.conditional && !v.extra {
+		return simResource{}, false
+	}
+	return r, true
 }
 
 // active counts the resources that exist.

@@ -27,7 +27,7 @@ var (
 // TestSimulation runs whole lives of stacks, each from a seed, on simulated time and the memory store.
 //
 //	stacks       1–7 resources with Ref, Fn::GetAtt of open and secret attributes, DependsOn, conditions that toggle,
-//	             DeletionPolicy, UpdateReplacePolicy, a NoEcho parameter, outputs; some outputs and properties fail
+//	             DeletionPolicy, UpdateReplacePolicy, a NoEcho parameter, outputs, a stack policy, topics to be told; some outputs and properties fail
 //	operations   1–6, of the table simOperations, with their options, then deletes until the stack is gone; operations
 //	             in states that refuse them, and with tokens that were used
 //	providers    succeed, fail (having done it or not), hang, die, answer rubbish, too much, twice or late, without an
@@ -171,7 +171,8 @@ var mustCover = []string{
 	"rollback: UPDATE_ROLLBACK_COMPLETE", "rollback: UPDATE_ROLLBACK_FAILED",
 	"continue: UPDATE_ROLLBACK_COMPLETE", "continue: UPDATE_ROLLBACK_FAILED",
 	"continue, skip: UPDATE_ROLLBACK_COMPLETE", "continue, force: UPDATE_ROLLBACK_COMPLETE",
-	"cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
+	"update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
+	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
 	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none",
 	"provider died", "provider refused",

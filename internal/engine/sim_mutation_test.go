@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which builds the engine anew for each of them")
+
+// mutation is a way to break the engine: one snippet of one file, which is found there exactly once, becomes another.
+type mutation struct {
+	name, file string
+	from, to   string
+	// found are the invariants of which the simulation must find one broken.
+	found []invariant
+}
+
+var mutations = []mutation{
+	{
+		name: "what was replaced is forgotten", file: "settle.go",
+		from:  "loser.Role, loser.Replaced = store.RoleCondemned, true",
+		to:    "loser.Role, loser.Replaced = store.RoleGone, true",
+		found: []invariant{accounted},
+	},
+	{
+		name: "what was removed is not deleted", file: "phase.go",
+		from: `		m.stackEvent(store.PhaseCleanup, "")
+		for _, s := range m.sortedSteps() {
+			if s.Plan.New == nil {`,
+		to: `		m.stackEvent(store.PhaseCleanup, "")
+		for _, s := range m.sortedSteps() {
+			if s.Plan.New == nil && s.Plan.Old == nil {`,
+		found: []invariant{agreed},
+	},
+	{
+		name: "the rollback spares the resource that failed", file: "settle.go",
+		from: `		i.Body.Attempted = r.Body.Properties
+		m.changeBody(i)
+	case wire.Delete:`,
+		to:    `	case wire.Delete:`,
+		found: []invariant{agreed, truthful},
+	},
+	{
+		name: "a late answer counts", file: "settle.go",
+		from: `		m.late(m.view.Request, outcome)
+		return false, nil
+	case`,
+		to: `		m.late(m.view.Request, outcome)
+		if outcome.Kind != Answered {
+			return false, nil
+		}
+		request = m.view.Request
+		m.requests[request.ID] = request
+	case`,
+		found: []invariant{nothingNew},
+	},
+	{
+		name: "a delete does not wait for dependents", file: "phase.go",
+		from:  "			return s.Plan.OldFeeds, s.Plan.OldNeeds, true\n		}\n		return s.Plan.NewNeeds",
+		to:    "			return nil, nil, true\n		}\n		return s.Plan.NewNeeds",
+		found: []invariant{inOrder},
+	},
+	{
+		name: "a create does not wait for what it needs", file: "phase.go",
+		from:  "		return s.Plan.NewNeeds, s.Plan.NewFeeds, s.Plan.New != nil",
+		to:    "		return nil, nil, s.Plan.New != nil",
+		found: []invariant{inOrder},
+	},
+	{
+		name: "the id of a Create that failed is dropped", file: "settle.go",
+		from:  "		if v.id != \"\" {\n			i.PhysicalID = v.id",
+		to:    "		if v.id != \"\" && v.success {\n			i.PhysicalID = v.id",
+		found: []invariant{accounted},
+	},
+	{
+		name: "a cancelled Create keeps the id that was invented for it", file: "settle.go",
+		from:  "		if v.id != \"\" {\n			i.PhysicalID = v.id",
+		to:    "		if v.id != \"\" && !r.Cancelled {\n			i.PhysicalID = v.id",
+		found: []invariant{accounted},
+	},
+	{
+		name: "a takeover leaves out what is ready", file: "../store/memory/nodes.go",
+		from:  "if r.row.State == store.RequestReady && !s.lives(r.row.Owner) ||\n				r.row.State",
+		to:    "if r.row.State",
+		found: []invariant{itEnds},
+	},
+	{
+		name: "a takeover leaves out what a dead node executes", file: "../store/memory/nodes.go",
+		from:  "r.row.State == store.RequestWaiting && r.row.Executor != 0 && !s.lives(r.row.Executor) {",
+		to:    "false {",
+		found: []invariant{itEnds},
+	},
+	{
+		name: "an operation ends before what it cancelled", file: "phase.go",
+		from:  "			waits = true\n		}",
+		to:    "		}",
+		found: []invariant{settledOnce, oneInFlight, accounted},
+	},
+	{
+		name: "what the heir of a request could not deliver was never sent", file: "settle.go",
+		from:  "outcome.Delivered || holder(r) != r.First",
+		to:    "outcome.Delivered",
+		found: []invariant{agreed, accounted, truthful},
+	},
+	{
+		name: "secrets are shown as they are", file: "settle.go",
+		from:  "return scrub(wire.Redact(wire.CleanText(wire.Redact(scrub(text, secrets)))), secrets)",
+		to:    "return wire.Redact(wire.CleanText(text))",
+		found: []invariant{noSecret},
+	},
+	{
+		name: "events have the time of the clock", file: "machine.go",
+		from:  "func (m *machine) eventTime() time.Time { return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest) }",
+		to:    "func (m *machine) eventTime() time.Time { return m.now }",
+		found: []invariant{wellTold},
+	},
+	{
+		name: "a policy retains nothing", file: "launch.go",
+		from:  "			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup)) {",
+		to:    "			(policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup) {",
+		found: []invariant{inPolicy},
+	},
+}
+
+// TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what
+// is broken. It builds the test's binary once for each, with the broken file laid over the true one.
+func TestMutations(t *testing.T) {
+	switch {
+	case !*simMutations:
+		t.Skip("it builds the engine many times: run make mutations, or give -sim.mutations")
+	case testing.Short():
+		t.Skip("it builds the engine many times")
+	}
+	for _, m := range mutations {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.mustBeFound(t)
+		})
+	}
+}
+
+// mostSeeds is within how many seeds a mutation must be found.
+const mostSeeds = 4000
+
+func (m mutation) mustBeFound(t *testing.T) {
+	binary := m.build(t)
+	run := exec.CommandContext(t.Context(), binary, "-test.run", "^TestSimulation$", "-test.v", fmt.Sprint("-sim.seeds=", mostSeeds))
+	out, err := run.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the simulation finds nothing in %d seeds", mostSeeds)
+	}
+	for _, i := range m.found {
+		if strings.Contains(string(out), fmt.Sprintf("breaks the invariant %q", i)) {
+			return
+		}
+	}
+	t.Errorf("the simulation finds something else than %q: %v\n%.2000s", m.found, err, out)
+}
+
+// build builds this package's test binary from the broken engine.
+func (m mutation) build(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), m.from); n != 1 {
+		t.Fatalf("%s has the snippet %d times, want 1: the mutation has to follow the code\n%s", m.file, n, m.from)
+	}
+	dir := t.TempDir()
+	broken, overlay, binary := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "engine.test")
+	plan, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{broken: strings.Replace(string(text), m.from, m.to, 1), overlay: string(plan)} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
