@@ -4,7 +4,7 @@ SEEDS    ?= 5000
 FUZZTIME ?= 20000x
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +30,11 @@ fmt: ## gofmt the tree
 fuzz: ## every fuzz target, FUZZTIME each (20000x, or a duration such as 1m)
 	tools/fuzz $(FUZZTIME)
 
-sim: ## the engine's simulation over SEEDS seeds
-	go test ./internal/engine -count=1 -timeout 60m -run 'TestSimulation' -sim.seeds=$(SEEDS)
+sim: ## the engine's simulation over SEEDS seeds, and what it covered
+	go test ./internal/engine -count=1 -timeout 60m -run '^TestSimulation$$' -v -sim.seeds=$(SEEDS)
+
+mutations: ## break the engine on purpose; the simulation has to find each
+	go test ./internal/engine -count=1 -run '^TestMutations$$' -sim.mutations
 
 clients: ## every test, with the AWS CLI and boto3 required instead of skipped
 	PINTLE_REQUIRE=aws,boto3 go test -count=1 ./...
