@@ -109,6 +109,8 @@ func (m *machine) failed() bool {
 // advance creates or updates the resource of a step as its new declaration says.
 func (m *machine) advance(s *store.Step) error {
 	if m.stopping() {
+		s.State = store.StepIdle // what was left of it may have been deleted by now, and nothing takes its place
+		m.changeStep(s)
 		return nil
 	}
 	declared, err := declaration(s.Plan.New)

@@ -348,3 +348,31 @@ func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
 		`S DELETE_COMPLETE`,
 	})
 }
+
+// A retry that has failed already does not create anew what it made room for, and can be cancelled all the same.
+func TestRetryFailsWhileItMakesRoom(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"K": resource("")})))
+	w.succeed("K", "k")
+	three := body(map[string]string{"K": resource(""), "A": resource(""), "B": resource(""), "C": resource("", `"DependsOn": "K"`)})
+	w.must(w.updateLeft(three))
+	w.fail("A", "a", "no")
+	w.succeed("B", "b")
+	w.fail("C", "c", "no")
+	w.must(w.updateLeft(body(map[string]string{"K": resource(""), "A": resource(""), "B": resource(`"V": 1`), "C": resource("")})))
+	removing := w.take("A")
+	w.fail("B", "b", "no")
+	w.answer(removing, success("a"))
+	n := len(w.events())
+	w.must(w.cancelUpdate("")) // the Delete of C is under way
+	w.succeed("C", "c")
+	w.succeed("B", "b")
+	w.want(n, []string{
+		`S UPDATE_ROLLBACK_IN_PROGRESS "Stack update cancelled"`,
+		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`B DELETE_IN_PROGRESS id=b`,
+		`C DELETE_COMPLETE id=c`,
+		`B DELETE_COMPLETE id=b`,
+		`S UPDATE_ROLLBACK_COMPLETE`,
+	})
+}
