@@ -24,6 +24,8 @@ type sim struct {
 	fidelity engine.Fidelity
 	// faults is of how many in a thousand commits the database refuses one; as often it is the last that a node sees.
 	faults int
+	// killAt is the commit at which a node is killed, before it or after it; commits are those so far.
+	killAt, commits int
 	// alone says that there is one node, which is started again when it dies. Else there are mostly two.
 	alone bool
 	// local says that the providers are processes of the node that has the request.
@@ -102,7 +104,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	}()
 	s.fidelity = []engine.Fidelity{engine.FidelityPintle, engine.FidelityPintle, engine.FidelityAWS}[s.rng.IntN(3)]
 	s.count("fidelity " + string(s.fidelity))
-	s.faults = []int{0, 5, 10, 40}[s.rng.IntN(4)]
+	s.faults, s.killAt = []int{0, 5, 10, 40}[s.rng.IntN(4)], 1+s.rng.IntN(100)
 	s.calm = []int{0, 50, 80}[s.rng.IntN(3)]
 	s.alone, s.local = s.chance(60), s.chance(30)
 	if s.chance(30) {
@@ -200,6 +202,10 @@ func (s *sim) step() {
 	s.perhapsPause()
 	if s.rng.IntN(60) == 0 {
 		s.intervene()
+		return
+	}
+	if s.rng.IntN(60) == 0 {
+		s.answerByHand()
 		return
 	}
 	if s.rng.IntN(100) == 0 {

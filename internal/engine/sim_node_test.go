@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -260,25 +261,18 @@ func (f *faultyStore) Apply(ctx context.Context, target store.Target, decide sto
 		return errFault
 	}
 	s := f.node.sim
+	s.commits++
 	switch dice := s.rng.IntN(1000); {
+	case s.commits == s.killAt:
+		return f.last(ctx, target, decide, s.chance(50))
 	case dice < s.faults:
 		s.count("commit refused")
 		s.note("fault: refused")
 		return errFault
 	case dice < 2*s.faults:
-		s.count("node killed before a commit")
-		s.note("fault: not done")
-		f.node.dying = true
-		return errFault
+		return f.last(ctx, target, decide, false)
 	case dice < 3*s.faults:
-		s.count("node killed after a commit")
-		err := f.Store.Apply(ctx, target, decide)
-		s.note("fault: done but reported failed (%v)", err)
-		if err == nil {
-			s.committed()
-		}
-		f.node.dying = true
-		return errFault
+		return f.last(ctx, target, decide, true)
 	case dice < 220: // a batch failed, and is replayed
 		s.count("batch replayed")
 		_ = f.Store.Apply(ctx, target, func(view *store.View) (store.Delta, error) {
@@ -295,4 +289,22 @@ func (f *faultyStore) Apply(ctx context.Context, target store.Target, decide sto
 		s.committed()
 	}
 	return err
+}
+
+// last is the last Apply that a node sees: it is done or not, and nobody knows.
+func (f *faultyStore) last(ctx context.Context, target store.Target, decide store.Decide, done bool) error {
+	s := f.node.sim
+	f.node.dying = true
+	if !done {
+		s.note("fault: not done")
+		s.count("killed before a commit in " + cmp.Or(s.status(), "no stack"))
+		return errFault
+	}
+	err := f.Store.Apply(ctx, target, decide)
+	s.note("fault: done but reported failed (%v)", err)
+	if err == nil {
+		s.committed()
+		s.count("killed after a commit in " + s.status())
+	}
+	return errFault
 }

@@ -31,7 +31,7 @@ var (
 //	operations   1–6, of the table simOperations, with their options, then deletes until the stack is gone; operations
 //	             in states that refuse them, and with tokens that were used
 //	providers    succeed, fail (having done it or not), hang, die, answer rubbish, too much, twice or late, without an
-//	             id or with another one; at a distance, or as processes of the node, which die with it
+//	             id or with another one; at a distance, or as processes of the node, which die with it; people answer for them
 //	nodes        one that is killed and started again, or two, one of which is killed or pauses, is taken over from and
 //	             wakes; killed before a commit, after it, between taking over and sending
 //	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back
@@ -174,12 +174,17 @@ var mustCover = []string{
 	"update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
 	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
-	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none",
+	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand",
 	"provider died", "provider refused",
 	"request cancelled: create", "request cancelled: update", "request delivered again", "request timed out",
 	"resource replaced", "resource orphaned", "resource retained", "resource spared", "resource given up",
 	"resource skipped", "resource: attribute read", "resource: property failed", "output failed",
-	"node killed", "node killed before a commit", "node killed after a commit", "node killed while taking over",
+	"node killed", "node killed while taking over", "killed before a commit in CREATE_IN_PROGRESS",
+	"killed after a commit in CREATE_IN_PROGRESS", "killed after a commit in ROLLBACK_IN_PROGRESS",
+	"killed after a commit in UPDATE_IN_PROGRESS", "killed after a commit in UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
+	"killed after a commit in UPDATE_ROLLBACK_IN_PROGRESS", "killed after a commit in UPDATE_ROLLBACK_COMPLETE",
+	"killed after a commit in UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS", "killed after a commit in DELETE_IN_PROGRESS",
+	"killed after a commit in DELETE_COMPLETE",
 	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
 	"commit refused", "batch replayed", "clock set back",
 }
