@@ -262,16 +262,26 @@ func TestRetryChangesType(t *testing.T) {
 func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
 	for _, test := range []struct {
 		name   string
+		policy string
 		answer func(w *world, r store.Request)
 		want   []string
 	}{
-		{"deleted", func(w *world, r store.Request) { w.answer(r, success("b")) }, []string{
+		{"deleted", "Delete", func(w *world, r store.Request) { w.answer(r, success("b")) }, []string{
 			`B DELETE_COMPLETE id=b`,
 			`A DELETE_IN_PROGRESS id=a`,
 			`A DELETE_COMPLETE id=a`,
 			`S ROLLBACK_COMPLETE`,
 		}},
-		{"not deleted", func(w *world, r store.Request) {
+		{"not deleted, and retained", "Retain", func(w *world, r store.Request) {
+			w.answer(r, `"Status": "FAILED", "PhysicalResourceId": "b", "Reason": "in use"`)
+		}, []string{
+			`B DELETE_FAILED id=b "Received response status [FAILED] from custom resource. Message returned: in use (RequestId: id-9)"`,
+			`B DELETE_SKIPPED id=b`,
+			`A DELETE_IN_PROGRESS id=a`,
+			`A DELETE_COMPLETE id=a`,
+			`S ROLLBACK_COMPLETE`,
+		}},
+		{"not deleted", "Delete", func(w *world, r store.Request) {
 			w.answer(r, `"Status": "FAILED", "PhysicalResourceId": "b", "Reason": "in use"`)
 			w.succeed("B", "b")
 		}, []string{
@@ -285,7 +295,9 @@ func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, engine.FidelityPintle)
-			two := body(map[string]string{"A": resource(""), "B": resource("", `"DependsOn": "A"`)})
+			two := body(map[string]string{
+				"A": resource(""), "B": resource("", `"DependsOn": "A"`, `"DeletionPolicy": "`+test.policy+`"`),
+			})
 			w.createWith(two, engine.CreateStack{Options: left})
 			w.succeed("A", "a")
 			w.fail("B", "b", "no")

@@ -314,8 +314,8 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 	return m.launch(s)
 }
 
-// reprieve gives a logical ID back what was to go with it, because a Delete has failed: the next time its policy may be
-// another. What was replaced stays condemned.
+// reprieve gives a logical ID back what was to go, because a Delete has failed: whatever deletes it next has to ask its
+// policy anew. What was replaced stays condemned.
 func (m *machine) reprieve(logical wire.LogicalID) {
 	for _, i := range m.condemned(logical) {
 		if !i.Replaced {
@@ -369,6 +369,7 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 			m.gone(i, true)
 		} else {
 			m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, true)
+			m.reprieve(i.Logical)
 		}
 	}
 }

@@ -58,7 +58,7 @@ var mutations = []mutation{
 		request = m.view.Request
 		m.requests[request.ID] = request
 	case`,
-		found: []invariant{nothingNew},
+		found: []invariant{nothingNew, accounted},
 	},
 	{
 		name: "a delete does not wait for dependents", file: "phase.go",
