@@ -388,3 +388,26 @@ func TestRetryFailsWhileItMakesRoom(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	})
 }
+
+// The same in an update that stood before: what is left is deleted in the clean-up, which has begun by then.
+func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"K": resource("")})))
+	w.succeed("K", "k")
+	two := body(map[string]string{"K": resource(""), "B": resource("")})
+	w.must(w.updateLeft(two))
+	w.fail("B", "b", "no")
+	w.must(w.updateLeft(two))
+	removing := w.take("B")
+	w.must(w.cancelUpdate(""))
+	n := len(w.events())
+	w.answer(removing, `"Status": "FAILED", "PhysicalResourceId": "b", "Reason": "in use"`)
+	w.succeed("B", "b")
+	w.want(n, []string{
+		`B DELETE_FAILED id=b "Received response status [FAILED] from custom resource. Message returned: in use (RequestId: ` +
+			string(removing.ID) + `)"`,
+		`B DELETE_IN_PROGRESS id=b`,
+		`B DELETE_COMPLETE id=b`,
+		`S UPDATE_ROLLBACK_COMPLETE`,
+	})
+}

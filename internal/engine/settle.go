@@ -281,7 +281,7 @@ func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Requ
 }
 
 func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) error {
-	cleanup := m.op.Phase == store.PhaseCleanup || m.op.Phase == store.PhaseRevertCleanup
+	cleanup := m.cleaning()
 	if v.success {
 		m.gone(i, cleanup)
 		return m.launch(s) // there may be another one
@@ -312,6 +312,11 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 	i.Role, i.Left = store.RoleOrphan, v.reason
 	m.op.Orphaned, m.opChanged = true, true
 	return m.launch(s)
+}
+
+// cleaning reports whether the phase is one that deletes what an update has left behind.
+func (m *machine) cleaning() bool {
+	return m.op.Phase == store.PhaseCleanup || m.op.Phase == store.PhaseRevertCleanup
 }
 
 // reprieve gives a logical ID back what was to go, because a Delete has failed: whatever deletes it next has to ask its
@@ -369,7 +374,9 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 			m.gone(i, true)
 		} else {
 			m.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, true)
-			m.reprieve(i.Logical)
+			if !m.cleaning() { // a clean-up asks the policy of what is condemned itself
+				m.reprieve(i.Logical)
+			}
 		}
 	}
 }
