@@ -411,3 +411,28 @@ func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	})
 }
+
+// A cancelled Update is answered with another id when its resource is already to go: both are.
+func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"K": resource("")})))
+	w.succeed("K", "k")
+	w.must(w.updateLeft(body(map[string]string{"K": resource(""), "D": resource(""), "X": resource("")})))
+	w.succeed("D", "d1")
+	w.fail("X", "x", "no")
+	w.must(w.updateLeft(body(map[string]string{"K": resource(""), "D": resource(`"V": 1`)})))
+	update := w.take("D")
+	w.must(w.cancelUpdate(""))
+	w.succeed("X", "x")
+	n := len(w.events())
+	w.answer(update, success("d2"))
+	w.succeed("D", "d1")
+	w.succeed("D", "d2")
+	w.want(n, []string{
+		`D DELETE_IN_PROGRESS id=d1`,
+		`D DELETE_COMPLETE id=d1`,
+		`D DELETE_IN_PROGRESS id=d2`,
+		`D DELETE_COMPLETE id=d2`,
+		`S UPDATE_ROLLBACK_COMPLETE`,
+	})
+}

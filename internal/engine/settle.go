@@ -360,7 +360,7 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 		if !v.reached {
 			return
 		}
-		if v.id != "" && v.id != i.PhysicalID && i.Role == store.RoleCurrent {
+		if v.id != "" && v.id != i.PhysicalID && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned) {
 			i = m.replace(s, i, r, v.id)
 		}
 		if v.success {
@@ -391,11 +391,12 @@ func (m *machine) confirm(i *store.Instance, r *store.Request, v verdict) {
 	m.changeBody(i)
 }
 
-// replace makes another physical resource the current one: the one with that id which is still there, or a new one. The
-// loser is condemned.
+// replace makes another physical resource what one was, the current one or one that is to go: the one with that id which is
+// still there, or a new one. The loser is condemned.
 func (m *machine) replace(
 	s *store.Step, loser *store.Instance, r *store.Request, id wire.PhysicalID,
 ) *store.Instance {
+	role := loser.Role
 	loser.Role, loser.Replaced = store.RoleCondemned, true
 	m.changeInstance(loser)
 	var winner *store.Instance
@@ -409,10 +410,10 @@ func (m *machine) replace(
 		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those it came to be with
 		body.Signals, body.Ref = nil, value.Value{}
 		winner = m.newInstance(loser.Logical, body)
-		winner.PhysicalID, winner.Reached = id, true
+		winner.Role, winner.PhysicalID, winner.Reached = role, id, true
 		winner.Verb, winner.Progress, winner.Changed = loser.Verb, loser.Progress, loser.Changed
 	} else {
-		winner.Role, winner.Replaced = store.RoleCurrent, false
+		winner.Role, winner.Replaced = role, false
 	}
 	if s != nil {
 		s.Instance = winner.Number
