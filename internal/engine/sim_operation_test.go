@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -35,6 +36,9 @@ var simOperations = []simOperation{
 	{"update", 90, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
 	}, (*sim).update},
+	{"change set", 20, []string{
+		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
+	}, (*sim).changeSet},
 	{"cancel", 1, []string{"UPDATE_IN_PROGRESS"}, (*sim).cancel},
 	{"rollback", 90, []string{"CREATE_FAILED", "UPDATE_FAILED"}, (*sim).rollback},
 	{"continue", 40, []string{"UPDATE_ROLLBACK_FAILED"}, (*sim).continuation},
@@ -148,30 +152,56 @@ func (s *sim) inForce() simTemplate {
 }
 
 func (s *sim) update() simCall {
-	switch s.status() {
-	case "CREATE_FAILED", "UPDATE_FAILED": // what was left as it failed is tried again
-		next := model{from: s.from, to: s.template(&s.to), tried: slices.Concat([]simTemplate{s.to}, s.tried)}
-		c := s.updateTo(next, !s.chance(5))
-		c.how = ", retry"
-		return c
-	}
-	from := s.inForce()
-	return s.updateTo(model{from: from, to: s.template(&from)}, s.rng.IntN(6) == 0)
-}
-
-func (s *sim) updateTo(next model, disableRollback bool) simCall {
-	next.denied = s.denied
-	in := engine.UpdateStack{
-		Stack: s.ref(), Template: next.to.text(),
-		Options: engine.Options{Token: s.token("update"), Parameters: next.to.parameters(), DisableRollback: disableRollback},
-	}
+	next, in, how := s.goal()
 	in.RetainExceptOnCreate = s.chance(10)
 	return simCall{
 		call: func(e *engine.Engine) error { _, err := e.Update(context.Background(), in); return err },
-		next: &next,
+		next: &next, how: how,
 		note: fmt.Sprintf("update %s, disable rollback %v, retain except on create %v, %v: %s", in.Token,
 			in.DisableRollback, in.RetainExceptOnCreate, in.Parameters, in.Template),
 	}
+}
+
+// changeSet plans an update and then has it carried out.
+func (s *sim) changeSet() simCall {
+	next, in, how := s.goal()
+	set := engine.CreateChangeSet{
+		Options: in.Options, Stack: in.Stack, Name: fmt.Sprint("C", s.ids, "-", s.rng.IntN(1_000_000)), Kind: store.KindUpdate,
+		Template: in.Template,
+	}
+	set.Token = ""
+	execution := engine.ExecuteChangeSet{ChangeSet: engine.ChangeSetRef{Ref: in.Stack, Name: set.Name}, Token: in.Token}
+	return simCall{
+		call: func(e *engine.Engine) error {
+			var input *engine.Error
+			if _, err := e.CreateChangeSet(context.Background(), set); err != nil && !errors.As(err, &input) {
+				return err
+			}
+			_, err := e.ExecuteChangeSet(context.Background(), execution) // refused if there is no such set, or nothing to do
+			return err
+		},
+		next: &next, how: how,
+		note: fmt.Sprintf("change set %s, disable rollback %v, %v: %s", set.Name, in.DisableRollback, in.Parameters, in.Template),
+	}
+}
+
+// goal draws what an update goes for. What was left as it failed is tried again.
+func (s *sim) goal() (next model, in engine.UpdateStack, how string) {
+	disableRollback := s.rng.IntN(6) == 0
+	switch s.status() {
+	case "CREATE_FAILED", "UPDATE_FAILED":
+		next = model{from: s.from, to: s.template(&s.to), tried: slices.Concat([]simTemplate{s.to}, s.tried)}
+		disableRollback, how = !s.chance(5), ", retry"
+	default:
+		from := s.inForce()
+		next = model{from: from, to: s.template(&from)}
+	}
+	next.denied = s.denied
+	in = engine.UpdateStack{
+		Stack: s.ref(), Template: next.to.text(),
+		Options: engine.Options{Token: s.token("update"), Parameters: next.to.parameters(), DisableRollback: disableRollback},
+	}
+	return next, in, how
 }
 
 func (s *sim) cancel() simCall {

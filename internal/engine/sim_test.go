@@ -171,7 +171,7 @@ var mustCover = []string{
 	"rollback: UPDATE_ROLLBACK_COMPLETE", "rollback: UPDATE_ROLLBACK_FAILED",
 	"continue: UPDATE_ROLLBACK_COMPLETE", "continue: UPDATE_ROLLBACK_FAILED",
 	"continue, skip: UPDATE_ROLLBACK_COMPLETE", "continue, force: UPDATE_ROLLBACK_COMPLETE",
-	"update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
+	"change set: UPDATE_COMPLETE", "change set, retry: UPDATE_COMPLETE", "update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
 	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
 	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand",
