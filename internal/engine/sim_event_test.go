@@ -145,11 +145,8 @@ func (s *sim) checkResourceEvent(e store.Event) {
 	if !slices.Contains(legalStates[was], next) && !(next == createRuns && y.left[e.Logical] && was.progress != store.ProgressRunning) {
 		s.breaks(wellTold, "%s %s: %v after %v", e.Logical, e.Physical, next, was)
 	}
-	switch left := y.leaving[e.Physical]; left {
-	case deleteRuns, deleteDone:
+	if left, ok := y.leaving[e.Physical]; ok {
 		s.breaks(wellTold, "%s %s: %v after %v", e.Logical, e.Physical, next, left)
-	case deleteSkipped, deleteFailed: // it was retained, or is an orphan, and its provider gave it once more
-		delete(y.leaving, e.Physical)
 	}
 	if next == createRuns && was != createRuns {
 		y.left[e.Logical] = false
@@ -158,6 +155,14 @@ func (s *sim) checkResourceEvent(e store.Event) {
 		s.watch.assumed[i.PhysicalID], s.ledger.good[i.PhysicalID] = i.Body.Properties, i.Body.Properties
 	}
 	y.resources[e.Logical] = next
+}
+
+// returned notes that a provider has given a physical id: one that was retained, or is an orphan, is the stack's once more.
+func (y *story) returned(id wire.PhysicalID) {
+	switch y.leaving[id] {
+	case deleteSkipped, deleteFailed:
+		delete(y.leaving, id)
+	}
 }
 
 // countEvent tells coverage what an event tells.

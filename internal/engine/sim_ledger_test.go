@@ -101,6 +101,7 @@ func (s *sim) heard(r store.Request, body []byte) {
 	if r.Type == wire.Delete {
 		return
 	}
+	s.watch.story.returned(id)
 	if now := s.current(r.Logical); now != nil && now.PhysicalID == id {
 		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it is to be undone there too
 			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{"", r.Body.OldProperties})
