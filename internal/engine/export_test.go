@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -23,5 +24,5 @@ func (e *Engine) FireOne(ctx context.Context, id wire.RequestID) error {
 	return err
 }
 
-// Live says that the node lives and takes over from dead ones, as Run does now and then.
-func (e *Engine) Live(ctx context.Context) error { return e.live(ctx) }
+// Live says that the node lives and takes over from dead ones, as Run does now and then; now is its own time.
+func (e *Engine) Live(ctx context.Context, now time.Time) error { return e.live(ctx, now) }

@@ -41,7 +41,7 @@ func (e *Engine) beats(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-beat.C:
-			if err := e.live(ctx); err != nil && ctx.Err() == nil {
+			if err := e.live(ctx, time.Now()); err != nil && ctx.Err() == nil {
 				e.log.Error("heartbeat", "error", err)
 			}
 		}
@@ -57,8 +57,7 @@ const never = 100 * 365 * 24 * time.Hour
 // silence is for how long another node must have been silent to be taken for dead, now that this one has beaten. Who could
 // not beat for a while, or has only just begun to, knows nothing of the others: the database may have been away for all.
 // Until they have had the time to say that they live, only what is nobody's is taken over.
-func (e *Engine) silence() time.Duration {
-	now := time.Now()
+func (e *Engine) silence(now time.Time) time.Duration {
 	if now.Sub(e.lastBeat) > 3*e.beat {
 		e.judgeFrom = now.Add(5 * e.beat)
 	}
@@ -69,8 +68,8 @@ func (e *Engine) silence() time.Duration {
 	return 5 * e.beat
 }
 
-// live beats, and takes over what dead nodes left.
-func (e *Engine) live(ctx context.Context) error {
+// live beats, and takes over what dead nodes left. now is the time of this node.
+func (e *Engine) live(ctx context.Context, now time.Time) error {
 	err := e.store.Beat(ctx, e.Node())
 	if errors.Is(err, store.ErrGone) {
 		e.log.Warn("this node was taken for dead; it joins anew")
@@ -79,7 +78,7 @@ func (e *Engine) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	taken, err := e.store.Reap(ctx, e.Node(), e.silence())
+	taken, err := e.store.Reap(ctx, e.Node(), e.silence(now))
 	if taken > 0 {
 		e.log.Info("took over from a node that died", "requests", taken)
 	}

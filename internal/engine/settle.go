@@ -50,9 +50,6 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		m.accepted(request, outcome)
 		return true, nil
 	}
-	if m.outOfHand(request, outcome) {
-		return false, nil
-	}
 	if outcome.Kind == Awaiting {
 		return true, m.awaiting(request, outcome)
 	}
@@ -139,12 +136,6 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 // holder is the node that has a request in hand: its owner or, once it was accepted, the one whose process executes it. 0 is
 // none: the provider is elsewhere and has it.
 func holder(r *store.Request) store.Incarnation { return cmp.Or(r.Owner, r.Executor) }
-
-// outOfHand reports whether an outcome is the word of a node that has not the request in hand any more, because it was
-// taken for dead and does not know it yet. It cannot say that the delivery failed: another node delivers, or has.
-func (m *machine) outOfHand(r *store.Request, outcome Outcome) bool {
-	return (outcome.Kind == Refused || outcome.Kind == Died) && holder(r) != m.node()
-}
 
 // lateOnRecord is how many answers to a request are kept after it was settled: whoever has its URL can send any number.
 const lateOnRecord = 10

@@ -22,11 +22,13 @@ type simNode struct {
 	held, handed map[wire.RequestID]bool
 	// dying says that it has seen its last commit.
 	dying bool
-	// paused says that it does nothing, and gone that it has ended.
-	paused, gone bool
+	// awake says that it has looked after the others all along, paused that it does nothing, and gone that it has ended.
+	awake, paused, gone bool
 }
 
 const (
+	// beatEvery is how often a node says that it lives.
+	beatEvery = 2 * time.Second
 	// silence is how long a node may be silent before another one takes over.
 	silence = 10 * time.Second
 	// mostNodes is how many nodes there are at once.
@@ -160,7 +162,7 @@ func (s *sim) perhapsPause() {
 		if n.gone {
 			return
 		}
-		n.paused = false
+		n.paused, n.awake = false, false
 		s.note("node %d wakes", n.number)
 		if s.chance(30) {
 			n.look()
@@ -176,7 +178,14 @@ func (n *simNode) look() {
 	s := n.sim
 	s.beat()
 	before, lost := n.engine.Node(), s.lost()
-	s.must(n.engine.Live(context.Background()))
+	at := s.now
+	if n.awake { // it has looked all along
+		at = at.Add(-silence - 2*beatEvery)
+	}
+	for ; !at.After(s.now); at = at.Add(beatEvery) {
+		s.must(n.engine.Live(context.Background(), at))
+	}
+	n.awake = true
 	if n.engine.Node() != before {
 		s.note("node %d was gone, and joins anew", n.number)
 		s.count("node woke up to be gone")
