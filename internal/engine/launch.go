@@ -134,21 +134,34 @@ func (m *machine) advance(s *store.Step) error {
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, problem, properties)
 	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
-		if !metadata.Equal(instance.Body.Metadata) {
-			instance.Body.Metadata = metadata
-			m.changeBody(instance)
-			if schema := m.native.Schema(instance.Body.Type); schema != nil && !schema.Fixed {
-				m.touchForUpdate(s, instance, properties)
-				m.resourceEvent(instance, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
-			}
-		}
-		m.done(s)
-		return nil
+		return m.keep(s, instance, properties, metadata)
 	case !ask.token.Equal(instance.Body.Token):
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
 	}
 	return m.change(s, instance, ask, metadata)
+}
+
+// keep leaves a resource as it is, for it is as it is to be.
+func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata value.Value) error {
+	denied, err := m.deniedReplacement(i)
+	switch {
+	case err != nil:
+		return err
+	case denied != "":
+		m.touchForUpdate(s, i, properties)
+		return m.fail(s, i, store.VerbUpdate, denied, properties)
+	}
+	if !metadata.Equal(i.Body.Metadata) {
+		i.Body.Metadata = metadata
+		m.changeBody(i)
+		if schema := m.native.Schema(i.Body.Type); schema != nil && !schema.Fixed {
+			m.touchForUpdate(s, i, properties)
+			m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
+		}
+	}
+	m.done(s)
+	return nil
 }
 
 // discard deletes what a Create that failed has left, before the resource is created anew.

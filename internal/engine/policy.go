@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -59,6 +60,19 @@ func (m *machine) denied(action plan.Action, i *store.Instance) (string, error) 
 		m.policy = policy
 	}
 	return m.policy.Denies(action, string(i.Logical), i.Body.Type), nil
+}
+
+// deniedReplacement returns why the operation's stack policy denies that an instance stands where another one stood, ""
+// if it does not, or none did. Only the answer of a provider tells that it was a replacement; and one that was denied
+// before, in an update that was left as it failed, is still to be finished: the clean-up would delete the other one.
+func (m *machine) deniedReplacement(i *store.Instance) (string, error) {
+	replaces := slices.ContainsFunc(m.condemned(i.Logical), func(other *store.Instance) bool {
+		return other.Replaced && other.Number < i.Number // a later one is what did not take its place for good
+	})
+	if !replaces {
+		return "", nil
+	}
+	return m.denied(plan.ActionReplace, i)
 }
 
 // denyRemovals fails an update that begins at the resources which it may not remove. They have no turn before the

@@ -119,3 +119,61 @@ func TestPolicyIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A replacement that was denied, and left as it failed, is not allowed by trying the same once more: it is the retry's
+// clean-up that would delete what is protected. To go back to what there was is no replacement.
+func TestPolicyDeniesReplaceOfRetry(t *testing.T) {
+	replaced := body(map[string]string{"DB": resource(`"K": "2"`), "Web": resource(`"K": "1"`)})
+	setUp := func(t *testing.T) (*world, string, int) {
+		w, denied := withPolicy(t, "Update:Replace")
+		w.must(w.updateLeft(replaced))
+		w.succeed("DB", "db2")
+		if got := w.status(); got != "UPDATE_FAILED" {
+			t.Fatal(got)
+		}
+		return w, denied, len(w.events())
+	}
+	t.Run("the same", func(t *testing.T) {
+		w, denied, n := setUp(t)
+		w.must(w.updateLeft(replaced))
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`DB UPDATE_IN_PROGRESS id=db2`,
+			`DB UPDATE_FAILED id=db2 ` + denied,
+			`S UPDATE_FAILED "The following resource(s) failed to update: [DB]. "`,
+		})
+		_, err := w.engine.Update(w.ctx, engine.UpdateStack{Stack: w.ref(), Template: replaced, PolicyDuring: openAll, Options: left})
+		w.must(err)
+		w.succeed("DB", "db")
+		if got := w.status(); got != "UPDATE_COMPLETE" {
+			t.Error(got)
+		}
+	})
+	t.Run("another change of what took its place", func(t *testing.T) {
+		w, denied, n := setUp(t)
+		w.must(w.updateLeft(body(map[string]string{"DB": resource(`"K": "3"`), "Web": resource(`"K": "1"`)})))
+		w.succeed("DB", "db2")
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`DB UPDATE_IN_PROGRESS id=db2`,
+			`DB UPDATE_FAILED id=db2 ` + denied,
+			`S UPDATE_FAILED "The following resource(s) failed to update: [DB]. "`,
+		})
+	})
+	t.Run("back", func(t *testing.T) {
+		w, _, n := setUp(t)
+		w.must(w.updateLeft(body(map[string]string{"DB": resource(`"K": "1"`), "Web": resource(`"K": "1"`)})))
+		w.succeed("DB", "db")
+		w.succeed("DB", "db2")
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`DB UPDATE_IN_PROGRESS id=db2`,
+			`DB UPDATE_IN_PROGRESS id=db "Requested update required the provider to create a new physical resource"`,
+			`DB UPDATE_COMPLETE id=db`,
+			`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+			`DB DELETE_IN_PROGRESS id=db2`,
+			`DB DELETE_COMPLETE id=db2`,
+			`S UPDATE_COMPLETE`,
+		})
+	})
+}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -257,14 +256,13 @@ func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Requ
 	}
 	if i != before {
 		m.resourceEvent(i, store.VerbUpdate, store.ProgressRunning, m.dialect.texts().replaced, r.Body.Properties, false)
-		// Only the answer says that it was a replacement. The rollback asks for the one that was, which is still there.
-		denied, err := m.denied(plan.ActionReplace, i)
-		if err != nil {
-			return err
-		}
-		if denied != "" {
-			return m.fail(s, i, store.VerbUpdate, denied, r.Body.Properties)
-		}
+	}
+	denied, err := m.deniedReplacement(i)
+	switch {
+	case err != nil:
+		return err
+	case denied != "":
+		return m.fail(s, i, store.VerbUpdate, denied, r.Body.Properties)
 	}
 	m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", r.Body.Properties, false)
 	m.done(s)
