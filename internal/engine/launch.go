@@ -152,13 +152,16 @@ func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata va
 		m.touchForUpdate(s, i, properties)
 		return m.fail(s, i, store.VerbUpdate, denied, properties)
 	}
+	told := i.Progress == store.ProgressFailed // an update that was left as it failed had something else in mind
 	if !metadata.Equal(i.Body.Metadata) {
 		i.Body.Metadata = metadata
 		m.changeBody(i)
-		if schema := m.native.Schema(i.Body.Type); schema != nil && !schema.Fixed {
-			m.touchForUpdate(s, i, properties)
-			m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
-		}
+		schema := m.native.Schema(i.Body.Type)
+		told = told || schema != nil && !schema.Fixed
+	}
+	if told {
+		m.touchForUpdate(s, i, properties)
+		m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 	}
 	m.done(s)
 	return nil

@@ -180,9 +180,17 @@ func (m *machine) beginRevert(reason string) {
 	m.op.RollbackStarted = m.op.Latest
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
 	m.setOutRevert()
-	if m.op.Tried != nil { // operations before this one have touched what this one need not have
-		for _, s := range m.sortedSteps() {
-			s.Stirred = true
+	if m.op.Tried != nil {
+		m.lookAtAll()
+	}
+}
+
+// lookAtAll makes a rollback look at every resource: operations before this one have touched what this one need not have.
+func (m *machine) lookAtAll() {
+	for _, s := range m.sortedSteps() {
+		s.Stirred = true
+		if i := m.current(s.Logical); i != nil {
+			s.Touched = s.Touched || i.Progress == store.ProgressFailed
 		}
 	}
 }

@@ -436,3 +436,51 @@ func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	})
 }
+
+// What failed, and is as it is to be, does not stay failed in a stack that is well: neither when the retry asks for what
+// there is, nor when it is rolled back.
+func TestRetryOfWhatIsRight(t *testing.T) {
+	moved := strings.Replace(resource(`"K": "1"`), "CRTest", "Other", 1) // denied without a call
+	setUp := func(t *testing.T) (*world, int) {
+		w := newWorld(t, engine.FidelityPintle)
+		w.must(w.create(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
+		w.succeed("A", "a")
+		w.succeed("B", "b")
+		w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "1"`), "B": moved})))
+		if got := w.status(); got != "UPDATE_FAILED" {
+			t.Fatal(got)
+		}
+		return w, len(w.events())
+	}
+	t.Run("asked for", func(t *testing.T) {
+		w, n := setUp(t)
+		w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`B UPDATE_IN_PROGRESS id=b`,
+			`B UPDATE_COMPLETE id=b`,
+			`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+			`S UPDATE_COMPLETE`,
+		})
+	})
+	t.Run("rolled back", func(t *testing.T) {
+		w, n := setUp(t)
+		w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "2"`), "B": resource(`"K": "2"`, `"DependsOn": "A"`)})))
+		a := w.take("A")
+		w.accept(a)
+		w.must(w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.ref()}))
+		w.answer(a, success("a"))
+		w.succeed("A", "a")
+		w.want(n, []string{
+			`S UPDATE_IN_PROGRESS "User Initiated"`,
+			`A UPDATE_IN_PROGRESS id=a`,
+			`A UPDATE_FAILED id=a "Resource update cancelled"`,
+			`S UPDATE_ROLLBACK_IN_PROGRESS "Stack update cancelled"`,
+			`B UPDATE_COMPLETE id=b`,
+			`A UPDATE_IN_PROGRESS id=a`,
+			`A UPDATE_COMPLETE id=a`,
+			`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
+			`S UPDATE_ROLLBACK_COMPLETE`,
+		})
+	})
+}

@@ -84,10 +84,9 @@ func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Ins
 		return err
 	}
 	m.setOutRevert()
+	m.lookAtAll()
 	for _, s := range m.sortedSteps() {
-		s.Stirred = true
 		if i := m.current(s.Logical); i != nil {
-			s.Touched = i.Progress == store.ProgressFailed
 			s.Skip = skip(i)
 		}
 	}
