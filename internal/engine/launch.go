@@ -354,7 +354,7 @@ func (m *machine) askDelete(s *store.Step, i *store.Instance, detached bool) {
 // gone ends the life of an instance.
 func (m *machine) gone(i *store.Instance, detached bool) {
 	i.Role = store.RoleGone
-	i.Shown = !detached
+	i.Shown = !detached && m.op.Kind != store.KindUpdate // an update discards what is to be created anew, or not at all
 	m.resourceEvent(i, store.VerbDelete, store.ProgressSucceeded, "", i.Body.Properties, detached)
 }
 

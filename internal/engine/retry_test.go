@@ -484,3 +484,27 @@ func TestRetryOfWhatIsRight(t *testing.T) {
 		})
 	})
 }
+
+// What a retry discards was never one of the resources of a stack that stood, and is not listed when it is rolled back.
+func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource("")})))
+	w.succeed("A", "a")
+	more := body(map[string]string{"A": resource(""), "X": resource("")})
+	w.must(w.updateLeft(more))
+	w.fail("X", "x", "no")
+	w.must(w.updateLeft(more))
+	w.succeed("X", "x")
+	w.fail("X", "x2", "no")
+	w.must(w.rollBack(engine.RollbackStack{}))
+	w.succeed("X", "x2")
+	listed, err := w.engine.Resources(w.ctx, w.stack())
+	w.must(err)
+	var got []string
+	for _, i := range listed {
+		got = append(got, string(i.Logical)+" "+string(i.PhysicalID))
+	}
+	if diff := cmp.Diff([]string{"A a"}, got); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
