@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -119,7 +120,8 @@ func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutM
 	op.Call, op.Kind, op.To = store.CallCreate, store.KindCreate, revision.Number
 	m.open(store.PhaseApply, op)
 	if timeoutMinutes > 0 {
-		m.setTimer(time.Duration(timeoutMinutes) * time.Minute)
+		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
+		m.setTimer(time.Duration(min(int64(timeoutMinutes), longest)) * time.Minute)
 	}
 	return m.proceed(candidates)
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -82,6 +83,16 @@ func TestCreateExpires(t *testing.T) {
 		if got := w.status(); got != "UPDATE_COMPLETE" {
 			t.Errorf("status = %s: a create's time limit is none of an update's", got)
 		}
+	})
+	t.Run("not in anyone's time", func(t *testing.T) {
+		w := newWorld(t, engine.FidelityPintle)
+		w.createWithin(math.MaxInt, false, false, body(map[string]string{"A": resource("")}))
+		w.pass(time.Hour)
+		w.succeed("A", "a")
+		if got := w.status(); got != "CREATE_COMPLETE" {
+			t.Errorf("status = %s", got)
+		}
+		w.quiet()
 	})
 	t.Run("failed before", func(t *testing.T) {
 		w := newWorld(t, engine.FidelityPintle)
