@@ -508,3 +508,41 @@ func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
 		t.Errorf("resources (-want +got):\n%s", diff)
 	}
 }
+
+// However often a stack is tried again, only those revisions are kept in mind that alone declare what there is.
+func TestRetryForgetsWhatIsGone(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	tried := func() int {
+		op, err := w.store.Operation(w.ctx, w.stack().Key, w.stack().Operation)
+		w.must(err)
+		return len(op.Tried)
+	}
+	w.createWith(body(map[string]string{"A": resource(""), "B": resource("", `"DependsOn": "A"`), "C": resource("")}),
+		engine.CreateStack{Options: left})
+	w.succeed("A", "a")
+	w.succeed("B", "b")
+	w.fail("C", "c", "no")
+	for range 10 {
+		w.must(w.updateLeft(one("")))
+		w.succeed("C", "c")
+		w.fail("C", "c", "no")
+	}
+	if n := tried(); n != 2 { // the last one, and the first one for the sake of A and B
+		t.Errorf("%d revisions are kept in mind", n)
+	}
+	n := len(w.events())
+	w.must(w.rollBack(engine.RollbackStack{}))
+	w.succeed("B", "b")
+	w.succeed("C", "c")
+	w.succeed("A", "a")
+	w.want(n, []string{
+		`S ROLLBACK_IN_PROGRESS "User Initiated"`,
+		`B DELETE_IN_PROGRESS id=b`,
+		`C DELETE_IN_PROGRESS id=c`,
+		`B DELETE_COMPLETE id=b`,
+		`A DELETE_IN_PROGRESS id=a`,
+		`C DELETE_COMPLETE id=c`,
+		`A DELETE_COMPLETE id=a`,
+		`S ROLLBACK_COMPLETE`,
+	})
+}

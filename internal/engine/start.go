@@ -182,6 +182,10 @@ func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, o
 	}
 	m.addRevision(revision)
 	m.templates[revision.Number] = t
+	var err error
+	if op.Tried, err = m.stillTried(op); err != nil {
+		return nil, refused(err)
+	}
 	candidates, err := m.between(op)
 	if err == nil {
 		err = m.checkTypes(candidates)
@@ -190,6 +194,55 @@ func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, o
 		return nil, refused(err)
 	}
 	return candidates, nil
+}
+
+// stillTried returns those of an operation's tried revisions that it has to know: the newest, and those that alone declare
+// something that is there. However often a stack is tried again, there are no more of them than resources.
+func (m *machine) stillTried(op *store.Operation) ([]int, error) {
+	declared := set[wire.LogicalID]{}
+	for _, number := range []int{op.From, op.To} {
+		ids, err := m.declares(number)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			declared.add(id)
+		}
+	}
+	var still []int
+	for i, number := range op.Tried {
+		ids, err := m.declares(number)
+		if err != nil {
+			return nil, err
+		}
+		alone := func(id wire.LogicalID) bool {
+			return !declared[id] && (m.current(id) != nil || len(m.condemned(id)) > 0)
+		}
+		if i > 0 && !slices.ContainsFunc(ids, alone) {
+			continue
+		}
+		still = append(still, number)
+		for _, id := range ids {
+			declared.add(id)
+		}
+	}
+	return still, nil
+}
+
+// declares returns the resources of a revision; 0 is nothing and has none.
+func (m *machine) declares(number int) ([]wire.LogicalID, error) {
+	if number == 0 {
+		return nil, nil
+	}
+	side, err := m.side(number)
+	if err != nil {
+		return nil, err
+	}
+	var ids []wire.LogicalID
+	for _, r := range side.Template.Active(side.Scope) {
+		ids = append(ids, wire.LogicalID(r.LogicalID))
+	}
+	return ids, nil
 }
 
 // checkTypes refuses to change the type of what an operation that failed has left.
