@@ -453,7 +453,10 @@ func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error
 	if m.op.Phase == store.PhaseRevertCleanup {
 		return "", nil
 	}
-	return replacePolicy(s.Plan.Made())
+	if made := s.Plan.Made(); made != nil {
+		return replacePolicy(made)
+	}
+	return replacePolicy(s.Plan.Old) // replaced in a try that failed, and then removed
 }
 
 func replacePolicy(declared []byte) (string, error) {

@@ -546,3 +546,33 @@ func TestRetryForgetsWhatIsGone(t *testing.T) {
 		`S ROLLBACK_COMPLETE`,
 	})
 }
+
+// A resource is replaced in an update that failed and was left, and the retry removes it: what was replaced keeps the
+// protection that it was declared with.
+func TestRetryRemovesWhatWasReplaced(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	const kept = `"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"`
+	w.must(w.create(body(map[string]string{"A": resource(""), "DB": resource(`"K": "1"`, kept)})))
+	w.succeed("A", "a")
+	w.succeed("DB", "db")
+	w.must(w.updateLeft(body(map[string]string{
+		"A": resource(""), "DB": resource(`"K": "2"`, kept), "X": resource("", `"DependsOn": "DB"`),
+	})))
+	w.succeed("DB", "db2")
+	w.fail("X", "x", "no")
+	n := len(w.events())
+	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "2"`)})))
+	w.succeed("A", "a")
+	w.succeed("X", "x")
+	w.want(n, []string{
+		`S UPDATE_IN_PROGRESS "User Initiated"`,
+		`A UPDATE_IN_PROGRESS id=a`,
+		`A UPDATE_COMPLETE id=a`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`X DELETE_IN_PROGRESS id=x`,
+		`X DELETE_COMPLETE id=x`,
+		`DB DELETE_SKIPPED id=db`,
+		`DB DELETE_SKIPPED id=db2`,
+		`S UPDATE_COMPLETE`,
+	})
+}

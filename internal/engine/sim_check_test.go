@@ -318,8 +318,9 @@ func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 	if i.Replaced {
 		switch {
 		case kind == store.KindUpdate && (phase == store.PhaseCleanup || phase == store.PhaseSucceeded):
-			if v = s.graphOf(i.Logical, kind, store.PhaseRevertCleanup); v.resources == nil {
-				return false
+			made := s.graphOf(i.Logical, kind, store.PhaseRevertCleanup)
+			if _, ok := made.resource(string(i.Logical)); ok { // else it was removed, after a try that failed had replaced it
+				v = made
 			}
 		case kind == store.KindUpdate:
 			return false
