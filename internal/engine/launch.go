@@ -205,10 +205,23 @@ func (m *machine) create(s *store.Step, properties, metadata value.Value, ask as
 
 // update asks for an Update from what the resource has, or may have, to what it is to have.
 func (m *machine) update(s *store.Step, i *store.Instance, ask asked, metadata value.Value) {
-	old := i.Body.Properties
-	// From what the last try asked for to the same nobody would do anything.
-	if !i.Body.Attempted.IsNull() && !i.Body.Attempted.Equal(ask.properties) {
+	old, before := i.Body.Properties, i.Body.Properties
+	switch {
+	case i.Body.Back:
+		before = i.Body.Attempted
+	case !i.Body.Attempted.IsNull():
 		old = i.Body.Attempted
+	}
+	// From what the last try asked for to the same nobody would do anything.
+	if old.Equal(ask.properties) {
+		old = before
+	}
+	if old.Equal(ask.properties) { // it came to be by an Update that failed: what it took the place of had others
+		for _, other := range m.condemned(s.Logical) {
+			if other.Replaced && other.Number < i.Number {
+				old = other.Body.Properties
+			}
+		}
 	}
 	i.Body.Metadata = metadata
 	m.changeBody(i)

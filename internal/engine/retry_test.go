@@ -576,3 +576,36 @@ func TestRetryRemovesWhatWasReplaced(t *testing.T) {
 		`S UPDATE_COMPLETE`,
 	})
 }
+
+// A provider that compares what is with what was would do nothing if both were the attempt that failed.
+func TestRetryOfAnUpdate(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one(`"K": "1"`)))
+	w.succeed("C", "c")
+	w.sent = nil
+	for _, k := range []string{"2", "2", "2", "3", "1"} {
+		w.must(w.updateLeft(one(`"K": "` + k + `"`)))
+		w.fail("C", "c", "no")
+	}
+	w.must(w.updateLeft(one(`"K": "1"`)))
+	w.succeed("C", "c")
+	w.must(w.updateLeft(one(`"K": "4"`)))
+	w.fail("C", "c4", "no") // another one, and yet it failed
+	w.must(w.updateLeft(one(`"K": "4"`)))
+	w.succeed("C", "c4")
+	w.succeed("C", "c")
+	want := []string{
+		`-> Update C id=c {"K":"2"} was {"K":"1"}`,
+		`-> Update C id=c {"K":"2"} was {"K":"1"}`,
+		`-> Update C id=c {"K":"2"} was {"K":"1"}`,
+		`-> Update C id=c {"K":"3"} was {"K":"2"}`,
+		`-> Update C id=c {"K":"1"} was {"K":"3"}`,
+		`-> Update C id=c {"K":"1"} was {"K":"3"}`,
+		`-> Update C id=c {"K":"4"} was {"K":"1"}`,
+		`-> Update C id=c4 {"K":"4"} was {"K":"1"}`,
+		`-> Delete C id=c {"K":"1"}`,
+	}
+	if diff := cmp.Diff(want, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

@@ -144,7 +144,7 @@ func (m *machine) assume(s *store.Step, i *store.Instance) error {
 	if problem == "" { // else nothing better is known than what it had
 		i.Body.Properties, i.Body.Timeout, i.Body.Metadata = ask.properties, ask.timeout, metadata
 	}
-	i.Body.Attempted = value.Value{}
+	i.Body.Attempted, i.Body.Back = value.Value{}, false
 	m.changeBody(i)
 	m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 	m.done(s)

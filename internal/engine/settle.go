@@ -250,7 +250,7 @@ func (m *machine) concludeUpdate(s *store.Step, i *store.Instance, r *store.Requ
 	if !v.success {
 		if m.op.Phase == store.PhaseRevert && v.reached {
 			// The next try is to undo the same attempt: from what this one asked for to the same nobody would do anything.
-			i.Body.Attempted = r.Body.OldProperties
+			i.Body.Attempted, i.Body.Back = r.Body.OldProperties, false
 		}
 		return m.fail(s, i, store.VerbUpdate, v.reason, r.Body.Properties)
 	}
@@ -356,7 +356,10 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 			m.confirm(i, r, v)
 			return
 		}
-		i.Body.Attempted = r.Body.Properties
+		i.Body.Attempted, i.Body.Back = r.Body.Properties, i.Number == r.Instance && r.Body.Properties.Equal(i.Body.Properties)
+		if i.Body.Back {
+			i.Body.Attempted = r.Body.OldProperties // it may still have what it was to leave
+		}
 		m.changeBody(i)
 	case wire.Delete:
 		if v.success {
@@ -372,7 +375,7 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 
 // confirm notes what a provider has made.
 func (m *machine) confirm(i *store.Instance, r *store.Request, v verdict) {
-	i.Body.Properties, i.Body.Timeout, i.Body.Attempted = r.Body.Properties, r.Body.Timeout, value.Value{}
+	i.Body.Properties, i.Body.Timeout, i.Body.Attempted, i.Body.Back = r.Body.Properties, r.Body.Timeout, value.Value{}, false
 	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = v.data, v.noEcho, r.ID
 	if !v.ref.IsNull() {
 		i.Body.Ref = v.ref

@@ -94,6 +94,8 @@ type InstanceBody struct {
 	NoEcho bool `json:"noEcho,omitempty"`
 	// AnsweredBy is the request whose answer gave Data.
 	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
+	// Back says that the last Update asked for the confirmed properties and failed: Attempted are those that it was to leave.
+	Back bool `json:"back,omitempty"`
 	// Signals are those that were sent to the resource, in the order in which they came.
 	Signals []Signal `json:"signals,omitempty"`
 
