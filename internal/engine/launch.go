@@ -142,43 +142,6 @@ func (m *machine) advance(s *store.Step) error {
 	return m.change(s, instance, ask, metadata)
 }
 
-// keep leaves a resource as it is, for it is as it is to be.
-func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata value.Value) error {
-	denied, err := m.deniedReplacement(i)
-	switch {
-	case err != nil:
-		return err
-	case denied != "":
-		m.touchForUpdate(s, i, properties)
-		return m.fail(s, i, store.VerbUpdate, denied, properties)
-	}
-	told := i.Progress == store.ProgressFailed // an update that was left as it failed had something else in mind
-	if !metadata.Equal(i.Body.Metadata) {
-		i.Body.Metadata = metadata
-		m.changeBody(i)
-		schema := m.native.Schema(i.Body.Type)
-		told = told || schema != nil && !schema.Fixed
-	}
-	if told {
-		m.touchForUpdate(s, i, properties)
-		m.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
-	}
-	m.done(s)
-	return nil
-}
-
-// discard deletes what a Create that failed has left, before the resource is created anew.
-func (m *machine) discard(s *store.Step, i *store.Instance) error {
-	s.Touched = true
-	if !i.Reached {
-		m.gone(i, false)
-		return m.advance(s)
-	}
-	i.Role = store.RoleCondemned
-	m.askDelete(s, i, false)
-	return nil
-}
-
 // touchForUpdate writes the event with which every update of a resource begins.
 func (m *machine) touchForUpdate(s *store.Step, i *store.Instance, properties value.Value) {
 	s.Touched = true
