@@ -77,7 +77,8 @@ states in bold are final.
 	}
 	b.WriteString(`
 The next operation may be an update after CREATE_COMPLETE, UPDATE_COMPLETE and UPDATE_ROLLBACK_COMPLETE, and a delete
-after every final state. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UPDATE_ROLLBACK_FAILED continued: those
+after every final state. After CREATE_FAILED and UPDATE_FAILED what failed may be tried again, by an update whose own
+rollback is disabled. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UPDATE_ROLLBACK_FAILED continued: those
 are operations of their own, which begin by reverting. REVIEW_IN_PROGRESS is a stack with nothing in it but change sets to
 create it by: it is created by executing one, or deleted.
 
