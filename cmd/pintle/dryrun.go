@@ -196,8 +196,11 @@ func printChange(shown *display.Difference, c *plan.Change) {
 		shown.Resource(display.Removed, c.LogicalID, c.Type, c.PhysicalID, word)
 	case plan.Modify:
 		word := ""
-		if c.May() {
+		switch {
+		case c.May():
 			word = "may follow"
+		case c.Again:
+			word = "is updated again, for its last update failed"
 		}
 		shown.Resource(display.Changed, c.LogicalID, c.Type, c.PhysicalID, word)
 		printDetails(shown, c)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -74,6 +76,8 @@ type Change struct {
 	// or ReplaceAndRetain.
 	PolicyAction string      `json:"policyAction,omitempty"`
 	Replacement  Replacement `json:"replacement,omitempty"`
+	// Again says that the last update of it failed, so that it is updated in any case.
+	Again bool `json:"again,omitempty"`
 	// KeepsReplaced says that the old resource is kept if it is replaced.
 	KeepsReplaced bool `json:"keepsReplaced,omitempty"`
 	// Scope names the attributes of one that is modified.
@@ -109,10 +113,19 @@ type Detail struct {
 
 // May reports whether the change is only a possible one: everything in it depends on what providers answer.
 func (c *Change) May() bool {
+	return c.Action == Modify && len(c.Details) > 0 && c.Problem == "" && c.Certain() == nil
+}
+
+// Certain returns the attributes of a modified resource in which it is certain to change, whatever providers answer.
+func (c *Change) Certain() []string {
+	var list []string
+	if c.Again {
+		list = append(list, Properties)
+	}
 	for _, d := range c.Details {
-		if !d.Dynamic {
-			return false
+		if !d.Dynamic && !slices.Contains(list, d.Attribute) {
+			list = append(list, d.Attribute)
 		}
 	}
-	return c.Action == Modify && len(c.Details) > 0 && c.Problem == ""
+	return list
 }

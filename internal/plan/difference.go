@@ -66,6 +66,8 @@ func text(v *value.Value) *string {
 
 // hasUnknown reports whether something in a value is not known.
 func hasUnknown(v value.Value) bool {
-	return v.Kind() == value.String && v.Text() == Unknown || slices.ContainsFunc(v.Items(), hasUnknown) ||
+	return isUnknown(v) || slices.ContainsFunc(v.Items(), hasUnknown) ||
 		slices.ContainsFunc(v.Members(), func(m value.Member) bool { return hasUnknown(m.Value) })
 }
+
+func isUnknown(v value.Value) bool { return v.Kind() == value.String && v.Text() == Unknown }

@@ -121,7 +121,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 		p.details(change, c, Metadata, now.Metadata, metadata)
 	}
 	policies(change, c)
-	if now.Unsettled && !slices.Contains(change.Scope, Properties) {
+	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
 	}
 	if len(change.Scope) == 0 {
@@ -132,7 +132,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if problem == "" {
 		change.After = context(properties, metadata)
 	}
-	change.Replacement = replacement(change)
+	change.Replacement = p.replacement(change)
 	change.KeepsReplaced = change.Replacement != ReplacementFalse && c.New.UpdateReplacePolicy == "Retain"
 	if change.Replacement == ReplacementTrue {
 		change.PolicyAction = "ReplaceAndDelete"
@@ -143,7 +143,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 }
 
 // replacement says what the details of a modified resource come to.
-func replacement(change *Change) Replacement {
+func (p *preview) replacement(change *Change) Replacement {
 	if !slices.Contains(change.Scope, Properties) || change.Problem != "" {
 		return ReplacementFalse
 	}
@@ -157,10 +157,14 @@ func replacement(change *Change) Replacement {
 			result = ReplacementConditional
 		}
 	}
-	if !seen { // an update that failed before is tried again
-		return ReplacementConditional
+	if seen {
+		return result
 	}
-	return result
+	// An update that failed before is tried again, with what the resource should have already.
+	if consequence, _ := p.consequence(change.Type, "", value.Object(), value.Object()); consequence != Decided {
+		return ReplacementFalse
+	}
+	return ReplacementConditional
 }
 
 // foresee evaluates what a resource is to be, as far as that is known.
@@ -218,6 +222,8 @@ func (p *preview) details(change *Change, c *Candidate, attribute string, before
 			Attribute: attribute, Path: pointer(attribute, path), Recreation: RecreationNever, Before: text(before), After: text(after),
 		}
 		unknown := after != nil && hasUnknown(*after)
+		// What is not known may come to what there is; a list of another length, or an object in place of a text, cannot.
+		open := before != nil && after != nil && isUnknown(*after)
 		if attribute == Properties && len(path) > 0 {
 			d.Name = path[0]
 			consequence, reason := p.consequence(c.New.Type, d.Name, wholeBefore, wholeAfter)
@@ -226,7 +232,7 @@ func (p *preview) details(change *Change, c *Candidate, attribute string, before
 				change.Problem = d.Name + " cannot be changed: the update of this resource will fail with \"" + reason + "\""
 			}
 		}
-		change.Details = append(change.Details, p.causes(d, was, declared, path, unknown)...)
+		change.Details = append(change.Details, p.causes(d, was, declared, path, open)...)
 	})
 	if len(change.Details) > start {
 		change.Scope = append(change.Scope, attribute)
@@ -258,8 +264,8 @@ func (c Consequence) recreation() Recreation {
 	return RecreationNever
 }
 
-// causes returns a detail for every reason why a place changes.
-func (p *preview) causes(d Detail, was, declared template.Node, path []string, unknown bool) []Detail {
+// causes returns a detail for every reason why a place changes. open says that it may stay as it is after all.
+func (p *preview) causes(d Detail, was, declared template.Node, path []string, open bool) []Detail {
 	var list []Detail
 	add := func(source Source, cause string, dynamic bool) {
 		d.Source, d.Cause, d.Dynamic = source, cause, dynamic
@@ -268,7 +274,7 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, u
 	causes := p.to.Template.Causes(declared, p.to.Scope, path...)
 	for _, name := range causes.Parameters {
 		if !p.parameter(name) {
-			add(ParameterReference, name, false)
+			add(ParameterReference, name, open)
 		}
 	}
 	for _, r := range causes.Resources {
@@ -277,7 +283,7 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, u
 		}
 	}
 	if !was.At(p.to.Scope, path...).Equal(declared.At(p.to.Scope, path...)) {
-		add(DirectModification, "", unknown && d.Before != nil && list != nil)
+		add(DirectModification, "", open && list != nil)
 	}
 	if list == nil && len(causes.Resources) > 0 {
 		// It has changed since the resource was told of it last.

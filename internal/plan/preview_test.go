@@ -98,6 +98,9 @@ func changeLines(list []plan.Change) []string {
 		if c.KeepsReplaced {
 			line += " keeps"
 		}
+		if c.Again {
+			line += " again"
+		}
 		if c.May() {
 			line += " may"
 		}
@@ -195,6 +198,30 @@ func TestPreview(t *testing.T) {
 				"  /Properties/T ResourceReference A dynamic conditional - > ?",
 				"  /Properties/T DirectModification conditional - > ?",
 				"Add A",
+			},
+		},
+		{
+			"a parameter beside what is not known decides nothing",
+			`{A: {Type: Custom::T, Properties: {P: 1}}, N: {Type: Native, Properties: {Name: !Sub "${Open}-${A.x}"}}}`,
+			`{A: {Type: Custom::T, Properties: {P: 2}}, N: {Type: Native, Properties: {Name: !Sub "${Open}-${A.x}"}}}`, "Open=x",
+			[]string{
+				"Modify A id-A Conditional Properties",
+				"  /Properties/P DirectModification conditional 1 > 2",
+				"Modify N id-N Conditional Properties may",
+				"  /Properties/Name ParameterReference Open dynamic always o-x-A > ?",
+				"  /Properties/Name ResourceAttribute A.x dynamic always o-x-A > ?",
+			},
+		},
+		{
+			"another shape is certain, whatever is in it",
+			`{A: {Type: Custom::T, Properties: {P: 1}}, B: {Type: Custom::T, Properties: {L: [!Ref A]}}}`,
+			`{A: {Type: Custom::T, Properties: {P: 2}}, B: {Type: Custom::T, Properties: {L: [!Ref A, !Ref A]}}}`, "",
+			[]string{
+				"Modify A id-A Conditional Properties",
+				"  /Properties/P DirectModification conditional 1 > 2",
+				"Modify B id-B Conditional Properties",
+				`  /Properties/L ResourceReference A dynamic conditional ["id-A"] > ["?","?"]`,
+				`  /Properties/L DirectModification conditional ["id-A"] > ["?","?"]`,
 			},
 		},
 		{
@@ -324,10 +351,37 @@ func TestPreviewContext(t *testing.T) {
 	}}
 	want := []string{
 		"Modify A id-A Conditional Properties may", "  /Properties/P ResourceAttribute B.x dynamic conditional stale > ?",
-		"Modify B id-B Conditional Properties",
+		"Modify B id-B Conditional Properties again",
 	}
 	if diff := cmp.Diff(want, changeLines(plan.Preview(&before, before, candidates, world))); diff != "" {
 		t.Errorf("an update that failed before (-want +got):\n%s", diff)
+	}
+	world.Now = func(logical string) *plan.Now {
+		now := there.now(logical)
+		now.Unsettled = true
+		return now
+	}
+	want = []string{
+		"Modify A id-A Conditional Properties again", "  /Properties/P ResourceAttribute B.x dynamic conditional x-B > ?",
+		"Modify B id-B Conditional Properties again",
+	}
+	if diff := cmp.Diff(want, changeLines(plan.Preview(&before, before, candidates, world))); diff != "" {
+		t.Errorf("updates that failed before, of what depends on each other (-want +got):\n%s", diff)
+	}
+	known := side(t, "Resources: {A: {Type: Native, Properties: {Name: n}}}")
+	there = present{t, known}
+	if candidates, err = plan.Update(known, known); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"Modify A id-A False Properties again"}
+	if diff := cmp.Diff(want, changeLines(plan.Preview(&known, known, candidates, plan.World{
+		Resources: there, Form: form, Now: world.Now, Consequence: consequence,
+	}))); diff != "" {
+		t.Errorf("an update that failed before, of a type that is known (-want +got):\n%s", diff)
+	}
+	there = present{t, before}
+	if candidates, err = plan.Update(before, before); err != nil {
+		t.Fatal(err)
 	}
 	world.Now = func(logical string) *plan.Now {
 		now := there.now(logical)
