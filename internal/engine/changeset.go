@@ -138,7 +138,7 @@ func warning(changes []plan.Change) string {
 			if len(text) > maxWarning {
 				text = strings.ToValidUTF8(text[:maxWarning], "") + "…"
 			}
-			problems = append(problems, c.LogicalID+": "+strings.TrimSuffix(text, "."))
+			problems = append(problems, c.LogicalID+": "+strings.TrimRight(text, ".;"))
 		}
 	}
 	if problems == nil {

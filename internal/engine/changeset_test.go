@@ -437,6 +437,50 @@ func TestChangeSetWarns(t *testing.T) {
 	}
 }
 
+// A stack policy is not said to deny what may not happen, nor what it does not protect.
+func TestChangeSetWarnsOfWhatIsCertain(t *testing.T) {
+	follower := func(attributes ...string) map[string]string {
+		return map[string]string{"A": resource(`"K": "v"`), "B": resource(`"Of": {"Ref": "A"}`, attributes...)}
+	}
+	w := created(t, body(follower()), "A=a", "B=b")
+	w.must(w.engine.SetPolicy(w.ctx, named("S"), `{"Statement": [
+		{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"},
+		{"Effect": "Deny", "Principal": "*", "Action": "Update:*", "Resource": ["LogicalResourceId/B", "LogicalResourceId/N"]}]}`))
+	change := follower(`"DeletionPolicy": "Retain"`, `"Metadata": {"M": 1}`)
+	change["A"] = resource(`"K": "w"`)
+	set, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: body(change)})
+	w.must(err)
+	if changed(t, set) != "Modify A, Modify B" || set.Reason != "" {
+		t.Errorf("%s: %q", changed(t, set), set.Reason)
+	}
+	w.must(w.execute("u"))
+	w.succeed("A", "a")
+	if w.status() != "UPDATE_COMPLETE" {
+		t.Errorf("%s\n%s", w.status(), w.history())
+	}
+
+	// N never belonged to a stack that stood.
+	change["N"], change["O"] = resource(""), resource("")
+	_, err = w.planned(engine.CreateChangeSet{Name: "n", Kind: store.KindUpdate, Template: body(change), OnFailure: "DO_NOTHING"})
+	w.must(err)
+	w.must(w.execute("n"))
+	w.succeed("N", "n")
+	w.fail("O", "o", "no")
+	delete(change, "N")
+	delete(change, "O")
+	set, err = w.planned(engine.CreateChangeSet{Name: "o", Kind: store.KindUpdate, Template: body(change), OnFailure: "DO_NOTHING"})
+	w.must(err)
+	if got := changed(t, set); got != "Remove N, Remove O" || set.Reason != "" {
+		t.Errorf("%s: %q", got, set.Reason)
+	}
+	w.must(w.execute("o"))
+	w.succeed("N", "n")
+	w.succeed("O", "o")
+	if w.status() != "UPDATE_COMPLETE" {
+		t.Errorf("%s\n%s", w.status(), w.history())
+	}
+}
+
 // Of much that is going to fail some is said.
 func TestChangeSetWarnsBriefly(t *testing.T) {
 	resources := map[string]string{}

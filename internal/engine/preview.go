@@ -161,11 +161,11 @@ func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text 
 		return nil
 	}
 	d.changes = plan.Preview(&from, to, candidates, m.world())
-	return m.foreseeDenials(d.changes)
+	return m.foreseeDenials(d.changes, candidates)
 }
 
 // foreseeDenials says what the stack policy is not going to let happen. What may not happen anyway is not said to fail.
-func (m *machine) foreseeDenials(changes []plan.Change) error {
+func (m *machine) foreseeDenials(changes []plan.Change, candidates []plan.Candidate) error {
 	if m.view.Stack.Policy == "" {
 		return nil
 	}
@@ -173,9 +173,15 @@ func (m *machine) foreseeDenials(changes []plan.Change) error {
 	if err != nil {
 		return fmt.Errorf("read the policy of stack %s: %w", m.stack.ID, err)
 	}
+	stood := set[string]{} // the resources of the stack as it last stood: only those are protected from their removal
+	for _, c := range candidates {
+		if c.Old != nil {
+			stood.add(c.Logical)
+		}
+	}
 	for i := range changes {
 		c := &changes[i]
-		if c.Problem != "" || c.May() {
+		if c.Problem != "" || c.Action == plan.Remove && !stood[c.LogicalID] {
 			continue
 		}
 		switch c.Action {
@@ -183,7 +189,7 @@ func (m *machine) foreseeDenials(changes []plan.Change) error {
 		case plan.Remove:
 			c.Problem = policy.Denies(plan.ActionDelete, c.LogicalID, c.Type)
 		case plan.Modify:
-			if !slices.Contains(c.Scope, plan.Properties) {
+			if !slices.Contains(c.Certain(), plan.Properties) {
 				continue
 			}
 			action := plan.ActionModify
