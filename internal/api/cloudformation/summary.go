@@ -98,8 +98,12 @@ func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryIn
 	if err != nil {
 		return nil, err
 	}
-	if stackStatus(stack) == "REVIEW_IN_PROGRESS" {
+	switch {
+	case stack.Revision > 0:
+	case stack.Live:
 		return nil, query.Validation("GetTemplateSummary cannot be called on REVIEW_IN_PROGRESS stacks.")
+	default:
+		return nil, query.Validation("Stack [%s] never had a template: it held change sets only.", in.StackName)
 	}
 	revision, err := f.engine.Revision(ctx, stack)
 	if err != nil {

@@ -17,7 +17,8 @@ type getTemplateOutput struct {
 	StagesAvailable []string
 }
 
-// getTemplate returns the text as it was submitted. No transforms run in this version, so both stages are the same.
+// getTemplate returns the text as it was submitted. A stack that holds change sets only has an empty one: clients such as
+// the CDK's go on from there. No transforms run in this version, so both stages are the same.
 func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
 	var text string
 	switch {
@@ -34,11 +35,7 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTem
 		if err != nil {
 			return out, err
 		}
-		if stack.Revision == 0 {
-			return out, query.Validation("Stack [%s] is in %s state and has no template yet. The templates of its change sets "+
-				"are shown for their ChangeSetName.", in.StackName, stackStatus(stack))
-		}
-		revision, err := f.engine.Revision(ctx, stack)
+		revision, err := f.revision(ctx, stack)
 		if err != nil {
 			return out, err
 		}
