@@ -85,7 +85,11 @@ func (m *machine) draftChangeSet(
 		return "", errAnew
 	}
 	if existing != nil {
-		return m.sameChangeSet(in, t, existing)
+		set, err := m.sameChangeSet(in, t, existing)
+		if told, ok := InputError(err); ok && told.Code == CodeAlreadyExists && in.Kind == store.KindCreate && m.stack.Kind != store.KindReview {
+			err = m.cannotCreate(in)
+		}
+		return set, err
 	}
 	if err := m.reviewable(in, key, id); err != nil {
 		return "", err
@@ -163,8 +167,7 @@ func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.St
 	case m.stack.Kind == store.KindReview && m.stack.Key != 0:
 		return nil
 	case m.stack.Key != 0:
-		return invalid("Stack [" + in.Stack.Stack + "] already exists and cannot be created again with the changeSet [" +
-			in.Name + "].")
+		return m.cannotCreate(in)
 	}
 	m.stack = store.Stack{
 		Key: key, ID: id, Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack, Live: true,
@@ -172,6 +175,11 @@ func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.St
 	}
 	m.open(store.PhaseSucceeded, store.Operation{Call: store.CallReview, Kind: store.KindReview})
 	return nil
+}
+
+// cannotCreate is the error of a set that is to create a stack which is there.
+func (m *machine) cannotCreate(in *CreateChangeSet) error {
+	return invalid("Stack [" + in.Stack.Stack + "] already exists and cannot be created again with the changeSet [" + in.Name + "].")
 }
 
 // makeRoom keeps a stack's change sets within bounds: of those that failed, which clients that deploy what has not changed
@@ -258,8 +266,9 @@ type ExecuteChangeSet struct {
 	RetainExceptOnCreate bool
 }
 
-// startChangeSet decides to carry a change set out. row is the set as it was found, body included.
-func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) error {
+// startChangeSet decides to carry a change set out. row is the set as it was found, body included, and before the operation
+// of its execution, nil if it had none.
+func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, before *store.Operation) error {
 	now, ok := m.view.ChangeSets[row.ID]
 	if !ok {
 		return noChangeSet(in.ChangeSet.Name)
@@ -268,15 +277,15 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) err
 	if now.Kind == store.KindCreate {
 		call = store.CallCreate
 	}
-	switch again, err := m.repeated(in.Token, call); {
-	case err != nil:
+	m.executing = row.ID
+	if again, err := m.repeated(in.Token, call); again || err != nil {
 		return err
-	case again && m.again == now.OperationID:
-		return nil
-	case again:
-		return m.tokenTaken(in.Token)
 	}
-	switch execution := executionOf(&now, &m.stack, &m.op); {
+	op := &m.op
+	if now.Operation != m.op.Number && before != nil {
+		op = before
+	}
+	switch execution := executionOf(&now, &m.stack, op); {
 	case execution == ExecutionUnavailable:
 		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(row.ID) + "] cannot be executed in its current status of [" +
 			m.dialect.ChangeSetStatus(now.State) + "]"}
@@ -301,11 +310,11 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet) err
 	}
 	m.stack.Capabilities, m.stack.DisableRollback, m.stack.RoleARN = row.Body.Capabilities, disable, row.Body.RoleARN
 	m.stack.ChangeSet = row.ID
-	op := store.Operation{
+	begun := store.Operation{
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
 	}
-	if err := m.carryOut(row, op); err != nil {
+	if err := m.carryOut(row, begun); err != nil {
 		return err
 	}
 	if m.stack.Live { // or it has failed, and is deleted already

@@ -209,6 +209,71 @@ func TestChangeSetUpdatesStack(t *testing.T) {
 	w.wantSets()
 }
 
+// What is said of an executed set is about its own operation, whatever the stack does by now.
+func TestChangeSetExecutedAgain(t *testing.T) {
+	w := created(t, one(`"K": "v"`), "C=c")
+	_, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "w"`)})
+	w.must(err)
+	w.must(w.execute("u"))
+	w.succeed("C", "c")
+	w.must(w.update(one(`"K": "x"`)))
+	wantCode(t, w.execute("u"), engine.CodeChangeSetStatus, "in its current execution status of [EXECUTE_COMPLETE]")
+	w.fail("C", "c", "no")
+	w.succeed("C", "c")
+	wantCode(t, w.execute("u"), engine.CodeChangeSetStatus, "in its current execution status of [EXECUTE_COMPLETE]")
+}
+
+// The token of an execution is none of an update or a create, though it begins one.
+func TestChangeSetTokens(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	_, err := w.planned(engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one(`"K": "v"`)})
+	w.must(err)
+	token := func(in *engine.ExecuteChangeSet) { in.Token = "made" }
+	w.must(w.execute("c", token))
+	_, err = w.engine.Create(w.ctx, engine.CreateStack{
+		Name: store.StackName{Account: account, Region: region, Name: "S"}, Template: one(""), Options: engine.Options{Token: "made"},
+	})
+	wantCode(t, err, engine.CodeAlreadyExists, "Stack [S] already exists")
+	w.succeed("C", "c")
+	_, err = w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "w"`)})
+	w.must(err)
+	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.Token = "go" }))
+	w.succeed("C", "c")
+	update := engine.UpdateStack{Stack: named("S"), Template: one(`"K": "x"`), Options: engine.Options{Token: "go"}}
+	_, err = w.engine.Update(w.ctx, update)
+	wantCode(t, err, engine.CodeTokenAlreadyExists, "ClientRequestToken go was used for another operation on stack S")
+	w.must(w.remove("u"))
+	_, err = w.engine.Update(w.ctx, update)
+	wantCode(t, err, engine.CodeTokenAlreadyExists, "ClientRequestToken go was used for another operation on stack S")
+}
+
+// A stack that stands cannot be created again, whatever the set is called.
+func TestChangeSetCreatesAgain(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	in := engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one(`"K": "v"`), Options: engine.Options{Token: "t"}}
+	set, err := w.planned(in)
+	w.must(err)
+	update := in
+	update.Kind = store.KindUpdate
+	_, err = w.planned(update)
+	wantCode(t, err, engine.CodeAlreadyExists, "ChangeSet c cannot be created due to a mismatch with existing attribute ChangeSetType")
+	w.must(w.execute("c"))
+	w.succeed("C", "c")
+	again, err := w.planned(in) // the same request once more
+	w.must(err)
+	if again.ID != set.ID {
+		t.Errorf("%s besides %s", again.ID, set.ID)
+	}
+	for _, other := range []engine.CreateChangeSet{
+		{Name: "c", Kind: store.KindCreate, Template: one(`"K": "v"`)},
+		{Name: "c", Kind: store.KindCreate, Template: one(`"K": "w"`), Options: engine.Options{Token: "t"}},
+		{Name: "d", Kind: store.KindCreate, Template: one(`"K": "v"`)},
+	} {
+		_, err = w.planned(other)
+		wantCode(t, err, engine.CodeValidation, "Stack [S] already exists and cannot be created again with the changeSet ["+other.Name+"].")
+	}
+}
+
 func TestChangeSetFails(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	for _, test := range []struct{ name, onFailure, want string }{
@@ -319,7 +384,6 @@ func TestChangeSetNames(t *testing.T) {
 		change    func(*engine.CreateChangeSet)
 	}{
 		{"Template", func(in *engine.CreateChangeSet) { in.Template = one(`"K": "x"`) }},
-		{"ChangeSetType", func(in *engine.CreateChangeSet) { in.Kind = store.KindCreate }},
 		{"Tags", func(in *engine.CreateChangeSet) { in.Tags = []store.Tag{{Key: "k"}} }},
 		{"Capabilities", func(in *engine.CreateChangeSet) { in.Capabilities = []string{"CAPABILITY_IAM"} }},
 		{"RoleARN", func(in *engine.CreateChangeSet) { in.RoleARN = "arn:r" }},

@@ -201,7 +201,15 @@ func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Sta
 	if err != nil {
 		return Started{}, err
 	}
-	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row) })
+	var before *store.Operation
+	if row.Operation > 0 {
+		op, err := e.store.Operation(ctx, row.Stack, row.Operation)
+		if err != nil {
+			return Started{}, err
+		}
+		before = &op
+	}
+	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row, before) })
 }
 
 // DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can mend are of type

@@ -52,6 +52,8 @@ type machine struct {
 
 	// again is the operation of a request that was sent once more.
 	again string
+	// executing is the change set that is to be carried out, "" for none.
+	executing store.ChangeSetID
 
 	// todo are the steps whose turn has come.
 	todo []wire.LogicalID

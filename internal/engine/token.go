@@ -19,7 +19,7 @@ func (m *machine) repeated(token string, call store.Call) (bool, error) {
 	for _, use := range m.stack.Tokens {
 		switch {
 		case use.Token != token:
-		case use.Call == call:
+		case use.Call == call && use.ChangeSet == m.executing:
 			m.again = use.Operation
 			return true, nil
 		default:
@@ -39,6 +39,6 @@ func (m *machine) remember(token string, call store.Call, operation string) {
 	if token == "" {
 		return
 	}
-	uses := slices.Concat([]store.TokenUse{{Token: token, Call: call, Operation: operation}}, m.stack.Tokens)
+	uses := slices.Concat([]store.TokenUse{{Token: token, Call: call, Operation: operation, ChangeSet: m.executing}}, m.stack.Tokens)
 	m.stack.Tokens, m.stackChanged = uses[:min(len(uses), rememberedTokens)], true
 }

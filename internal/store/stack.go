@@ -70,6 +70,8 @@ type TokenUse struct {
 	Call  Call   `json:"call"`
 	// Operation is the id of the operation that the request began.
 	Operation string `json:"operation"`
+	// ChangeSet is the one that the request executed, "" if it was none.
+	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 }
 
 // Output is an output of a stack without its value.
