@@ -106,7 +106,7 @@ type Detail struct {
 	// Cause is the parameter, the resource, or the resource and its attribute with a dot between; "" of a
 	// DirectModification.
 	Cause string `json:"cause,omitempty"`
-	// Before and After are the values as texts, masked; nil where there is none.
+	// Before and After are the values as texts, masked, of [MaxShown] bytes at most; nil where there is none.
 	Before *string `json:"before,omitempty"`
 	After  *string `json:"after,omitempty"`
 }

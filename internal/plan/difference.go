@@ -52,7 +52,11 @@ func pointer(attribute string, path []string) string {
 	return b
 }
 
-// text shows a value: a scalar as it is, anything else as JSON, secrets masked.
+// MaxShown is how many bytes of a value a [Detail] has, the ellipsis of one that is longer included. Source: ours; the
+// service may cut large values too.
+const MaxShown = 1024
+
+// text shows a value: a scalar as it is, anything else as JSON, secrets masked. A long one is cut.
 func text(v *value.Value) *string {
 	if v == nil {
 		return nil
@@ -60,6 +64,10 @@ func text(v *value.Value) *string {
 	shown := v.String()
 	if v.IsScalar() {
 		shown = v.Masked().Text()
+	}
+	if len(shown) > MaxShown {
+		const ellipsis = "…"
+		shown = strings.ToValidUTF8(shown[:MaxShown-len(ellipsis)], "") + ellipsis
 	}
 	return &shown
 }

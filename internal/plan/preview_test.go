@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -318,6 +319,32 @@ func TestPreview(t *testing.T) {
 				t.Errorf("what is kept is not what was found (-found +kept):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A long value is not repeated in full for every reason why it changes: a template of a few pages would come to gigabytes.
+func TestPreviewOfLongValues(t *testing.T) {
+	const many = 100
+	parameters, text := "", ""
+	var values []string
+	for i := range many {
+		parameters += fmt.Sprintf("P%d: {Type: String, Default: d}, ", i)
+		text += fmt.Sprintf("${P%d}", i)
+		values = append(values, fmt.Sprintf("P%d=%s", i, strings.Repeat("ü", 2000)))
+	}
+	body := "Parameters: {" + parameters + "}\nResources: {A: {Type: Custom::T, Properties: {P: !Sub '" + text + "'}}}"
+	list := preview(t, side(t, body), side(t, body, values...))
+	if len(list) != 1 || len(list[0].Details) != many {
+		t.Fatalf("%d changes", len(list))
+	}
+	for _, d := range list[0].Details {
+		if after := *d.After; len(after) > plan.MaxShown || !utf8.ValidString(after) || !strings.HasSuffix(after, "ü…") || *d.Before != strings.Repeat("d", many) {
+			t.Fatalf("%d bytes: %s", len(after), after)
+		}
+	}
+	whole, _ := list[0].After.Get(plan.Properties)
+	if p, _ := whole.Get("P"); p.Text() != strings.Repeat("ü", 2000*many) {
+		t.Errorf("what the resource is to be has %d bytes", len(p.Text()))
 	}
 }
 
