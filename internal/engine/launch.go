@@ -427,7 +427,10 @@ func (m *machine) cleanupPolicy(s *store.Step, i *store.Instance) (string, error
 		return m.deletionPolicy(s.Plan.Made())
 	}
 	if m.op.Phase == store.PhaseRevertCleanup {
-		return "", nil
+		if i.Number > m.op.Stood {
+			return "", nil // it came to be by what is undone
+		}
+		return replacePolicy(s.Plan.Old) // the provider did not go back to it
 	}
 	if made := s.Plan.Made(); made != nil {
 		return replacePolicy(made)

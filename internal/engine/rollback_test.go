@@ -174,3 +174,34 @@ func TestSkippedThoughUnresolved(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	})
 }
+
+// A provider that does not go back to what it replaced leaves the original to the clean-up, and that goes by the policy
+// which protects it; what the update made does not.
+func TestRollbackSparesTheOriginal(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	const keep = `"UpdateReplacePolicy": "Retain"`
+	at := func(k string, more ...string) string {
+		return body(map[string]string{"A": resource(`"K": "`+k+`"`, append(more, keep)...), "X": resource(`"K": "`+k+`"`, `"DependsOn": "A"`)})
+	}
+	w.must(w.create(at("1")))
+	w.succeed("A", "a")
+	w.succeed("X", "x")
+	w.must(w.update(at("2")))
+	w.succeed("A", "b")
+	w.fail("X", "x", "no")
+	n := len(w.events())
+	w.succeed("A", "c") // neither
+	w.succeed("X", "x")
+	w.succeed("A", "b")
+	w.want(n, []string{
+		`A UPDATE_IN_PROGRESS id=c "Requested update required the provider to create a new physical resource"`,
+		`A UPDATE_COMPLETE id=c`,
+		`X UPDATE_IN_PROGRESS id=x`,
+		`X UPDATE_COMPLETE id=x`,
+		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`A DELETE_SKIPPED id=a`,
+		`A DELETE_IN_PROGRESS id=b`,
+		`A DELETE_COMPLETE id=b`,
+		`S UPDATE_ROLLBACK_COMPLETE`,
+	})
+}

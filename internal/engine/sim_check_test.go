@@ -322,8 +322,10 @@ func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 			if _, ok := made.resource(string(i.Logical)); ok { // else it was removed, after a try that failed had replaced it
 				v = made
 			}
-		case kind == store.KindUpdate:
+		case kind == store.KindUpdate && i.Number > op.Stood:
 			return false
+		case kind == store.KindUpdate:
+			v = s.from
 		}
 		r, _ := v.resource(string(i.Logical))
 		return r.replace == "Retain"

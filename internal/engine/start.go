@@ -287,6 +287,10 @@ func (m *machine) addRevision(revision store.Revision) {
 // open begins an operation, of which op says what was asked for, in its first phase.
 func (m *machine) open(phase store.Phase, op store.Operation) {
 	op.Stack, op.Number, op.ID, op.Instances = m.stack.Key, m.stack.Operation+1, m.newID(), m.op.Instances
+	op.Stood = m.op.Instances
+	if goesOn := op.Call == store.CallContinue || op.Call == store.CallRollback; goesOn || len(op.Tried) > 0 {
+		op.Stood = m.op.Stood
+	}
 	op.Started, op.Earliest = m.now, m.now
 	m.op = op
 	if last := m.view.Operation.Latest; !m.now.After(last) {

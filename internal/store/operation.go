@@ -112,8 +112,10 @@ type Operation struct {
 	Running int `json:"running"`
 	// Events counts the event rows written.
 	Events int `json:"events"`
-	// Instances is the highest instance number given to the stack so far.
+	// Instances is the highest instance number given to the stack so far, and Stood what it was when the stack last stood:
+	// later ones came to be by what a rollback undoes.
 	Instances int `json:"instances"`
+	Stood     int `json:"stood,omitempty"`
 	// FailedCreates, FailedUpdates and FailedDeletes are the resources that failed in this phase, in that order.
 	FailedCreates []wire.LogicalID `json:"failedCreates,omitempty"`
 	FailedUpdates []wire.LogicalID `json:"failedUpdates,omitempty"`
