@@ -25,8 +25,8 @@ func newBudget(now, deadline time.Time) budget {
 
 // outcome is what came of asking a handler.
 type outcome struct {
-	response Response
-	err      error
+	answer Answer
+	err    error
 	// running is closed when the handler returns after all; nil unless it was given up.
 	running <-chan struct{}
 }
@@ -34,8 +34,11 @@ type outcome struct {
 // ask calls the handler and waits for it until the watchdog. The goroutine it starts ends with the handler; one that is
 // given up is the caller's to wait for.
 func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
-	start := time.Now()
-	ctx, cancel := context.WithDeadline(ctx, b.handler)
+	clock := r.time()
+	start := clock.Now()
+	watched, stop := clock.WithDeadline(ctx, b.watchdog)
+	defer stop()
+	ctx, cancel := clock.WithDeadline(ctx, b.handler)
 	defer cancel()
 	result := make(chan outcome, 1)
 	returned := make(chan struct{})
@@ -45,32 +48,34 @@ func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 		defer func() {
 			if p := recover(); p != nil {
 				o = outcome{err: fmt.Errorf("panic: %v", p)}
-				r.Log.Error("panic in the handler", "panic", wire.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
+				r.Log.Error("panic in the handler", "panic", fmt.Sprint(p), "trace", string(debug.Stack()))
 			}
 			result <- o
 		}()
-		response, err := h.Handle(ctx, r)
-		o = outcome{response: response, err: err}
+		answer, err := h.Handle(ctx, r)
+		o = outcome{answer: answer, err: err}
 	}()
-	watchdog := time.NewTimer(time.Until(b.watchdog))
-	defer watchdog.Stop()
 	select {
 	case o := <-result:
 		if o.err != nil && ctx.Err() != nil {
 			o.err = fmt.Errorf("ran out of time: %w", o.err)
 		}
 		return o
-	case <-watchdog.C:
+	case <-watched.Done():
 		return outcome{running: returned, err: fmt.Errorf("ran out of time: the handler did not return within %v; "+
-			"give the function a longer timeout, or make the handler heed its context", time.Since(start).Round(time.Millisecond))}
+			"give it more time (the timeout of the function, ServiceTimeout in the template), or make it heed its context",
+			clock.Now().Sub(start).Round(time.Millisecond))}
 	}
 }
 
 // settle makes the wire response of an outcome, but for its Data: the status, the physical ID and the reason.
-func settle(r wire.Request, o outcome) wire.Response {
+func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 	w := wire.ResponseTo(r, wire.Success)
-	w.Reason = o.response.Reason
-	id := o.response.PhysicalID
+	w.Reason = o.answer.Reason
+	id := o.answer.ID
+	if r.RequestType == Delete && errors.Is(o.err, Gone) {
+		o.err = nil
+	}
 	if o.err != nil {
 		w.Status = wire.Failed
 		if w.Reason == "" {
@@ -107,7 +112,7 @@ func settle(r wire.Request, o outcome) wire.Response {
 				id, r.PhysicalResourceID))
 		}
 	}
-	w.Reason = wire.CleanText(wire.Redact(w.Reason))
+	w.Reason = wire.CleanText(hide.text(w.Reason))
 	return w
 }
 
@@ -153,5 +158,6 @@ func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
 
 // requestLog returns a logger that names the request on every line.
 func requestLog(log *slog.Logger, r wire.Request) *slog.Logger {
-	return log.With("request", string(r.RequestID), "type", string(r.RequestType), "resource", string(r.LogicalResourceID))
+	return log.With("request", string(r.RequestID), "type", string(r.RequestType), "resource", string(r.LogicalResourceID),
+		"stack", string(r.StackID))
 }

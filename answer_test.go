@@ -34,31 +34,33 @@ func TestSettle(t *testing.T) {
 		id      PhysicalID
 		reason  string // a part of it, "" for none at all
 	}{
-		{"create", Create, outcome{response: Response{PhysicalID: "site-2"}}, wire.Success, "site-2", ""},
+		{"create", Create, outcome{answer: Answer{ID: "site-2"}}, wire.Success, "site-2", ""},
 		{"create without ID", Create, outcome{}, wire.Success, "r-1", ""},
 		{"create fails", Create, outcome{err: boom}, wire.Failed, CreateFailed, "boom"},
-		{"create fails with ID", Create, outcome{response: Response{PhysicalID: "site-2"}, err: boom}, wire.Failed, "site-2", "boom"},
+		{"create fails with ID", Create, outcome{answer: Answer{ID: "site-2"}, err: boom}, wire.Failed, "site-2", "boom"},
 		{"create given up", Create, outcome{err: boom, running: running}, wire.Failed, "r-1", "boom"},
-		{"create with long ID", Create, outcome{response: Response{PhysicalID: long}}, wire.Failed, "r-1", "1025 bytes long"},
-		{"create with long ID fails", Create, outcome{response: Response{PhysicalID: long}, err: boom}, wire.Failed, "r-1", "failed: boom"},
-		{"create with bad ID", Create, outcome{response: Response{PhysicalID: "a\nb"}}, wire.Failed, "r-1", "control character"},
-		{"create with ID not UTF-8", Create, outcome{response: Response{PhysicalID: "a\xff"}}, wire.Failed, "r-1", "not UTF-8"},
+		{"create with long ID", Create, outcome{answer: Answer{ID: long}}, wire.Failed, "r-1", "1025 bytes long"},
+		{"create with long ID fails", Create, outcome{answer: Answer{ID: long}, err: boom}, wire.Failed, "r-1", "failed: boom"},
+		{"create with bad ID", Create, outcome{answer: Answer{ID: "a\nb"}}, wire.Failed, "r-1", "control character"},
+		{"create with ID not UTF-8", Create, outcome{answer: Answer{ID: "a\xff"}}, wire.Failed, "r-1", "not UTF-8"},
 		{"update", Update, outcome{}, wire.Success, "site-1", ""},
-		{"update replaces", Update, outcome{response: Response{PhysicalID: "site-2"}}, wire.Success, "site-2", ""},
+		{"update replaces", Update, outcome{answer: Answer{ID: "site-2"}}, wire.Success, "site-2", ""},
 		{"update fails", Update, outcome{err: boom}, wire.Failed, "site-1", "boom"},
-		{"update fails with ID", Update, outcome{response: Response{PhysicalID: "site-2"}, err: boom}, wire.Failed, "site-2", "boom"},
+		{"update fails with ID", Update, outcome{answer: Answer{ID: "site-2"}, err: boom}, wire.Failed, "site-2", "boom"},
 		{"update given up", Update, outcome{err: boom, running: running}, wire.Failed, "site-1", "boom"},
-		{"update with long ID", Update, outcome{response: Response{PhysicalID: long}}, wire.Failed, "site-1", "1025 bytes long"},
+		{"update with long ID", Update, outcome{answer: Answer{ID: long}}, wire.Failed, "site-1", "1025 bytes long"},
 		{"delete", Delete, outcome{}, wire.Success, "site-1", ""},
-		{"delete with the ID", Delete, outcome{response: Response{PhysicalID: "site-1"}}, wire.Success, "site-1", ""},
+		{"delete with the ID", Delete, outcome{answer: Answer{ID: "site-1"}}, wire.Success, "site-1", ""},
 		{"delete fails", Delete, outcome{err: boom}, wire.Failed, "site-1", "boom"},
-		{"delete changes ID", Delete, outcome{response: Response{PhysicalID: "site-2"}}, wire.Failed, "site-1", `"site-2" to the Delete of "site-1"`},
-		{"success with reason", Update, outcome{response: Response{Reason: "as before"}}, wire.Success, "site-1", "as before"},
-		{"reason instead of error", Update, outcome{response: Response{Reason: "quota"}, err: boom}, wire.Failed, "site-1", "quota"},
+		{"delete changes ID", Delete, outcome{answer: Answer{ID: "site-2"}}, wire.Failed, "site-1", `"site-2" to the Delete of "site-1"`},
+		{"success with reason", Update, outcome{answer: Answer{Reason: "as before"}}, wire.Success, "site-1", "as before"},
+		{"reason instead of error", Update, outcome{answer: Answer{Reason: "quota"}, err: boom}, wire.Failed, "site-1", "quota"},
+		{"delete of what is gone", Delete, outcome{err: fmt.Errorf("look up: %w", Gone)}, wire.Success, "site-1", ""},
+		{"update of what is gone", Update, outcome{err: Gone}, wire.Failed, "site-1", "gone"},
 		{"error without text", Update, outcome{err: errors.New("")}, wire.Failed, "site-1", "*errors.errorString"},
 		{"reason cleaned", Update, outcome{err: errors.New("a\x1b?X-Amz-Signature=abc")}, wire.Failed, "site-1", "a?X-Amz-Signature=REDACTED"},
 	} {
-		w := settle(request(tt.request), tt.outcome)
+		w := settle(request(tt.request), tt.outcome, nil)
 		if w.Status != tt.status || w.PhysicalResourceID != tt.id || !strings.Contains(w.Reason, tt.reason) || (w.Reason == "") != (tt.reason == "") {
 			t.Errorf("%s: %v, want %s %s %q", tt.name, w, tt.status, tt.id, tt.reason)
 		}
@@ -97,7 +99,7 @@ func TestEncodeFits(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", tt.name, len(body), err)
 			continue
 		}
-		if tt.cut != strings.HasSuffix(w.Reason, "bytes more in the provider's log]") || tt.cut && len(body) < wire.MaxResponse-4 {
+		if tt.cut != strings.Contains(w.Reason, "bytes are left out here, the log of the provider has them]") || tt.cut && len(body) < wire.MaxResponse-4 {
 			t.Errorf("%s: %d bytes, reason ends %q", tt.name, len(body), w.Reason[max(0, len(w.Reason)-50):])
 		}
 		back, err := wire.ParseResponse(body)
@@ -109,7 +111,7 @@ func TestEncodeFits(t *testing.T) {
 		}
 	}
 	w, _, _ := encode(ok, map[string]any{"a": 1, "page": strings.Repeat("x", 5000)}, true)
-	if want := `most of it the attribute "page" with 5002`; !strings.Contains(w.Reason, want) {
+	if want := `the largest attributes are "page" with 5002, "a" with 1;`; !strings.Contains(w.Reason, want) {
 		t.Errorf("reason %q lacks %s", w.Reason, want)
 	}
 	w, body, err := encode(ok, map[string]any{"a": 10000000}, true)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/wire"
@@ -17,11 +18,11 @@ import (
 // with them the success.
 func encode(w wire.Response, data map[string]any, noEcho bool) (wire.Response, []byte, error) {
 	if w.Status == wire.Success && len(data) > 0 {
-		raw, err := marshal(data)
+		raw, secrets, err := clearJSON(data)
 		if err != nil {
 			w = fail(w, "the attributes cannot be encoded: "+err.Error())
 		} else {
-			w.Data, w.NoEcho = raw, noEcho
+			w.Data, w.NoEcho = raw, noEcho || len(secrets) > 0
 		}
 	}
 	body, err := w.Encode()
@@ -50,16 +51,25 @@ func marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// tooLong is the reason of an answer whose attributes do not fit.
+// tooLong is the reason of an answer whose attributes do not fit. It names the three largest.
 func tooLong(size, dataSize int, data map[string]any) string {
-	largest, most := "", 0
+	type attribute struct {
+		name string
+		size int
+	}
+	var all []attribute
 	for _, name := range slices.Sorted(maps.Keys(data)) {
-		if raw, err := marshal(data[name]); err == nil && len(raw) > most {
-			largest, most = name, len(raw)
+		if raw, _, err := clearJSON(data[name]); err == nil {
+			all = append(all, attribute{name, len(raw)})
 		}
 	}
-	return fmt.Sprintf("the response is %d bytes long, %d are allowed: Data takes %d of them, most of it the attribute %.100q "+
-		"with %d; return the name of a place where the value is kept instead", size, wire.MaxResponse, dataSize, largest, most)
+	slices.SortStableFunc(all, func(a, b attribute) int { return b.size - a.size })
+	var largest []string
+	for _, a := range all[:min(len(all), 3)] {
+		largest = append(largest, fmt.Sprintf("%.100q with %d", a.name, a.size))
+	}
+	return fmt.Sprintf("the response is %d bytes long, %d are allowed: Data takes %d of them, the largest attributes are %s; "+
+		"return the name of a place where the value is kept instead", size, wire.MaxResponse, dataSize, strings.Join(largest, ", "))
 }
 
 func fits(w wire.Response) bool {
@@ -67,17 +77,22 @@ func fits(w wire.Response) bool {
 	return err == nil && len(body) <= wire.MaxResponse
 }
 
-// cutReason shortens the reason, if it must be, until the response fits, and says so at its end.
+// cutReason shortens the reason, if it must be, until the response fits: the middle goes, since errors begin with what
+// was tried and end with what went wrong.
 func cutReason(w wire.Response) (wire.Response, []byte, error) {
 	if body, err := w.Encode(); err != nil || len(body) <= wire.MaxResponse {
 		return w, body, err
 	}
 	reason := w.Reason
 	cut := func(keep int) wire.Response {
-		for keep > 0 && keep < len(reason) && !utf8.RuneStart(reason[keep]) {
-			keep--
+		head, tail := keep-keep/3, len(reason)-keep/3
+		for head > 0 && head < len(reason) && !utf8.RuneStart(reason[head]) {
+			head--
 		}
-		w.Reason = fmt.Sprintf("%s… [%d bytes more in the provider's log]", reason[:keep], len(reason)-keep)
+		for tail < len(reason) && !utf8.RuneStart(reason[tail]) {
+			tail++
+		}
+		w.Reason = fmt.Sprintf("%s… [%d bytes are left out here, the log of the provider has them] …%s", reason[:head], tail-head, reason[tail:])
 		return w
 	}
 	tooMany := sort.Search(len(reason), func(keep int) bool { return !fits(cut(keep)) })

@@ -28,30 +28,30 @@ func TestMain(m *testing.M) {
 }
 
 // site is the provider under test. The property Do says what it does.
-func site(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
+func site(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var props struct {
 		Do     string
 		Secret string
 	}
 	if err := r.Decode(&props); err != nil {
-		return pintle.Response{}, err
+		return pintle.Answer{}, err
 	}
-	if r.PhysicalID == pintle.CreateFailed {
-		return pintle.Response{}, errors.New("the handler was called for a Create that failed")
+	if r.ID == pintle.CreateFailed {
+		return pintle.Answer{}, errors.New("the handler was called for a Create that failed")
 	}
 	r.Log.Info("at work")
 	switch props.Do {
 	case "fail":
-		return pintle.Response{}, errors.New("disk full")
+		return pintle.Answer{}, errors.New("disk full")
 	case "panic":
 		panic("assignment to entry in nil map")
 	case "heed":
 		<-ctx.Done()
-		return pintle.Response{PhysicalID: "half-made"}, ctx.Err()
+		return pintle.Answer{ID: "half-made"}, ctx.Err()
 	case "hang":
 		select {}
 	}
-	return pintle.Response{PhysicalID: "site-1", Data: map[string]any{"URL": "http://site-1", "Secret": props.Secret}}, nil
+	return pintle.Answer{ID: "site-1", Attributes: map[string]any{"URL": "http://site-1", "Secret": props.Secret}}, nil
 }
 
 // result is what the runtime API was told about an event.
@@ -268,7 +268,7 @@ func TestRunWithoutAPI(t *testing.T) {
 	l := newLambda(t)
 	api := l.api()
 	l.Close()
-	if err := pintle.Run(t.Context(), pintle.Config{Handler: pintle.HandlerFunc(site), RuntimeAPI: api}); err == nil {
+	if err := pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, RuntimeAPI: api}); err == nil {
 		t.Error("no error without a runtime API")
 	}
 }
@@ -278,14 +278,14 @@ func TestRunFinishesWhatItBegan(t *testing.T) {
 	l := newLambda(t)
 	ctx, stop := context.WithCancel(t.Context())
 	began, goOn := make(chan struct{}), make(chan struct{})
-	handler := func(ctx context.Context, _ *pintle.Request) (pintle.Response, error) {
+	handler := func(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
 		close(began)
 		<-goOn
-		return pintle.Response{}, ctx.Err()
+		return pintle.Answer{}, ctx.Err()
 	}
 	done := make(chan error)
 	go func() {
-		done <- pintle.Run(ctx, pintle.Config{Handler: pintle.HandlerFunc(handler), RuntimeAPI: l.api(), Client: l.Client()})
+		done <- pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(handler)}, RuntimeAPI: l.api(), Client: l.Client()})
 	}()
 	l.events <- l.event(t, pintle.Update, "site-1", "", "")
 	<-began

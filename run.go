@@ -3,56 +3,84 @@ package pintle
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // ErrNoRuntime is the error of [Run] in a program that nobody hands requests to.
-var ErrNoRuntime = errors.New("AWS_LAMBDA_RUNTIME_API is not set")
+var ErrNoRuntime = errors.New("neither AWS_LAMBDA_RUNTIME_API nor PINTLE_PROVIDER_LISTEN is set")
 
-const usage = `This program is a provider of custom resources. It does nothing by itself: something must hand it requests.
+const usage = `This program is a provider of custom resources. Something must hand it requests:
 
   On this machine:  pintle deploy DIR --provider NAME=%[1]s
   On AWS Lambda:    name it bootstrap, put it into a zip file, and make a function of it with the runtime provided.al2023
+  Over HTTP:        %[1]s --listen HOST:PORT
 
-(AWS_LAMBDA_RUNTIME_API, which both of them set, is not set.)
+Commands:
+  schema            print the properties and attributes of its resource types as JSON Schema
+
+Flags:
+  --listen ADDRESS  serve HTTP (PINTLE_PROVIDER_LISTEN); requests are signed with PINTLE_WEBHOOK_SECRET, which pintle env prints
+  --topic ARN       take the notifications of this SNS topic, which is signed by SNS; may be repeated (PINTLE_PROVIDER_TOPICS)
+  --unsigned        take requests from everybody, on a loopback address only
 `
 
-// Config is how [Run] serves a provider.
-type Config struct {
-	// Handler answers the requests. Required.
-	Handler Handler
-	// RuntimeAPI is host and port of the Lambda Runtime API. Empty means the environment variable
-	// AWS_LAMBDA_RUNTIME_API.
-	RuntimeAPI string
-	// Client sends the answers. Nil means one of its own, which heeds HTTPS_PROXY and tries for ten seconds at a time.
-	Client *http.Client
-	// Logger takes the log of the provider. Nil means text on standard error.
-	Logger *slog.Logger
-}
-
-// Main serves the handler until the program is told to stop by an interrupt or SIGTERM, then ends the program: with
-// status 0, with 1 after an error, or with 2 and an explanation if it was started by hand. A request that is being
+// Main serves the handlers until the program is told to stop by an interrupt or SIGTERM, then ends the program: with
+// status 0, with 1 after an error, or with 2 and an explanation if it was called wrongly. A request that is being
 // handled is finished first; a second signal ends the program at once.
-func Main(h Handler) { os.Exit(run(h, os.Stderr)) }
+//
+// What it serves is taken from the environment and the command line: the Lambda Runtime API if AWS_LAMBDA_RUNTIME_API is
+// set, as it is on Lambda and by the pintle command; HTTP with the flag --listen or PINTLE_PROVIDER_LISTEN. The command "schema"
+// prints the schema of the handlers that [New] made. With --help it explains itself.
+func Main(handlers ...Handler) { os.Exit(run(handlers, os.Args, os.Stdout, os.Stderr)) }
 
-func run(h Handler, stderr io.Writer) int {
+func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	c := Config{Handlers: handlers, Logger: log}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&c.Listen, "listen", "", "")
+	flags.BoolVar(&c.AllowUnsigned, "unsigned", false, "")
+	flags.Func("topic", "", func(topic string) error {
+		c.Topics = append(c.Topics, topic)
+		return nil
+	})
+	switch err := flags.Parse(args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(stdout, usage, args[0])
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v\n\n"+usage, args[0], err)
+		return 2
+	}
+	switch {
+	case flags.NArg() == 1 && flags.Arg(0) == "schema":
+		text, err := Schema(handlers...)
+		if err != nil {
+			fmt.Fprintln(stderr, err)
+			return 1
+		}
+		fmt.Fprintf(stdout, "%s\n", text)
+		return 0
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "%[2]s: unknown command %[3]q\n\n"+usage, args[0], args[0], flags.Arg(0))
+		return 2
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	err := Run(ctx, Config{Handler: h, Logger: log})
+	err := Run(ctx, c)
 	switch {
 	case errors.Is(err, ErrNoRuntime):
-		fmt.Fprintf(stderr, usage, os.Args[0])
+		fmt.Fprintf(stderr, usage, args[0])
 		return 2
 	case err != nil:
 		log.Error("provider stopped", "error", err)
@@ -61,30 +89,38 @@ func run(h Handler, stderr io.Writer) int {
 	return 0
 }
 
-// Run serves the handler as [Main] does, until the context ends, which is no error. A request that is being handled is
-// finished first. It returns [ErrNoRuntime] if there is no runtime API, an error if that cannot be used any more, and
-// an error if a handler was given up and is still running: then the program should end.
+// Run serves the handlers as [Main] does, until the context ends, which is no error. A request that is being handled is
+// finished first. HTTP is served if the configuration has an address or listener for it, otherwise the Lambda
+// Runtime API, otherwise HTTP at the address in PINTLE_PROVIDER_LISTEN. Run returns [ErrNoRuntime] if there is neither, an error if what it serves cannot be used any more, and an error if a
+// handler was given up and is still running: then the program should end.
 func Run(ctx context.Context, c Config) error {
 	if c.RuntimeAPI == "" {
 		c.RuntimeAPI = os.Getenv("AWS_LAMBDA_RUNTIME_API")
 	}
-	if c.RuntimeAPI == "" {
+	if c.Listen == "" && c.RuntimeAPI == "" {
+		c.Listen = os.Getenv("PINTLE_PROVIDER_LISTEN")
+	}
+	web := c.Listen != "" || c.Listener != nil
+	if !web && c.RuntimeAPI == "" {
 		return ErrNoRuntime
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	}
-	s := server{handler: c.Handler, api: newLambdaAPI(c.RuntimeAPI), sender: newSender(c.Client), log: c.Logger}
-	defer s.api.client.CloseIdleConnections()
-	if c.Client == nil {
+	s, err := NewServer(c)
+	if err == nil && c.Client == nil {
 		defer s.sender.client.CloseIdleConnections()
 	}
-	if c.Handler == nil {
-		err := errors.New("provider has no handler")
-		return errors.Join(err, s.api.failInit(ctx, "Pintle.NoHandler", err))
+	if web {
+		if err != nil {
+			return err
+		}
+		return s.listen(ctx, c)
+	}
+	api := newLambdaAPI(c.RuntimeAPI)
+	defer api.client.CloseIdleConnections()
+	if err != nil {
+		return errors.Join(err, api.failInit(ctx, "Pintle.BadConfiguration", err))
 	}
 	for {
-		next, err := s.api.next(ctx)
+		next, err := api.next(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -92,101 +128,67 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 		// What has begun is finished: half an answer is worse than a late stop.
-		if err := s.serve(context.WithoutCancel(ctx), next); err != nil {
+		if err := s.invoked(context.WithoutCancel(ctx), api, next); err != nil {
 			return err
 		}
 	}
 }
 
-// server deals with events one after the other.
-type server struct {
-	handler Handler
-	api     lambdaAPI
-	sender  sender
-	log     *slog.Logger
-}
-
-// serve deals with one event. An error means that the program cannot go on.
-func (s server) serve(ctx context.Context, i invocation) error {
-	requests, err := unwrap(i.event)
-	if err != nil {
+// invoked deals with one event of the runtime API. An error means that the program cannot go on.
+func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
+	running, err := s.event(ctx, i.event, i.deadline)
+	var bad *badEventError
+	switch {
+	case errors.As(err, &bad):
 		s.log.Error("event refused", "error", err)
-		return s.api.fail(ctx, i.id, "Pintle.BadEvent", err)
-	}
-	var problems []error
-	var running <-chan struct{}
-	for n, text := range requests {
-		if running != nil {
-			problems = append(problems, fmt.Errorf("%d of %d requests in the event were not taken up", len(requests)-n, len(requests)))
-			break
-		}
-		if running, err = s.answer(ctx, text, i.deadline); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	// Only what was not answered may be repeated: a plain success keeps Lambda from calling again.
-	if problem := errors.Join(problems...); problem != nil {
-		s.log.Error("event not answered", "error", problem)
-		err = s.api.fail(ctx, i.id, "Pintle.NotAnswered", problem)
-	} else {
-		err = s.api.succeed(ctx, i.id)
+		return api.fail(ctx, i.id, "Pintle.BadEvent", err)
+	case err != nil:
+		s.log.Error("event not answered", "error", err)
+		err = api.fail(ctx, i.id, "Pintle.NotAnswered", err)
+	default:
+		err = api.succeed(ctx, i.id)
 	}
 	if err != nil || running == nil {
 		return err
 	}
-	timer := time.NewTimer(time.Until(i.deadline))
-	defer timer.Stop()
-	select {
-	case <-running:
-		return nil
-	case <-timer.C:
-		return errors.New("a handler ran out of time and does not stop; the program ends so that it cannot go on")
-	}
+	return s.join(ctx, running, i.deadline)
 }
 
-// answer deals with one request. The channel is not nil if its handler was given up, and closed when it returns.
-func (s server) answer(ctx context.Context, text []byte, deadline time.Time) (<-chan struct{}, error) {
-	start := time.Now()
-	b := newBudget(start, deadline)
-	r, err := wire.ParseRequest(text)
-	log := requestLog(s.log, r)
-	var w wire.Response
-	var o outcome
-	switch {
-	case err != nil:
-		var ok bool
-		if w, ok = unanswerable(r, err); !ok {
-			return nil, err
+// listen serves HTTP until the context ends.
+func (s *Server) listen(ctx context.Context, c Config) error {
+	if s.web.closed() {
+		return errors.New("nobody could be believed over HTTP: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or allow " +
+			"SNS topics with --topic; --unsigned takes requests from everybody on this machine")
+	}
+	listener := c.Listener
+	if listener == nil {
+		var err error
+		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen); err != nil {
+			return err
 		}
-	case r.RequestType == Delete && r.PhysicalResourceID == CreateFailed:
-		log.Info("nothing to delete, the Create had failed")
-		w = wire.ResponseTo(r, wire.Success)
-	default:
-		log.Info("request", "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID, "stack", r.StackID)
-		o = ask(ctx, s.handler, newRequest(r, log), b)
-		w = settle(r, o)
 	}
-	if o.err != nil {
-		log.Error("handler failed", "error", wire.Redact(o.err.Error()))
+	defer listener.Close()
+	if address, ok := listener.Addr().(*net.TCPAddr); s.web.unsigned && (!ok || !address.IP.IsLoopback()) {
+		return fmt.Errorf("requests that are not signed are taken on a loopback address only, and %s is none", listener.Addr())
 	}
-	data := o.response.Data
-	if r.RequestType == Delete {
-		data = nil
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      30*time.Second + s.web.hold,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	whole := w.Reason
-	w, body, err := encode(w, data, o.response.NoEcho)
-	if err != nil {
-		return o.running, err
+	s.log.Info("listening", "address", listener.Addr().String())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }() // ends with Shutdown
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
 	}
-	if whole != "" && w.Reason != whole {
-		log.Warn("reason was cut to fit", "reason", whole)
-	}
-	ctx, cancel := context.WithDeadline(ctx, b.send)
-	defer cancel()
-	if err := s.sender.send(ctx, r.ResponseURL, body, log); err != nil {
-		return o.running, err
-	}
-	log.Info("answered", "status", w.Status, "physicalId", w.PhysicalResourceID, "reason", w.Reason, "bytes", len(body),
-		"took", time.Since(start).Round(time.Millisecond))
-	return o.running, nil
+	// Bounded by the deadlines of the requests that are at work.
+	finish := context.WithoutCancel(ctx)
+	return errors.Join(server.Shutdown(finish), s.Wait(finish))
 }

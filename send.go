@@ -21,13 +21,14 @@ import (
 // sender puts responses to response URLs. No error or log line of it holds such a URL.
 type sender struct {
 	client  *http.Client
+	clock   Clock
 	tries   int           // at least 1
 	backoff time.Duration // the longest pause before the second try; it doubles from try to try
 }
 
 const maxBackoff = 5 * time.Second
 
-func newSender(client *http.Client) sender {
+func newSender(client *http.Client, clock Clock) sender {
 	if client == nil {
 		client = &http.Client{
 			Timeout: 10 * time.Second, // for one try
@@ -43,7 +44,7 @@ func newSender(client *http.Client) sender {
 	// A redirected PUT can turn into a GET, whose success would be taken for that of the answer.
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return sender{client: &own, tries: 8, backoff: 200 * time.Millisecond}
+	return sender{client: &own, clock: clock, tries: 8, backoff: 200 * time.Millisecond}
 }
 
 // send puts the body. Connection errors, 429 and 5xx are tried again, after a random pause, until the tries or the
@@ -64,11 +65,7 @@ func (s sender) send(ctx context.Context, responseURL string, body []byte, log *
 		}
 		pause := rand.N(min(s.backoff<<(try-1), maxBackoff))
 		log.Warn("response did not arrive, trying again", "error", err, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if s.clock.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}
@@ -84,7 +81,7 @@ func (s sender) put(ctx context.Context, responseURL string, body []byte) (again
 	request.Header["Content-Type"] = []string{""}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return true, redact(err)
+		return true, withoutURL(err)
 	}
 	defer response.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, 2<<10)) // for the error text only
@@ -95,8 +92,8 @@ func (s sender) put(ctx context.Context, responseURL string, body []byte) (again
 	return again, errors.New(strings.TrimSpace(response.Status + " " + s3Error(answer)))
 }
 
-// redact returns an error of net/http without the URL in it.
-func redact(err error) error {
+// withoutURL returns an error of net/http without the URL in it.
+func withoutURL(err error) error {
 	var with *url.Error
 	if errors.As(err, &with) {
 		err = with.Err

@@ -19,17 +19,17 @@ import (
 // request is a line of SHELF/journal. At a request whose type Wait names it waits for the script.
 func keeper() {
 	shelf := os.Getenv("SHELF")
-	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Response, error) {
+	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 		var p struct{ Name, Text, Wait string }
 		if err := r.Decode(&p); err != nil {
-			return pintle.Response{}, err
+			return pintle.Answer{}, err
 		}
-		if err := note(shelf, fmt.Sprintln(r.Type, r.LogicalID, r.PhysicalID, p.Text)); err != nil {
-			return pintle.Response{}, err
+		if err := note(shelf, fmt.Sprintln(r.Type, r.LogicalID, r.ID, p.Text)); err != nil {
+			return pintle.Answer{}, err
 		}
-		answer := pintle.Response{PhysicalID: r.PhysicalID, Data: map[string]any{"Text": p.Text}}
-		if answer.PhysicalID == "" {
-			answer.PhysicalID = pintle.PhysicalID(p.Name)
+		answer := pintle.Answer{ID: r.ID, Attributes: map[string]any{"Text": p.Text}}
+		if answer.ID == "" {
+			answer.ID = pintle.PhysicalID(p.Name)
 		}
 		if p.Wait == string(r.Type) {
 			attend(string(r.LogicalID))
@@ -39,7 +39,7 @@ func keeper() {
 		case err == nil:
 			return answer, errors.New(strings.TrimSpace(string(why)))
 		case r.Type == pintle.Delete:
-			err := os.Remove(filepath.Join(shelf, filepath.Base(string(r.PhysicalID))))
+			err := os.Remove(filepath.Join(shelf, filepath.Base(string(r.ID))))
 			if errors.Is(err, fs.ErrNotExist) {
 				err = nil // it never came to be
 			}
@@ -47,7 +47,7 @@ func keeper() {
 		case strings.Contains(p.Text, "bad"):
 			return answer, errors.New("I do not keep bad words")
 		}
-		answer.PhysicalID = pintle.PhysicalID(p.Name)
+		answer.ID = pintle.PhysicalID(p.Name)
 		return answer, os.WriteFile(filepath.Join(shelf, p.Name), []byte(p.Text+"\n"), 0o600)
 	}))
 }

@@ -124,38 +124,38 @@ func goEnvironment(env *testscript.Env) error {
 
 // provider is the program behind the scripts' providers: it does what its properties say.
 func provider() {
-	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
+	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 		var p struct {
 			Do, On, Say string
 			URL         string
 			Data        map[string]any
 		}
 		if err := r.Decode(&p); err != nil {
-			return pintle.Response{}, err
+			return pintle.Answer{}, err
 		}
 		if p.Say != "" {
 			fmt.Println(p.Say)
 		}
 		if p.On != "" && p.On != string(r.Type) {
-			return pintle.Response{PhysicalID: physicalID(r), Data: p.Data}, nil
+			return pintle.Answer{ID: physicalID(r), Attributes: p.Data}, nil
 		}
 		switch p.Do {
 		case "fail":
-			return pintle.Response{PhysicalID: physicalID(r)}, errors.New("there is no such thing")
+			return pintle.Answer{ID: physicalID(r)}, errors.New("there is no such thing")
 		case "exit":
 			os.Exit(3)
 		case "meet":
 			attend(string(r.LogicalID))
 		case "signal":
-			return pintle.Response{PhysicalID: physicalID(r)}, signalAt(p.URL, string(r.LogicalID), "by a provider")
+			return pintle.Answer{ID: physicalID(r)}, signalAt(p.URL, string(r.LogicalID), "by a provider")
 		}
-		return pintle.Response{PhysicalID: physicalID(r), Data: p.Data}, nil
+		return pintle.Answer{ID: physicalID(r), Attributes: p.Data}, nil
 	}))
 }
 
 func physicalID(r *pintle.Request) pintle.PhysicalID {
-	if r.PhysicalID != "" {
-		return r.PhysicalID
+	if r.ID != "" {
+		return r.ID
 	}
 	return pintle.PhysicalID("thing-" + string(r.LogicalID))
 }

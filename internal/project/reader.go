@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/nearest"
 )
 
 // Bounds of a provider's settings.
@@ -246,7 +248,7 @@ func (r *reader) record(node *yaml.Node, what string, fields []field) {
 			names[i] = f.name
 		}
 		hint := "known are " + strings.Join(names, ", ")
-		if near := nearest(key.Value, names); near != "" {
+		if near := nearest.Name(key.Value, names); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		r.problem(key, "%s has no key %q: %s", what, key.Value, hint)

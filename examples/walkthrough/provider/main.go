@@ -48,26 +48,26 @@ type tester struct {
 }
 
 // Handle answers one request.
-func (t *tester) Handle(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
+func (t *tester) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	switch r.Type {
 	case pintle.Create, pintle.Update:
 		return t.test(ctx, r)
 	case pintle.Delete:
-		return pintle.Response{}, removePage(t.dir, resourceID(r))
+		return pintle.Answer{}, removePage(t.dir, resourceID(r))
 	}
-	return pintle.Response{}, fmt.Errorf("unknown request type %q", r.Type)
+	return pintle.Answer{}, fmt.Errorf("unknown request type %q", r.Type)
 }
 
 // test does the same for a Create and an Update, and the same again when a request is repeated: it writes the page of
 // the resource, over the last one if there is one.
-func (t *tester) test(ctx context.Context, r *pintle.Request) (pintle.Response, error) {
+func (t *tester) test(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var props properties
 	if err := r.Decode(&props); err != nil {
-		return pintle.Response{}, err
+		return pintle.Answer{}, err
 	}
 	plan, err := props.plan()
 	if err != nil {
-		return pintle.Response{}, err
+		return pintle.Answer{}, err
 	}
 	now := t.now().UTC().Truncate(time.Second)
 	results := report{
@@ -76,18 +76,18 @@ func (t *tester) test(ctx context.Context, r *pintle.Request) (pintle.Response, 
 	for i, s := range plan {
 		result, err := t.prober.probe(ctx, s.Endpoint)
 		if err != nil {
-			return pintle.Response{}, fmt.Errorf("test endpoint %d of %d: %w", i+1, len(plan), err)
+			return pintle.Answer{}, fmt.Errorf("test endpoint %d of %d: %w", i+1, len(plan), err)
 		}
 		results.Rows = append(results.Rows, row{s, result, s.next(now, 3)})
 	}
 	id := resourceID(r)
 	page, err := writePage(t.dir, id, results)
 	if err != nil {
-		return pintle.Response{}, err
+		return pintle.Answer{}, err
 	}
-	return pintle.Response{
-		PhysicalID: pintle.PhysicalID(id),
-		Data: map[string]any{
+	return pintle.Answer{
+		ID: pintle.PhysicalID(id),
+		Attributes: map[string]any{
 			"resultsPage": page,
 			"lastUpdate":  now.Format(time.RFC3339),
 		},

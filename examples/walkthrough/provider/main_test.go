@@ -62,10 +62,10 @@ func TestLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, _ := created.Data["resultsPage"].(string)
-	want := pintle.Response{
-		PhysicalID: created.PhysicalID,
-		Data:       map[string]any{"resultsPage": page, "lastUpdate": "2026-01-02T15:04:05Z"},
+	page, _ := created.Attributes["resultsPage"].(string)
+	want := pintle.Answer{
+		ID:         created.ID,
+		Attributes: map[string]any{"resultsPage": page, "lastUpdate": "2026-01-02T15:04:05Z"},
 	}
 	if diff := cmp.Diff(want, created); diff != "" {
 		t.Error(diff)
@@ -85,7 +85,7 @@ func TestLife(t *testing.T) {
 	}
 
 	change := request(t, pintle.Update, "http://mynewsite.com")
-	change.RequestID, change.PhysicalID, change.OldProperties = "r2", created.PhysicalID, create.Properties
+	change.RequestID, change.ID, change.OldProperties = "r2", created.ID, create.Properties
 	updated, err := p.Handle(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestLife(t *testing.T) {
 	}
 
 	remove := request(t, pintle.Delete, "http://mynewsite.com")
-	remove.RequestID, remove.PhysicalID = "r3", created.PhysicalID
+	remove.RequestID, remove.ID = "r3", created.ID
 	for range 2 { // a repeated Delete is as good
 		if _, err := p.Handle(t.Context(), remove); err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestDeleteAfterLostAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	remove := request(t, pintle.Delete, "http://mysite.com")
-	remove.PhysicalID = "r1"
+	remove.ID = "r1"
 	if _, err := p.Handle(t.Context(), remove); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestHandleRefuses(t *testing.T) {
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
-			if diff := cmp.Diff(pintle.Response{}, response); diff != "" {
+			if diff := cmp.Diff(pintle.Answer{}, response); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := os.Stat(p.dir); !os.IsNotExist(err) {

@@ -1,9 +1,10 @@
-package project
+// Package nearest finds what a misspelt name was meant to be.
+package nearest
 
 import "strings"
 
-// nearest returns the name that the text was most likely meant to be, or nothing if none is near.
-func nearest(text string, names []string) string {
+// Name returns the name that the text was most likely meant to be, or nothing if none is near. Case does not count.
+func Name(text string, names []string) string {
 	best, least := "", 3 // one more than the typing mistakes we forgive
 	for _, name := range names {
 		if d := distance(strings.ToLower(text), strings.ToLower(name), least); d < least && d < len(name) {

@@ -1,0 +1,422 @@
+package pintle
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/nearest"
+)
+
+// maxProblems bounds what one error tells.
+const maxProblems = 10
+
+// PropertiesError is what is wrong with the properties of a resource. It never quotes a value: that may be a secret.
+type PropertiesError struct {
+	// Old says that the properties before an Update are meant.
+	Old bool
+	// Problems is what is wrong, one entry for each property, e.g. "Port: want a whole number from 1 to 65535".
+	Problems []string
+}
+
+// Error returns all problems in one line; of more than ten the first ten and how many there are.
+func (e *PropertiesError) Error() string {
+	text := "properties: "
+	if e.Old {
+		text = "old properties: "
+	}
+	text += strings.Join(e.Problems[:min(len(e.Problems), maxProblems)], "; ")
+	if more := len(e.Problems) - maxProblems; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// parseProperties reads a JSON object and takes off what is the service's: ServiceToken and ServiceTimeout.
+func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var object map[string]any
+	if err := dec.Decode(&object); err != nil {
+		return nil, fmt.Errorf("properties are no JSON object: %w", err)
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	for _, name := range []string{"ServiceToken", "ServiceTimeout"} {
+		if !slices.ContainsFunc(s.fields, func(f field) bool { return f.name == name }) {
+			delete(object, name)
+		}
+	}
+	return object, nil
+}
+
+// decoder fills a struct of an author from properties and collects what is wrong with them. CloudFormation has made
+// every number and boolean a string, so a string does where they are wanted.
+type decoder struct {
+	// lenient is for properties that an earlier version of the provider accepted: only what cannot be read is wrong.
+	lenient  bool
+	problems []string
+	secrets  []string
+}
+
+func (d *decoder) problem(path, format string, args ...any) {
+	d.problems = append(d.problems, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (d *decoder) object(v reflect.Value, s *shape, in map[string]any, path string) {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+		member, name := v.FieldByIndex(f.index), join(path, f.name)
+		switch given := in[f.name]; {
+		case given != nil:
+			if f.rules.secret {
+				d.hide(given)
+			}
+			d.value(member, f.shape, &f.rules, given, name)
+		case f.rules.fallback != nil:
+			d.fallback(member, f, name)
+		case f.rules.required && !d.lenient:
+			d.problem(name, "is missing")
+		case f.shape.kind == kindObject: // its fields may have defaults, or be required
+			d.object(member, f.shape, nil, name)
+		}
+	}
+	if d.lenient {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		shown := strings.ToValidUTF8(join(path, name)[:min(len(join(path, name)), 100)], "")
+		if near := nearest.Name(name, names); near != "" {
+			d.problem(shown, "is not known, did you mean %s?", near)
+		} else {
+			d.problem(shown, "is not known")
+		}
+	}
+}
+
+// fallback sets a field to its default.
+func (d *decoder) fallback(v reflect.Value, f field, path string) {
+	var in any = *f.rules.fallback
+	switch f.shape.base().kind {
+	case kindList, kindDict, kindObject, kindRaw, kindAny, kindJSON:
+		dec := json.NewDecoder(strings.NewReader(*f.rules.fallback))
+		dec.UseNumber()
+		if err := dec.Decode(&in); err != nil {
+			d.problem(path, "is no JSON")
+			return
+		}
+	case kindText, kindBool, kindInt, kindUint, kindFloat, kindDuration, kindSecret, kindBytes, kindTextual, kindPointer:
+	}
+	d.value(v, f.shape, &f.rules, in, path)
+}
+
+// hide remembers the scalars in a value as secrets.
+func (d *decoder) hide(in any) {
+	switch in := in.(type) {
+	case string:
+		d.secrets = append(d.secrets, in)
+	case json.Number:
+		d.secrets = append(d.secrets, in.String())
+	case []any:
+		for _, item := range in {
+			d.hide(item)
+		}
+	case map[string]any:
+		for _, member := range in {
+			d.hide(member)
+		}
+	}
+}
+
+// value reads in into v. What is null counts as not there.
+func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string) {
+	if in == nil {
+		return
+	}
+	want := func() { d.problem(path, "want %s", describe(s, r)) }
+	switch s.kind {
+	case kindPointer:
+		p := reflect.New(s.elem.typ)
+		d.value(p.Elem(), s.elem, r, in, path)
+		v.Set(p)
+	case kindList:
+		items, ok := in.([]any)
+		if !ok || !d.fits(r, len(items)) {
+			want()
+			return
+		}
+		list := reflect.MakeSlice(s.typ, len(items), len(items))
+		for i, item := range items {
+			d.value(list.Index(i), s.elem, r.ofItems(), item, fmt.Sprintf("%s[%d]", path, i))
+		}
+		v.Set(list)
+	case kindDict:
+		members, ok := in.(map[string]any)
+		if !ok || !d.fits(r, len(members)) {
+			want()
+			return
+		}
+		dict := reflect.MakeMapWithSize(s.typ, len(members))
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			member := reflect.New(s.elem.typ).Elem()
+			d.value(member, s.elem, r.ofItems(), members[name], join(path, name))
+			dict.SetMapIndex(reflect.ValueOf(name).Convert(s.typ.Key()), member)
+		}
+		v.Set(dict)
+	case kindObject:
+		members, ok := in.(map[string]any)
+		if !ok {
+			want()
+			return
+		}
+		d.object(v, s, members, path)
+	case kindAny:
+		v.Set(reflect.ValueOf(in))
+	case kindRaw, kindJSON:
+		raw, err := marshal(in)
+		if err == nil && s.kind == kindRaw {
+			v.SetBytes(raw)
+			return
+		}
+		if err != nil || v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw) != nil { // its error may quote the value
+			want()
+		}
+	case kindText, kindBool, kindInt, kindUint, kindFloat, kindDuration, kindSecret, kindBytes, kindTextual:
+		text, ok := scalarText(in)
+		if ok && s.kind == kindSecret {
+			d.secrets = append(d.secrets, text)
+		}
+		if !ok || !setScalar(v, s.kind, text) || !d.lenient && !r.allow(v, s.kind, text) {
+			want()
+		}
+	}
+}
+
+// fits reports whether a length is allowed.
+func (d *decoder) fits(r *rules, length int) bool {
+	return d.lenient || length >= r.least && (r.most < 0 || length <= r.most)
+}
+
+// ofItems are the rules for the items of a list or map: all but the length, which is that of the whole.
+func (r *rules) ofItems() *rules {
+	items := *r
+	items.least, items.most = 0, -1
+	return &items
+}
+
+func scalarText(in any) (string, bool) {
+	switch in := in.(type) {
+	case string:
+		return in, true
+	case json.Number:
+		return in.String(), true
+	case bool:
+		return strconv.FormatBool(in), true
+	}
+	return "", false
+}
+
+// setScalar reads a text into v and reports whether it could.
+func setScalar(v reflect.Value, k kind, text string) bool {
+	switch k {
+	case kindText:
+		v.SetString(text)
+	case kindSecret:
+		v.Set(reflect.ValueOf(NewSecret(text)))
+	case kindBool:
+		if !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+			return false
+		}
+		v.SetBool(strings.EqualFold(text, "true"))
+	case kindInt:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			f, ok := wholeNumber(text)
+			if !ok {
+				return false
+			}
+			n = int64(f)
+		}
+		if v.OverflowInt(n) {
+			return false
+		}
+		v.SetInt(n)
+	case kindUint:
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			f, ok := wholeNumber(text)
+			if !ok || f < 0 {
+				return false
+			}
+			n = uint64(f)
+		}
+		if v.OverflowUint(n) {
+			return false
+		}
+		v.SetUint(n)
+	case kindFloat:
+		f, ok := number(text)
+		if !ok || v.OverflowFloat(f) {
+			return false
+		}
+		v.SetFloat(f)
+	case kindDuration:
+		d, ok := duration(text)
+		if !ok {
+			return false
+		}
+		v.SetInt(int64(d))
+	case kindBytes:
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return false
+		}
+		v.SetBytes(b)
+	case kindTextual:
+		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)) == nil
+	case kindRaw, kindAny, kindJSON, kindPointer, kindList, kindDict, kindObject:
+		panic("pintle: no scalar")
+	}
+	return true
+}
+
+// number reads a JSON number: no hexadecimal, no underscores, no infinity.
+func number(text string) (float64, bool) {
+	if strings.ContainsAny(text, "xXpP_iInN") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil
+}
+
+// wholeNumber reads 80.0 and 1e3, within what a float64 holds exactly.
+func wholeNumber(text string) (float64, bool) {
+	f, ok := number(text)
+	return f, ok && f == math.Trunc(f) && math.Abs(f) <= 1<<53
+}
+
+// duration reads 90s, 1h30m, or a number of seconds.
+func duration(text string) (time.Duration, bool) {
+	if seconds, ok := number(text); ok {
+		if math.Abs(seconds) > (1 << 33) { // 272 years: what a Duration holds, nearly
+			return 0, false
+		}
+		return time.Duration(math.Round(seconds * float64(time.Second))), true
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil
+}
+
+// allow reports whether the rules of its field allow a scalar.
+func (r *rules) allow(v reflect.Value, k kind, text string) bool {
+	if r.enum != nil {
+		if k == kindInt || k == kindUint {
+			text = fmt.Sprint(v.Interface())
+		}
+		if !slices.Contains(r.enum, text) {
+			return false
+		}
+	}
+	switch k {
+	case kindText, kindSecret:
+		n := utf8.RuneCountInString(text)
+		return n >= r.least && (r.most < 0 || n <= r.most) && (r.pattern == nil || r.pattern.MatchString(text))
+	case kindBytes:
+		return v.Len() >= r.least && (r.most < 0 || v.Len() <= r.most)
+	case kindInt:
+		return r.inRange(float64(v.Int()))
+	case kindUint:
+		return r.inRange(float64(v.Uint()))
+	case kindFloat:
+		return r.inRange(v.Float())
+	case kindDuration:
+		return r.inRange(time.Duration(v.Int()).Seconds())
+	case kindBool, kindTextual, kindRaw, kindAny, kindJSON, kindPointer, kindList, kindDict, kindObject:
+	}
+	return true
+}
+
+func (r *rules) inRange(f float64) bool {
+	return (r.min == nil || f >= r.min.value) && (r.max == nil || f <= r.max.value)
+}
+
+// describe says what a value must be, e.g. "a whole number from 1 to 65535".
+func describe(s *shape, r *rules) string {
+	if r.enum != nil && s.kind != kindList && s.kind != kindDict {
+		return "one of " + strings.Join(r.enum, ", ")
+	}
+	length := func(unit string) string {
+		switch {
+		case r.least == r.most:
+			return fmt.Sprintf(" of %d %s", r.most, unit)
+		case r.most >= 0:
+			return fmt.Sprintf(" of %d to %d %s", r.least, r.most, unit)
+		case r.least > 0:
+			return fmt.Sprintf(" of %d %s or more", r.least, unit)
+		}
+		return ""
+	}
+	within := ""
+	switch {
+	case r.min != nil && r.max != nil:
+		within = fmt.Sprintf(" from %s to %s", r.min.text, r.max.text)
+	case r.min != nil:
+		within = fmt.Sprintf(", %s or more", r.min.text)
+	case r.max != nil:
+		within = fmt.Sprintf(", %s or less", r.max.text)
+	}
+	switch s.kind {
+	case kindText, kindSecret:
+		text := "a text" + length("characters")
+		if r.pattern != nil {
+			text += " that matches " + r.pattern.String()
+		}
+		return text
+	case kindBool:
+		return "true or false"
+	case kindInt:
+		if within == "" && s.typ.Bits() < 64 {
+			within = fmt.Sprintf(" from -%d to %d", int64(1)<<(s.typ.Bits()-1), int64(1)<<(s.typ.Bits()-1)-1)
+		}
+		return "a whole number" + within
+	case kindUint:
+		if within == "" && s.typ.Bits() < 64 {
+			within = fmt.Sprintf(" from 0 to %d", uint64(1)<<s.typ.Bits()-1)
+		}
+		return strings.TrimSuffix("a whole number"+within+", 0 or more", map[bool]string{true: ", 0 or more"}[within != ""])
+	case kindFloat:
+		return "a number" + within
+	case kindDuration:
+		return "a duration such as 90s or 1h30m, or seconds" + within
+	case kindBytes:
+		return "a text in base64" + length("bytes")
+	case kindPointer:
+		return describe(s.elem, r)
+	case kindList:
+		return "a list" + length("items")
+	case kindDict, kindObject:
+		return "an object" + length("members")
+	case kindTextual, kindJSON:
+		if isTime(s.typ) {
+			return "a time such as 2006-01-02T15:04:05Z"
+		}
+		return "a " + s.typ.String()
+	case kindRaw, kindAny:
+	}
+	return "a value"
+}

@@ -1,0 +1,162 @@
+package pintle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// failureLasts is for how long a failure is answered again. The service has been seen to use one request ID for an
+// operation that it repeats after a failure; duplicates of a delivery come sooner.
+const failureLasts = 5 * time.Minute
+
+// requestKey is the same for every delivery of one request. The response URL is not part of it: that is signed anew.
+func requestKey(r wire.Request) string {
+	return memoryKey("request", string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
+		string(r.PhysicalResourceID), r.ResourceType, string(r.ResourceProperties), string(r.OldResourceProperties))
+}
+
+// serviceTimeout is how long the service waits for an answer.
+func serviceTimeout(properties json.RawMessage) time.Duration {
+	var p struct{ ServiceTimeout json.RawMessage }
+	if json.Unmarshal(properties, &p) != nil {
+		return wire.DefaultServiceTimeout
+	}
+	limit, err := wire.ParseServiceTimeout(p.ServiceTimeout)
+	if err != nil {
+		return wire.DefaultServiceTimeout
+	}
+	return limit
+}
+
+// record is an answer in a memory.
+type record struct {
+	At     time.Time
+	Failed bool
+	Body   json.RawMessage
+}
+
+// recall returns the answer that a request has got before.
+func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) ([]byte, bool) {
+	text, ok, err := s.memory.Get(ctx, key)
+	if err != nil {
+		log.Error("the memory cannot be asked for an earlier answer", "error", err)
+	}
+	var kept record
+	if !ok || err != nil || json.Unmarshal(text, &kept) != nil {
+		return nil, false
+	}
+	if kept.Failed && s.clock.Now().Sub(kept.At) > failureLasts {
+		return nil, false
+	}
+	return kept.Body, true
+}
+
+// remember keeps an answer before it is sent: if it does not arrive, the next delivery is not another run.
+func (s *Server) remember(ctx context.Context, key string, a answered) {
+	text, err := marshal(record{s.clock.Now(), a.response.Status == wire.Failed, a.body})
+	if err == nil {
+		err = s.memory.Put(ctx, key, text)
+	}
+	if err != nil {
+		a.log.Error("the memory does not take the answer", "error", err)
+	}
+}
+
+// calls are the requests that are being handled, so that a second delivery waits for the first.
+type calls struct {
+	mu  sync.Mutex
+	now map[string]*call
+}
+
+type call struct {
+	done chan struct{}
+	body []byte // set before done is closed; nil if there was no answer
+}
+
+// begin returns the call of a request, and whether it is the caller's to make.
+func (c *calls) begin(key string) (*call, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if running := c.now[key]; running != nil {
+		return running, false
+	}
+	begun := &call{done: make(chan struct{})}
+	c.now[key] = begun
+	return begun, true
+}
+
+func (c *calls) end(key string, of *call) {
+	c.mu.Lock()
+	delete(c.now, key)
+	c.mu.Unlock()
+	close(of.done)
+}
+
+// wait returns the answer of another delivery of the request.
+func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answered, error) {
+	ctx, stop := s.clock.WithDeadline(ctx, b.watchdog)
+	defer stop()
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		return a, errors.New("another delivery of the request is still being handled")
+	}
+	if c.body == nil {
+		return a, errors.New("another delivery of the request could not be answered")
+	}
+	var err error
+	a.body = c.body
+	a.response, err = wire.ParseResponse(a.body)
+	return a, err
+}
+
+// turns lets one request of a resource after the other to its handler. A handler that was given up keeps its turn, so
+// that the Delete of what it makes does not overtake it.
+type turns struct {
+	mu   sync.Mutex
+	held map[string]*turn
+}
+
+type turn struct {
+	free  chan struct{} // holds one value while nobody is at work
+	users int           // at work or waiting
+}
+
+// take waits for the turn of a resource, until a time. The function it returns gives the turn back.
+func (t *turns) take(ctx context.Context, clock Clock, r wire.Request, until time.Time) (done func(), ok bool) {
+	key := string(r.StackID) + "|" + string(r.LogicalResourceID)
+	t.mu.Lock()
+	mine := t.held[key]
+	if mine == nil {
+		mine = &turn{free: make(chan struct{}, 1)}
+		mine.free <- struct{}{}
+		t.held[key] = mine
+	}
+	mine.users++
+	t.mu.Unlock()
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if mine.users--; mine.users == 0 {
+			delete(t.held, key)
+		}
+	}
+	ctx, stop := clock.WithDeadline(ctx, until)
+	defer stop()
+	select {
+	case <-mine.free:
+		return func() {
+			mine.free <- struct{}{}
+			leave()
+		}, true
+	case <-ctx.Done():
+		leave()
+		return nil, false
+	}
+}

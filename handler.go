@@ -1,0 +1,169 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// CreateFailed is the physical ID of a resource whose Create failed before it made anything. The service sends a Delete
+// for it, as for every failed Create; that is answered with success without calling the handler. [AlwaysDelete] changes
+// that.
+const CreateFailed PhysicalID = "Pintle::CreateFailed"
+
+// PhysicalID is the name that a provider gives to a resource, 1 to [wire.MaxPhysicalID] bytes without control
+// characters.
+type PhysicalID = wire.PhysicalID
+
+// RequestType is what a handler is asked to do: [Create], [Update] or [Delete].
+type RequestType = wire.RequestType
+
+// The request types.
+const (
+	Create = wire.Create
+	Update = wire.Update
+	Delete = wire.Delete
+)
+
+// Handler is a provider as the transports see it: [New] makes one of a [Provider], and [HandlerFunc] one of a function
+// that takes requests as they come. Behind the Lambda Runtime API Handle is called for one request at a time, behind
+// HTTP for many at once, but never for two of one resource.
+type Handler interface {
+	// Handle does what the request says and returns the answer. The context ends when the handler must return: see the
+	// section Time of the package. With an error the answer may still carry the physical ID of what was made.
+	Handle(ctx context.Context, r *Request) (Answer, error)
+}
+
+// HandlerFunc is a function that is a [Handler].
+type HandlerFunc func(ctx context.Context, r *Request) (Answer, error)
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, r *Request) (Answer, error) { return f(ctx, r) }
+
+// Request is what the service asks for.
+type Request struct {
+	// Type is Create, Update or Delete; never anything else.
+	Type RequestType
+	// StackID is the ARN of the stack.
+	StackID wire.StackID
+	// RequestID is the same when a request is repeated, and unique within the stack otherwise.
+	RequestID wire.RequestID
+	// LogicalID is the name of the resource in the template.
+	LogicalID wire.LogicalID
+	// ID is the recorded physical ID; empty for a Create, never for the others.
+	ID PhysicalID
+	// ResourceType is the type in the template, e.g. "Custom::Site". Old services leave it empty.
+	ResourceType string
+	// ServiceToken is the ARN through which the provider was called. It may be empty.
+	ServiceToken wire.ServiceToken
+	// Properties are those of the resource, a JSON object. CloudFormation makes every number and boolean in them a
+	// string, and adds ServiceToken. See [Request.Decode].
+	Properties json.RawMessage
+	// OldProperties are those before an Update, a JSON object; "{}" for the others.
+	OldProperties json.RawMessage
+	// Log writes to the log of the provider and names the request, the stack and the resource on every line. Values of
+	// secret properties are replaced in what it writes. Never nil in a request that a handler gets.
+	Log *slog.Logger
+
+	surroundings
+}
+
+// surroundings is what a request that the package serves has besides. The zero value is that of a request made by hand,
+// in a test.
+type surroundings struct {
+	clock    Clock     // nil: the machine's
+	memory   Memory    // nil: none
+	hide     *scrubber // nil: nothing to hide
+	deadline time.Time // of the handler's context, on clock; zero: none
+}
+
+func (s surroundings) time() Clock {
+	if s.clock == nil {
+		return realClock{}
+	}
+	return s.clock
+}
+
+// newRequest returns what a handler sees of a request.
+func newRequest(r wire.Request, log *slog.Logger) *Request {
+	return &Request{
+		Type: r.RequestType, StackID: r.StackID, RequestID: r.RequestID, LogicalID: r.LogicalResourceID,
+		ID: r.PhysicalResourceID, ResourceType: r.ResourceType, ServiceToken: r.ServiceToken,
+		Properties: orEmpty(r.ResourceProperties), OldProperties: orEmpty(r.OldResourceProperties), Log: log,
+	}
+}
+
+func orEmpty(object json.RawMessage) json.RawMessage {
+	if len(object) == 0 {
+		return json.RawMessage("{}")
+	}
+	return bytes.Clone(object)
+}
+
+// Token returns 32 hexadecimal digits for APIs that take a client token and do for the second call with it what they
+// did for the first. It is the same for every delivery of one request, and so for every attempt to make one generation
+// of a resource; a replacement and each later Update have tokens of their own.
+func (r *Request) Token() string {
+	sum := sha256.Sum256([]byte(string(r.StackID) + "|" + string(r.LogicalID) + "|" + string(r.RequestID)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Decode reads the properties into a struct by the rules of [json.Unmarshal]. From CloudFormation a number or boolean
+// comes as a string: give its field the option ",string". A [Provider] gets its properties decoded and checked.
+func (r *Request) Decode(into any) error { return decode(r.Properties, into, "properties") }
+
+// DecodeOld reads the properties before an Update, as [Request.Decode] does.
+func (r *Request) DecodeOld(into any) error { return decode(r.OldProperties, into, "old properties") }
+
+// decode keeps the text of a value out of the error: it may be a secret.
+func decode(object json.RawMessage, into any, what string) error {
+	err := json.Unmarshal(object, into)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) && mistyped.Field != "" {
+		return fmt.Errorf("%s: %s cannot be read as %s", what, mistyped.Field, mistyped.Type)
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "json: invalid use of ,string") { // quotes the value
+		return fmt.Errorf("%s: a string does not hold the number or boolean that its field is for", what)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// String describes the request in one line, without its properties.
+func (r *Request) String() string {
+	return fmt.Sprintf("%s %s %s, request %s", r.Type, r.ResourceType, r.LogicalID, r.RequestID)
+}
+
+// Response is what a [Provider] answers, with attributes in a struct A of its own. The zero value is a good answer to an
+// Update.
+type Response[A any] struct {
+	// ID names what was made. Empty means the ID of the request for a Create, and no change otherwise. It may be set
+	// beside an error: then it is answered as FAILED with this ID, and the Delete that follows has it.
+	ID PhysicalID
+	// Attributes are what the template can read with Fn::GetAtt. They replace those of earlier answers and are not sent
+	// with an error or for a Delete. The rules of encoding/json give their names; a [Secret] in them is sent in clear,
+	// and makes the whole answer NoEcho.
+	Attributes A
+	// NoEcho says that the values in Attributes are secret.
+	NoEcho bool
+	// Reason is shown in the events of the stack. With an error it replaces the text of the error, which then appears
+	// in the log only.
+	Reason string
+	// State is for the provider's Ready method, see [WithReady]: encoded with encoding/json, a [Secret] in clear. Nothing
+	// else sees it. Nil for none.
+	State any
+}
+
+// Answer is what a [Handler] answers: a [Response] whose attributes have any names.
+type Answer = Response[map[string]any]

@@ -1,0 +1,259 @@
+package pintle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Resource is a [Handler] made of a [Provider] by [New].
+type Resource struct {
+	properties, attributes *shape
+	handle                 func(context.Context, *Request) (Answer, error)
+}
+
+// New returns a handler that decodes and checks properties, calls the provider, and encodes its attributes:
+//
+//	pintle.Main(pintle.New(site{}))
+//
+// It panics if the structs of the provider cannot be what they are for: a tag that is not known, a default that is not
+// allowed, a field that no property can be read into, a method Ready, Validate or Migrate with the wrong signature.
+func New[P, A any](p Provider[P, A]) *Resource {
+	x, err := newResource(p)
+	if err != nil {
+		panic(fmt.Sprintf("pintle: provider %T: %v", p, err))
+	}
+	return &Resource{properties: x.properties, attributes: x.attributes, handle: x.handle}
+}
+
+// Handle answers one request by the provider.
+func (r *Resource) Handle(ctx context.Context, request *Request) (Answer, error) {
+	return r.handle(ctx, request)
+}
+
+// resource is a provider and the shapes of its types.
+type resource[P, A any] struct {
+	provider               Provider[P, A]
+	ready                  WithReady[P, A] // nil if it has no such method; so for the others
+	validate               WithValidate[P]
+	migrate                WithMigrate
+	properties, attributes *shape
+}
+
+func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
+	x := &resource[P, A]{provider: p}
+	x.ready, _ = p.(WithReady[P, A])
+	x.validate, _ = p.(WithValidate[P])
+	x.migrate, _ = p.(WithMigrate)
+	for _, power := range []struct {
+		method string
+		has    bool
+		want   reflect.Type
+	}{
+		{"Ready", x.ready != nil, reflect.TypeFor[WithReady[P, A]]()},
+		{"Validate", x.validate != nil, reflect.TypeFor[WithValidate[P]]()},
+		{"Migrate", x.migrate != nil, reflect.TypeFor[WithMigrate]()},
+	} {
+		// A method that is nearly right would be passed over without a word.
+		if _, there := reflect.TypeOf(p).MethodByName(power.method); there && !power.has {
+			want, _ := power.want.MethodByName(power.method)
+			return nil, fmt.Errorf("its method %s is not the one that would be called, want %s", power.method,
+				strings.Replace(want.Type.String(), "func", power.method, 1))
+		}
+	}
+	var err error
+	if x.properties, err = compileObject(reflect.TypeFor[P]()); err != nil {
+		return nil, fmt.Errorf("properties: %w", err)
+	}
+	if x.attributes, err = compileAttributes(reflect.TypeFor[A]()); err != nil {
+		return nil, fmt.Errorf("attributes: %w", err)
+	}
+	return x, nil
+}
+
+func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error) {
+	switch r.Type {
+	case Create:
+		properties, err := x.wanted(r)
+		if err != nil {
+			return Answer{}, err
+		}
+		return x.create(ctx, r, properties)
+	case Update:
+		properties, err := x.wanted(r)
+		if err != nil {
+			return Answer{}, err
+		}
+		old, err := x.kept(r, r.OldProperties, true)
+		if err != nil {
+			return Answer{}, err
+		}
+		return x.update(ctx, r, properties, old)
+	case Delete:
+		properties, err := x.kept(r, r.Properties, false)
+		if err != nil {
+			return Answer{}, err
+		}
+		return x.remove(ctx, r, properties)
+	}
+	return Answer{}, fmt.Errorf("unknown request type %q", r.Type)
+}
+
+// create is also the second half of a replacement; then r looks like a Create.
+func (x *resource[P, A]) create(ctx context.Context, r *Request, properties P) (Answer, error) {
+	response, err := x.provider.Create(ctx, &CreateRequest[P]{*r, properties})
+	if err == nil && response.ID == "" {
+		response.ID = PhysicalID(r.RequestID)
+	}
+	return x.finish(ctx, r, properties, response, err)
+}
+
+func (x *resource[P, A]) update(ctx context.Context, r *Request, properties, old P) (Answer, error) {
+	change, err := x.immutableChange(properties, old)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(change.names) > 0 && change.neverTook(ctx, r) {
+		r.Log.Info("the replacement that is undone had failed, so the resource is still the one of these properties")
+		change.names, old = nil, properties
+	}
+	if len(change.names) > 0 {
+		r.Log.Info("replacing the resource", "changed", strings.Join(change.names, ", "))
+		return x.replace(ctx, r, properties, &change)
+	}
+	response, err := x.provider.Update(ctx, &UpdateRequest[P]{*r, properties, old})
+	if errors.Is(err, Gone) {
+		r.Log.Warn("the resource is gone, making it anew", "error", logText(err))
+		return x.replace(ctx, r, properties, nil)
+	}
+	return x.finish(ctx, r, properties, response, err)
+}
+
+// replace answers an Update by a Create. If that fails, the resource must stay the old one: to answer with the ID of
+// what was half made would have the service delete the good one. So that is deleted here.
+func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, change *immutableChange) (Answer, error) {
+	create := *r
+	create.Type, create.ID, create.OldProperties = Create, "", json.RawMessage("{}")
+	// A crash after this leaves a note of a replacement that may have worked. Then the service knows another ID, for
+	// which there is no note.
+	change.note(ctx, r)
+	answer, err := x.create(ctx, &create, properties)
+	if err == nil {
+		if answer.ID == r.ID {
+			change.forget(ctx, r)
+			r.Log.Warn("the replacement has the ID of what it replaces, so nothing will be deleted", "physicalId", r.ID)
+		}
+		return answer, nil
+	}
+	made := answer.ID
+	answer.ID = ""
+	if made == "" || made == r.ID {
+		return answer, err
+	}
+	remove := create
+	remove.Type, remove.ID = Delete, made
+	if _, undo := x.remove(ctx, &remove, properties); undo != nil {
+		r.Log.Error("what a failed replacement made was not deleted", "physicalId", made, "error", logText(undo))
+		err = fmt.Errorf("%w; and %s, which it had made, is left behind: %w", err, made, undo)
+		if answer.Reason != "" {
+			answer.Reason += fmt.Sprintf("; and %s, which it had made, is left behind", made)
+		}
+	}
+	return answer, err
+}
+
+func (x *resource[P, A]) remove(ctx context.Context, r *Request, properties P) (Answer, error) {
+	err := x.provider.Delete(ctx, &DeleteRequest[P]{*r, properties})
+	if err == nil {
+		return x.finish(ctx, r, properties, Response[A]{}, nil)
+	}
+	if errors.Is(err, Gone) {
+		err = nil
+	}
+	return Answer{}, err
+}
+
+// finish waits for what an operation has begun, and makes the answer.
+func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, response Response[A], err error) (Answer, error) {
+	answer := Answer{ID: response.ID, Reason: response.Reason, NoEcho: response.NoEcho}
+	if err != nil {
+		return answer, err
+	}
+	if r.Type != Delete {
+		x.attributes.addTo(&answer, reflect.ValueOf(response.Attributes))
+	}
+	if x.ready != nil {
+		poll := *r
+		if response.ID != "" {
+			poll.ID = response.ID
+		}
+		err = x.await(ctx, &ReadyRequest[P]{Request: poll, Properties: properties}, response.State, &answer)
+		if err != nil {
+			answer.Reason = "" // which told of progress
+		}
+	}
+	return answer, err
+}
+
+// wanted reads the properties that a resource shall have.
+func (x *resource[P, A]) wanted(r *Request) (P, error) {
+	properties, err := x.read(r, r.Properties, &decoder{}, false)
+	if err == nil && x.validate != nil {
+		err = x.validate.Validate(properties)
+	}
+	return properties, err
+}
+
+// kept reads properties that some version of the provider has accepted.
+func (x *resource[P, A]) kept(r *Request, raw json.RawMessage, old bool) (P, error) {
+	properties, err := x.read(r, raw, &decoder{lenient: true}, old)
+	var wrong *PropertiesError
+	if errors.As(err, &wrong) {
+		err = fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", err)
+	}
+	return properties, err
+}
+
+func (x *resource[P, A]) read(r *Request, raw json.RawMessage, d *decoder, old bool) (properties P, err error) {
+	object, err := parseProperties(raw, x.properties)
+	if err != nil {
+		return properties, err
+	}
+	if x.migrate != nil {
+		if err := x.migrate.Migrate(object); err != nil {
+			return properties, fmt.Errorf("migrate properties: %w", err)
+		}
+	}
+	d.object(reflect.ValueOf(&properties).Elem(), x.properties, object, "")
+	r.hide.add(d.secrets...)
+	if len(d.problems) > 0 {
+		return properties, &PropertiesError{Old: old, Problems: d.problems}
+	}
+	return properties, nil
+}
+
+// immutableChange compares the immutable properties.
+func (x *resource[P, A]) immutableChange(properties, old P) (immutableChange, error) {
+	now, err := x.properties.immutables(reflect.ValueOf(&properties).Elem())
+	if err != nil {
+		return immutableChange{}, err
+	}
+	before, err := x.properties.immutables(reflect.ValueOf(&old).Elem())
+	if err != nil {
+		return immutableChange{}, err
+	}
+	change := immutableChange{before: digest(before), now: digest(now)}
+	all := maps.Clone(now)
+	maps.Copy(all, before)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if now[name] != before[name] {
+			change.names = append(change.names, name)
+		}
+	}
+	return change, nil
+}

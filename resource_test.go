@@ -1,0 +1,525 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// world is a server whose answers end in a bucket in memory, and whose clock runs as fast as it is asked to.
+type world struct {
+	*Server
+	mu      sync.Mutex
+	log     bytes.Buffer
+	answers []wire.Response
+	refuse  int // how many PUTs get a 503
+	n       int
+}
+
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := wire.ParseResponse(body)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	status := http.StatusOK
+	if w.refuse > 0 {
+		w.refuse--
+		status = http.StatusServiceUnavailable
+	} else {
+		w.answers = append(w.answers, answer)
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: http.NoBody, Request: r}, nil
+}
+
+// fastClock is the machine's, but sleeps take no time.
+type fastClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *fastClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fastClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return ctx.Err()
+}
+
+func (c *fastClock) WithDeadline(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
+}
+
+func newWorld(t *testing.T, handlers ...Handler) *world {
+	t.Helper()
+	w := &world{}
+	var err error
+	w.Server, err = NewServer(Config{
+		Handlers: handlers, Client: &http.Client{Transport: w}, Clock: &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		Logger: slog.New(slog.NewTextHandler(&w.log, nil)), WebhookSecrets: []string{}, Topics: []string{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// event returns a request with an ID of its own.
+func (w *world) event(kind RequestType, id PhysicalID, properties, old string) wire.Request {
+	w.n++
+	r := wire.Request{
+		RequestType: kind, ResponseURL: "https://bucket.test/key?X-Amz-Signature=5ec2e7",
+		StackID: wire.NewStackID("us-east-1", "123456789012", "web", "5f1a"), RequestID: wire.RequestID(fmt.Sprint("r-", w.n)),
+		LogicalResourceID: "Disk", PhysicalResourceID: id, ResourceType: "Custom::Disk", ResourceProperties: json.RawMessage(properties),
+	}
+	if old != "" {
+		r.OldResourceProperties = json.RawMessage(old)
+	}
+	return r
+}
+
+// deliver delivers a request and returns the answer.
+func (w *world) deliver(t *testing.T, r wire.Request) wire.Response {
+	t.Helper()
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(w.answers)
+	if err := w.ServeEvent(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.answers) != before+1 {
+		t.Fatalf("%d answers to %v", len(w.answers)-before, r)
+	}
+	return w.answers[before]
+}
+
+func (w *world) ask(t *testing.T, kind RequestType, id PhysicalID, properties, old string) string {
+	t.Helper()
+	return short(w.deliver(t, w.event(kind, id, properties, old)))
+}
+
+// short is a response in one line.
+func short(r wire.Response) string {
+	text := fmt.Sprintf("%s %s", r.Status, r.PhysicalResourceID)
+	if r.Data != nil {
+		text += " " + string(r.Data)
+	}
+	if r.NoEcho {
+		text += " NoEcho"
+	}
+	if r.Reason != "" {
+		text += " (" + r.Reason + ")"
+	}
+	return text
+}
+
+type diskProperties struct {
+	Zone  string `pintle:"required,immutable"`
+	Size  int    `pintle:"min=1,default=10"`
+	Key   Secret
+	Fails string
+}
+
+type diskAttributes struct {
+	Path string
+	Key  *Secret `json:",omitempty"`
+}
+
+// disks is a provider of disks in memory. Their IDs count up.
+type disks struct {
+	n     int
+	there map[PhysicalID]diskProperties
+	calls []string
+}
+
+func (d *disks) call(method string, r Request, p diskProperties) error {
+	d.calls = append(d.calls, strings.TrimSpace(fmt.Sprintf("%s %s %s%d", method, r.ID, p.Zone, p.Size)))
+	if p.Fails == method {
+		return fmt.Errorf("no %s of %s today", method, p.Key.Reveal())
+	}
+	return nil
+}
+
+func (d *disks) Create(_ context.Context, r *CreateRequest[diskProperties]) (Response[diskAttributes], error) {
+	if err := d.call("Create", r.Request, r.Properties); err != nil {
+		return Response[diskAttributes]{}, err
+	}
+	d.n++
+	id := PhysicalID(fmt.Sprint("disk-", d.n))
+	d.there[id] = r.Properties
+	if r.Properties.Fails == "format" {
+		return Response[diskAttributes]{ID: id}, errors.New("cannot format")
+	}
+	return Response[diskAttributes]{ID: id, Attributes: diskAttributes{Path: "/" + string(id)}}, nil
+}
+
+func (d *disks) Update(_ context.Context, r *UpdateRequest[diskProperties]) (Response[diskAttributes], error) {
+	if err := d.call("Update", r.Request, r.Properties); err != nil {
+		return Response[diskAttributes]{}, err
+	}
+	if _, ok := d.there[r.ID]; !ok {
+		return Response[diskAttributes]{}, fmt.Errorf("look up %s: %w", r.ID, Gone)
+	}
+	d.there[r.ID] = r.Properties
+	return Response[diskAttributes]{Attributes: diskAttributes{Path: "/" + string(r.ID)}}, nil
+}
+
+func (d *disks) Delete(_ context.Context, r *DeleteRequest[diskProperties]) error {
+	if err := d.call("Delete", r.Request, r.Properties); err != nil {
+		return err
+	}
+	if _, ok := d.there[r.ID]; !ok {
+		return Gone
+	}
+	delete(d.there, r.ID)
+	return nil
+}
+
+func newDisks() *disks { return &disks{there: map[PhysicalID]diskProperties{}} }
+
+func TestResource(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, New(d))
+	for _, tt := range []struct {
+		name            string
+		kind            RequestType
+		id              PhysicalID
+		properties, old string
+		want            string
+		calls           string
+	}{
+		{"create", Create, "", `{"Zone":"a","Size":"5"}`, "", `SUCCESS disk-1 {"Path":"/disk-1"}`, "Create  a5"},
+		{"default", Update, "disk-1", `{"Zone":"a"}`, `{"Zone":"a","Size":"5"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`, "Update disk-1 a10"},
+		{"no such property", Update, "disk-1", `{"Zone":"a","size":"7"}`, `{"Zone":"a"}`,
+			"FAILED disk-1 (properties: size: is not known, did you mean Size?)", ""},
+		{"replaced", Update, "disk-1", `{"Zone":"b"}`, `{"Zone":"a"}`, `SUCCESS disk-2 {"Path":"/disk-2"}`, "Create  b10"},
+		{"cleaned up", Delete, "disk-1", `{"Zone":"a"}`, "", "SUCCESS disk-1", "Delete disk-1 a10"},
+		{"again", Delete, "disk-1", `{"Zone":"a"}`, "", "SUCCESS disk-1", "Delete disk-1 a10"},
+		{"update fails", Update, "disk-2", `{"Zone":"b","Fails":"Update","Key":"hunter2"}`, `{"Zone":"b"}`,
+			"FAILED disk-2 (no Update of **** today)", "Update disk-2 b10"},
+		{"old properties of another time", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Colour":"red","Size":"0"}`,
+			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
+		{"old properties that cannot be read", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Size":"big"}`,
+			"FAILED disk-2 (old properties: Size: want a whole number, 1 or more; they were accepted once: give the provider a method Migrate that makes today's of them)", ""},
+		{"gone", Update, "disk-9", `{"Zone":"b"}`, `{"Zone":"b"}`, `SUCCESS disk-3 {"Path":"/disk-3"}`, "Update disk-9 b10, Create  b10"},
+		{"create fails", Create, "", `{"Zone":"a","Fails":"Create"}`, "", "FAILED Pintle::CreateFailed (no Create of  today)", "Create  a10"},
+		{"its delete", Delete, CreateFailed, `{"Zone":"a","Fails":"Create"}`, "", "SUCCESS Pintle::CreateFailed", ""},
+		{"create fails half way", Create, "", `{"Zone":"a","Fails":"format"}`, "", "FAILED disk-4 (cannot format)", "Create  a10"},
+		{"its delete too", Delete, "disk-4", `{"Zone":"a","Fails":"format"}`, "", "SUCCESS disk-4", "Delete disk-4 a10"},
+		{"create refused", Create, "", `{"Size":"5"}`, "", "FAILED Pintle::CreateFailed (properties: Zone: is missing)", ""},
+		{"delete of what was never right", Delete, "disk-8", `{"Size":"0"}`, "", "SUCCESS disk-8", "Delete disk-8 0"},
+	} {
+		d.calls = nil
+		if got := w.ask(t, tt.kind, tt.id, tt.properties, tt.old); got != tt.want || strings.Join(d.calls, ", ") != tt.calls {
+			t.Errorf("%s: %s, %q\nwant %s, %q", tt.name, got, d.calls, tt.want, tt.calls)
+		}
+	}
+	if len(d.there) != 2 { // disk-2, and disk-3 that was made for disk-9
+		t.Errorf("left: %v", slices.Sorted(maps.Keys(d.there)))
+	}
+	for _, secret := range []string{"hunter2", "5ec2e7"} {
+		if strings.Contains(w.log.String(), secret) {
+			t.Errorf("the log shows %s:\n%s", secret, &w.log)
+		}
+	}
+}
+
+// A replacement that fails leaves nothing, and its rollback does not touch the resource that was to be replaced.
+func TestReplacementFails(t *testing.T) {
+	for _, fails := range []string{"Create", "format"} {
+		d := newDisks()
+		w := newWorld(t, New(d))
+		old, attempted := `{"Zone":"a"}`, `{"Zone":"b","Fails":"`+fails+`"}`
+		w.ask(t, Create, "", old, "")
+		if got := w.ask(t, Update, "disk-1", attempted, old); !strings.HasPrefix(got, "FAILED disk-1 (") {
+			t.Errorf("%s: update: %s", fails, got)
+		}
+		if got, want := w.ask(t, Update, "disk-1", old, attempted), `SUCCESS disk-1 {"Path":"/disk-1"}`; got != want {
+			t.Errorf("%s: rollback: %s, want %s", fails, got, want)
+		}
+		if len(d.there) != 1 || d.calls[len(d.calls)-1] != "Update disk-1 a10" {
+			t.Errorf("%s: left %v after %q", fails, d.there, d.calls)
+		}
+		// The same change once more is a change again.
+		if got, want := w.ask(t, Update, "disk-1", `{"Zone":"b"}`, old), "SUCCESS disk-"; !strings.HasPrefix(got, want) || strings.HasPrefix(got, "SUCCESS disk-1 ") {
+			t.Errorf("%s: second attempt: %s", fails, got)
+		}
+	}
+}
+
+func TestReplacementIsRolledBackAfterItWorked(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, New(d))
+	w.ask(t, Create, "", `{"Zone":"a"}`, "")
+	w.ask(t, Update, "disk-1", `{"Zone":"b"}`, `{"Zone":"a"}`)
+	if got, want := w.ask(t, Update, "disk-2", `{"Zone":"a"}`, `{"Zone":"b"}`), `SUCCESS disk-3 {"Path":"/disk-3"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestUndoOfAReplacementFails(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, New(stubborn{d}))
+	w.ask(t, Create, "", `{"Zone":"a"}`, "")
+	got := w.ask(t, Update, "disk-1", `{"Zone":"b","Fails":"format"}`, `{"Zone":"a"}`)
+	if want := "FAILED disk-1 (cannot format; and disk-2, which it had made, is left behind: stuck)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+type stubborn struct{ *disks }
+
+func (stubborn) Delete(context.Context, *DeleteRequest[diskProperties]) error {
+	return errors.New("stuck")
+}
+
+func TestAlwaysDelete(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, AlwaysDelete(New(d)))
+	if got, want := w.ask(t, Create, "", `{"Zone":"a","Fails":"Create"}`, ""), "FAILED r-1 (no Create of  today)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	w.ask(t, Delete, "r-1", `{"Zone":"a"}`, "")
+	if d.calls[len(d.calls)-1] != "Delete r-1 a10" {
+		t.Errorf("%q", d.calls)
+	}
+}
+
+func TestSecretAttributes(t *testing.T) {
+	key := NewSecret("swordfish")
+	w := newWorld(t, New(vault{key}))
+	if got, want := w.ask(t, Create, "", `{"Zone":"a"}`, ""), `SUCCESS r-1 {"Key":"swordfish","Path":"p"} NoEcho`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if strings.Contains(w.log.String(), "swordfish") {
+		t.Errorf("the log shows it:\n%s", &w.log)
+	}
+	// An untyped handler's too.
+	w = newWorld(t, HandlerFunc(func(context.Context, *Request) (Answer, error) {
+		return Answer{Attributes: map[string]any{"Key": key}}, nil
+	}))
+	if got, want := w.ask(t, Create, "", `{}`, ""), `SUCCESS r-1 {"Key":"swordfish"} NoEcho`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+type vault struct{ key Secret }
+
+func (v vault) Create(_ context.Context, r *CreateRequest[diskProperties]) (Response[*diskAttributes], error) {
+	r.Log.Info("made "+v.key.String(), "key", v.key, "properties", r.Properties)
+	return Response[*diskAttributes]{Attributes: &diskAttributes{Path: "p", Key: &v.key}}, nil
+}
+
+func (v vault) Update(context.Context, *UpdateRequest[diskProperties]) (Response[*diskAttributes], error) {
+	return Response[*diskAttributes]{}, nil
+}
+
+func (v vault) Delete(context.Context, *DeleteRequest[diskProperties]) error { return nil }
+
+// slow is a provider whose operations are done after three looks.
+type slow struct {
+	*disks
+	key  Secret
+	fail error
+	got  []string
+}
+
+func (s *slow) Create(ctx context.Context, r *CreateRequest[diskProperties]) (Response[diskAttributes], error) {
+	response, err := s.disks.Create(ctx, r)
+	response.State = map[string]any{"Key": NewSecret("swordfish"), "Looks": 0}
+	return response, err
+}
+
+func (s *slow) Ready(_ context.Context, r *ReadyRequest[diskProperties]) (Progress[diskAttributes], error) {
+	s.got = append(s.got, fmt.Sprintf("%s %s %s", r.Type, r.ID, r.State))
+	if s.fail != nil {
+		return Progress[diskAttributes]{}, s.fail
+	}
+	if r.Type == Delete {
+		return Progress[diskAttributes]{}, Gone
+	}
+	var state struct {
+		Key   string
+		Looks int
+	}
+	if err := r.DecodeState(&state); err != nil {
+		return Progress[diskAttributes]{}, err
+	}
+	state.Looks++
+	if state.Looks == r.Properties.Size {
+		return Progress[diskAttributes]{Done: true, Attributes: diskAttributes{Key: &s.key}}, nil
+	}
+	return Progress[diskAttributes]{State: state, Reason: fmt.Sprintf("%d looked", state.Looks)}, nil
+}
+
+func TestReady(t *testing.T) {
+	s := &slow{disks: newDisks(), key: NewSecret("swordfish")}
+	w := newWorld(t, New(s))
+	if got, want := w.ask(t, Create, "", `{"Zone":"a","Size":"3"}`, ""), `SUCCESS disk-1 {"Key":"swordfish","Path":"/disk-1"} NoEcho (2 looked)`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	want := []string{`Create disk-1 {"Key":"swordfish","Looks":0}`, `Create disk-1 {"Key":"swordfish","Looks":1}`, `Create disk-1 {"Key":"swordfish","Looks":2}`}
+	if !reflect.DeepEqual(s.got, want) {
+		t.Errorf("looks %q, want %q", s.got, want)
+	}
+	if got := w.ask(t, Delete, "disk-1", `{"Zone":"a","Size":"3"}`, ""); got != "SUCCESS disk-1" {
+		t.Error(got)
+	}
+	// What is never ready ends a little before the time of the function, and keeps its ID.
+	s.got = nil
+	got := w.ask(t, Create, "", `{"Zone":"a","Size":"1000000"}`, "")
+	if !strings.HasPrefix(got, "FAILED disk-2 (Operation timed out: not ready after 14m") || len(s.got) < 20 || len(s.got) > 50 {
+		t.Errorf("%s after %d looks", got, len(s.got))
+	}
+	s.fail = errors.New("it burns")
+	if got, want := w.ask(t, Create, "", `{"Zone":"a"}`, ""), "FAILED disk-3 (it burns)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if strings.Contains(w.log.String(), "swordfish") {
+		t.Errorf("the log shows the state:\n%s", &w.log)
+	}
+}
+
+// old is a provider that had other properties once.
+type old struct{ *disks }
+
+func (old) Validate(p diskProperties) error {
+	if p.Size == 13 {
+		return errors.New("13 brings no luck")
+	}
+	return nil
+}
+
+func (old) Migrate(properties map[string]any) error {
+	if zone, ok := properties["Place"]; ok {
+		properties["Zone"] = zone
+		delete(properties, "Place")
+	}
+	if properties["Zone"] == "nowhere" {
+		return errors.New("nowhere is no zone")
+	}
+	return nil
+}
+
+func TestMigrateAndValidate(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, New(old{d}))
+	w.ask(t, Create, "", `{"Zone":"a"}`, "")
+	for _, tt := range []struct{ kind, properties, old, want string }{
+		{"Update", `{"Zone":"a","Size":"4"}`, `{"Place":"a"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // no replacement
+		{"Update", `{"Place":"a"}`, `{"Zone":"a","Size":"4"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // its rollback
+		{"Update", `{"Zone":"a","Size":"13"}`, `{"Zone":"a"}`, `FAILED disk-1 (13 brings no luck)`},
+		{"Update", `{"Zone":"nowhere"}`, `{"Zone":"a"}`, `FAILED disk-1 (migrate properties: nowhere is no zone)`},
+		{"Delete", `{"Place":"a","Size":"13"}`, "", "SUCCESS disk-1"},
+	} {
+		if got := w.ask(t, RequestType(tt.kind), "disk-1", tt.properties, tt.old); got != tt.want {
+			t.Errorf("%s %s: %s, want %s", tt.kind, tt.properties, got, tt.want)
+		}
+	}
+	if len(d.there) != 0 {
+		t.Errorf("left: %v", d.there)
+	}
+}
+
+type wrongReady struct{ *disks }
+
+func (wrongReady) Ready(context.Context, *ReadyRequest[diskProperties]) (bool, error) {
+	return true, nil
+}
+
+type badTag struct{ *disks }
+
+type badProperties struct {
+	A string `pintle:"nonsense"`
+}
+
+func (badTag) Create(context.Context, *CreateRequest[badProperties]) (r Response[diskAttributes], err error) {
+	return
+}
+func (badTag) Update(context.Context, *UpdateRequest[badProperties]) (r Response[diskAttributes], err error) {
+	return
+}
+func (badTag) Delete(context.Context, *DeleteRequest[badProperties]) error { return nil }
+
+func TestNewPanics(t *testing.T) {
+	for want, make := range map[string]func(){
+		"its method Ready is not the one that would be called, want Ready(context.Context, *pintle.ReadyRequest": func() { New(wrongReady{}) },
+		`provider pintle.badTag: properties: pintle.badProperties.A: tag pintle: "nonsense" is not known`:        func() { New(badTag{}) },
+	} {
+		func() {
+			defer func() {
+				if p := fmt.Sprint(recover()); !strings.Contains(p, want) {
+					t.Errorf("panic: %s\nwant %s", p, want)
+				}
+			}()
+			make()
+		}()
+	}
+}
+
+func TestRouter(t *testing.T) {
+	say := func(text string) Handler {
+		return HandlerFunc(func(context.Context, *Request) (Answer, error) { return Answer{ID: PhysicalID(text)}, nil })
+	}
+	w := newWorld(t, For("Custom::Disk", say("disk")), AlwaysDelete(For("Custom::Tape", say("tape"))))
+	for resourceType, want := range map[string]string{
+		"Custom::Disk": "SUCCESS disk", "Custom::Tape": "SUCCESS tape",
+		"Custom::Disc": `FAILED Pintle::CreateFailed (this provider has no resource type "Custom::Disc", it has Custom::Disk, Custom::Tape; did you mean Custom::Disk?)`,
+	} {
+		r := w.event(Create, "", "{}", "")
+		r.ResourceType = resourceType
+		if got := short(w.deliver(t, r)); got != want {
+			t.Errorf("%s: %s, want %s", resourceType, got, want)
+		}
+	}
+	w = newWorld(t, For("Custom::Tape", say("tape")), say("rest"))
+	if got := w.ask(t, Create, "", "{}", ""); got != "SUCCESS rest" {
+		t.Error(got)
+	}
+	for want, handlers := range map[string][]Handler{
+		"no handler":                       nil,
+		"one is nil":                       {say("a"), nil},
+		"the handler for Custom::A is nil": {For("Custom::A", nil)},
+		"two handlers are for all":         {say("a"), say("b")},
+		"two handlers are for Custom::A":   {For("Custom::A", say("a")), For("Custom::A", say("b"))},
+	} {
+		if _, err := NewServer(Config{Handlers: handlers}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	a := &Request{StackID: "s", LogicalID: "l", RequestID: "r"}
+	same := &Request{StackID: "s", LogicalID: "l", RequestID: "r", ID: "x"}
+	other := &Request{StackID: "s", LogicalID: "l", RequestID: "r2"}
+	if a.Token() != same.Token() || a.Token() == other.Token() || len(a.Token()) != 32 {
+		t.Errorf("%s %s %s", a.Token(), same.Token(), other.Token())
+	}
+}

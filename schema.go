@@ -1,0 +1,264 @@
+package pintle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// AnyType stands in a schema for the resource types of a handler without [For].
+const AnyType = "*"
+
+// Schema returns what the program prints for the command "schema": a JSON document with the resource types of the
+// handlers that were made by [New], and for each the JSON Schema (2020-12) of its properties and of its attributes:
+//
+//	{"$schema": "https://json-schema.org/draft/2020-12/schema",
+//	 "resourceTypes": {"Custom::Site": {"properties": {…}, "attributes": {…}}}}
+//
+// A number may be given as a string, as CloudFormation does it, so its schema allows for both. Immutable properties are
+// listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. It is an
+// error if there is no such handler.
+func Schema(handlers ...Handler) ([]byte, error) {
+	types := map[string]any{}
+	for _, h := range handlers {
+		name := AnyType
+		for h != nil {
+			if n, ok := h.(*named); ok {
+				name = n.resourceType
+			}
+			if r, ok := h.(*Resource); ok {
+				types[name] = r.schema()
+			}
+			w, ok := h.(wrapper)
+			if !ok {
+				break
+			}
+			h = w.unwrap()
+		}
+	}
+	if len(types) == 0 {
+		return nil, errors.New("this provider has no schema: none of its handlers was made by New")
+	}
+	return json.MarshalIndent(map[string]any{
+		"$schema":       "https://json-schema.org/draft/2020-12/schema",
+		"resourceTypes": types,
+	}, "", "  ")
+}
+
+func (r *Resource) schema() map[string]any {
+	in := schemaWriter{defs: map[string]any{}, names: map[*shape]string{}}
+	properties := in.root(r.properties)
+	if paths := createOnly(r.properties, "/properties", map[*shape]bool{}); len(paths) > 0 {
+		properties["createOnlyProperties"] = paths
+	}
+	out := schemaWriter{defs: map[string]any{}, names: map[*shape]string{}, attributes: true}
+	return map[string]any{"properties": properties, "attributes": out.root(r.attributes.base())}
+}
+
+// createOnly returns the JSON pointers of the immutable properties.
+func createOnly(s *shape, path string, seen map[*shape]bool) []string {
+	if seen[s] {
+		return nil
+	}
+	seen[s] = true
+	defer delete(seen, s)
+	var paths []string
+	for _, f := range s.fields {
+		name := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(f.name)
+		if f.rules.immutable {
+			paths = append(paths, name)
+		} else {
+			paths = append(paths, createOnly(f.shape.base(), name, seen)...)
+		}
+	}
+	return paths
+}
+
+// schemaWriter makes schemas of shapes.
+type schemaWriter struct {
+	attributes bool // of what is sent, not of what is read
+	defs       map[string]any
+	names      map[*shape]string // of structs that contain themselves, by which they are in defs
+}
+
+func (w *schemaWriter) root(s *shape) map[string]any {
+	schema := w.value(s, &rules{most: -1})
+	if len(w.defs) > 0 {
+		schema["$defs"] = w.defs
+	}
+	return schema
+}
+
+// value returns the schema of a value.
+func (w *schemaWriter) value(s *shape, r *rules) map[string]any {
+	schema := map[string]any{}
+	length := func(least, most string) {
+		if r.least > 0 {
+			schema[least] = r.least
+		}
+		if r.most >= 0 {
+			schema[most] = r.most
+		}
+	}
+	switch s.kind {
+	case kindPointer:
+		return w.value(s.elem, r)
+	case kindText, kindSecret:
+		schema["type"] = "string"
+		length("minLength", "maxLength")
+		if r.pattern != nil {
+			schema["pattern"] = r.pattern.String()
+		}
+		if r.enum != nil {
+			schema["enum"] = r.enum
+		}
+	case kindTextual:
+		schema["type"] = "string"
+		if isTime(s.typ) {
+			schema["format"] = "date-time"
+		}
+	case kindBytes:
+		schema["type"], schema["contentEncoding"] = "string", "base64"
+	case kindBool:
+		schema["type"] = "boolean"
+		if !w.attributes {
+			schema = map[string]any{"enum": []any{true, false, "true", "false"}}
+		}
+	case kindInt, kindUint, kindFloat:
+		w.number(schema, s, r)
+	case kindDuration:
+		schema["type"] = []string{"string", "number"}
+		if w.attributes {
+			schema["type"] = "integer"
+		}
+	case kindList:
+		schema["type"], schema["items"] = "array", w.value(s.elem, r.ofItems())
+		length("minItems", "maxItems")
+	case kindDict:
+		schema["type"], schema["additionalProperties"] = "object", w.value(s.elem, r.ofItems())
+		length("minProperties", "maxProperties")
+	case kindObject:
+		return w.object(s)
+	case kindRaw, kindAny, kindJSON:
+	}
+	return schema
+}
+
+func (w *schemaWriter) number(schema map[string]any, s *shape, r *rules) {
+	kind, pattern := "integer", `^-?[0-9]+$`
+	if s.kind == kindFloat {
+		kind, pattern = "number", `^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	}
+	schema["type"] = kind
+	if !w.attributes {
+		schema["type"], schema["pattern"] = []string{kind, "string"}, pattern
+	}
+	if r.min != nil {
+		schema["minimum"] = r.min.value
+	} else if s.kind == kindUint {
+		schema["minimum"] = 0
+	}
+	if r.max != nil {
+		schema["maximum"] = r.max.value
+	}
+	if r.enum != nil {
+		var values []any
+		for _, text := range r.enum {
+			values = append(values, json.Number(text), text)
+		}
+		schema["enum"] = values
+	}
+}
+
+// object returns the schema of a struct; a reference to it if it contains itself.
+func (w *schemaWriter) object(s *shape) map[string]any {
+	if !s.within(s, map[*shape]bool{}) {
+		return w.members(s)
+	}
+	name := w.names[s]
+	if name == "" {
+		name = s.typ.Name()
+		for n := 2; w.defs[name] != nil; n++ {
+			name = s.typ.Name() + strconv.Itoa(n)
+		}
+		w.names[s], w.defs[name] = name, true // taken, before its members refer to it
+		w.defs[name] = w.members(s)
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+func (w *schemaWriter) members(s *shape) map[string]any {
+	properties := map[string]any{}
+	required := []string{}
+	for _, f := range s.fields {
+		member := w.value(f.shape, &f.rules)
+		if f.rules.help != "" {
+			member["description"] = f.rules.help
+		}
+		if f.rules.fallback != nil {
+			member["default"] = defaultOf(f)
+		}
+		if f.rules.secret || f.shape.base().kind == kindSecret {
+			if w.attributes {
+				member["x-secret"] = true
+			} else {
+				member["writeOnly"] = true
+			}
+		}
+		if f.needed() {
+			required = append(required, f.name)
+		}
+		properties[f.name] = member
+	}
+	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 && !w.attributes {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// needed reports whether properties without the field are wrong: it is required, or something in it is.
+func (f field) needed() bool {
+	if f.rules.required || f.shape.kind != kindObject || f.rules.fallback != nil {
+		return f.rules.required
+	}
+	for _, member := range f.shape.fields { // a struct cannot contain itself but behind a pointer, list or map
+		if member.needed() {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether the shape is somewhere in another, or in itself.
+func (s *shape) within(other *shape, seen map[*shape]bool) bool {
+	if other == nil || seen[other] {
+		return false
+	}
+	seen[other] = true
+	for _, f := range other.fields {
+		if f.shape == s || s.within(f.shape, seen) {
+			return true
+		}
+	}
+	return other.elem == s || s.within(other.elem, seen)
+}
+
+// defaultOf returns a default as JSON has it.
+func defaultOf(f field) any {
+	text := *f.rules.fallback
+	switch base := f.shape.base(); base.kind {
+	case kindBool, kindInt, kindUint, kindFloat, kindList, kindDict, kindObject, kindRaw, kindAny, kindJSON:
+		var value any
+		if json.Unmarshal([]byte(strings.ToLower(text)), &value) == nil && base.kind == kindBool {
+			return value
+		}
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	case kindText, kindDuration, kindSecret, kindBytes, kindTextual, kindPointer:
+	}
+	return fmt.Sprint(text)
+}

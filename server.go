@@ -1,0 +1,293 @@
+package pintle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Config is how a [Server] serves providers, and [Run].
+type Config struct {
+	// Handlers answer the requests, each those of its resource type: see [For]. One at least is required.
+	Handlers []Handler
+	// RuntimeAPI is host and port of the Lambda Runtime API, for [Run]. Empty means the environment variable
+	// AWS_LAMBDA_RUNTIME_API.
+	RuntimeAPI string
+	// Listen is the address for [Run] to serve HTTP on, host:port. If it is empty and there is no Lambda Runtime
+	// API, the environment variable PINTLE_PROVIDER_LISTEN counts.
+	Listen string
+	// Listener is for Run to serve HTTP on, instead of Listen. It is closed in the end.
+	Listener net.Listener
+	// WebhookSecrets are those that HTTP requests may be signed with, in the form whsec_… or as the bytes themselves, 24
+	// at least. Several let one take the place of another without a pause. Nil means the environment variable
+	// PINTLE_WEBHOOK_SECRET, which may hold several with spaces between. The command "pintle env" prints the engine's.
+	WebhookSecrets []string
+	// Topics are the ARNs of the SNS topics whose notifications are taken over HTTP, and whose subscriptions are
+	// confirmed. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
+	Topics []string
+	// AllowUnsigned takes HTTP requests from everybody: who can reach the server can have it do what it does, and send
+	// a PUT to any URL. [Run] allows it on a loopback address only.
+	AllowUnsigned bool
+	// Hold is how long an HTTP request is held open for the answer to go into its reply. What takes longer is answered
+	// at the response URL. Zero means 20 seconds; a negative value holds none.
+	Hold time.Duration
+	// Concurrency is how many HTTP requests are handled at once; further ones are told to come back. Zero means 100.
+	Concurrency int
+	// Client sends the answers, and gets the certificates of SNS. Nil means one of its own, which heeds HTTPS_PROXY and
+	// tries for ten seconds at a time.
+	Client *http.Client
+	// Memory keeps the answers for requests that are delivered again. Nil means [NewMemory] of [DefaultMemory].
+	Memory Memory
+	// Logger takes the log of the provider. Nil means text on standard error.
+	Logger *slog.Logger
+	// Clock is for tests. Nil means the machine's.
+	Clock Clock
+}
+
+// Server answers requests: it calls the handlers, makes sure that every request gets one answer that the service takes,
+// and sends it. [Main] and [Run] have one of their own. It is an [http.Handler], for those who have an HTTP server, and
+// its ServeEvent is for those who have a Lambda loop. Its methods may be called by many goroutines at once.
+type Server struct {
+	handler Handler
+	sender  sender
+	log     *slog.Logger
+	memory  Memory
+	clock   Clock
+	calls   calls
+	turns   turns
+	web     web
+	work    sync.WaitGroup // of HTTP requests
+}
+
+// NewServer returns a server. The error says what is wrong with the configuration.
+func NewServer(c Config) (*Server, error) {
+	handler, err := newRouter(c.Handlers)
+	if err != nil {
+		return nil, err
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	if c.Clock == nil {
+		c.Clock = realClock{}
+	}
+	if c.Memory == nil {
+		if c.Memory, err = NewMemory(DefaultMemory); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{
+		handler: handler, sender: newSender(c.Client, c.Clock), log: c.Logger, memory: c.Memory, clock: c.Clock,
+		calls: calls{now: map[string]*call{}}, turns: turns{held: map[string]*turn{}},
+	}
+	if s.web, err = newWeb(c, s.sender.client); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ErrRunaway is the error of [Server.ServeEvent] when a handler was given up and has not returned even by the end of the
+// context. The process should end then, because the handler may be at work beside a Delete of what it makes.
+var ErrRunaway = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot go on")
+
+// ServeEvent deals with an event of Lambda: a request, or SNS notifications with requests in them. It sends the answers
+// and returns nil when all have arrived; then the function must return without an error, or Lambda calls it again. The
+// context's deadline is that of the function, 15 minutes from now if it has none; that the context is cancelled does not
+// stop what has begun. For programs on aws-lambda-go:
+//
+//	lambda.Start(func(ctx context.Context, event json.RawMessage) error { return server.ServeEvent(ctx, event) })
+func (s *Server) ServeEvent(ctx context.Context, event []byte) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = s.clock.Now().Add(15 * time.Minute)
+	}
+	running, err := s.event(context.WithoutCancel(ctx), event, deadline)
+	if running == nil {
+		return err
+	}
+	return errors.Join(err, s.join(context.WithoutCancel(ctx), running, deadline))
+}
+
+// event answers what is in an event. The channel is not nil if a handler was given up; it is closed when that returns.
+func (s *Server) event(ctx context.Context, event []byte, deadline time.Time) (<-chan struct{}, error) {
+	requests, err := unwrap(event)
+	if err != nil {
+		return nil, &badEventError{err}
+	}
+	var problems []error
+	for n, text := range requests {
+		a, err := s.take(ctx, text, deadline)
+		if err == nil {
+			err = s.send(ctx, a)
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if a.running != nil {
+			if left := len(requests) - n - 1; left > 0 {
+				problems = append(problems, fmt.Errorf("%d of %d requests in the event were not taken up", left, len(requests)))
+			}
+			return a.running, errors.Join(problems...)
+		}
+	}
+	// Only what was not answered may be repeated: a plain success keeps Lambda from calling again.
+	return nil, errors.Join(problems...)
+}
+
+// badEventError is that of an event without requests.
+type badEventError struct{ error }
+
+// join waits for a handler that was given up.
+func (s *Server) join(ctx context.Context, running <-chan struct{}, deadline time.Time) error {
+	ctx, stop := s.clock.WithDeadline(ctx, deadline)
+	defer stop()
+	select {
+	case <-running:
+		return nil
+	case <-ctx.Done():
+		return ErrRunaway
+	}
+}
+
+// answered is what became of a request.
+type answered struct {
+	request  wire.Request
+	response wire.Response
+	body     []byte // the response, encoded
+	by       time.Time
+	start    time.Time
+	log      *slog.Logger
+	running  <-chan struct{} // closed when a handler that was given up returns; nil if none was
+}
+
+// take has a request handled once, however often it is delivered, and returns the answer. An error means that there is
+// no way to answer.
+func (s *Server) take(ctx context.Context, text []byte, deadline time.Time) (answered, error) {
+	start := s.clock.Now()
+	r, err := wire.ParseRequest(text)
+	hide := &scrubber{}
+	a := answered{request: r, start: start, log: requestLog(slog.New(scrubbedLog{s.log.Handler(), hide}), r)}
+	if limit := serviceTimeout(r.ResourceProperties); start.Add(limit).Before(deadline) {
+		deadline = start.Add(limit) // who answers later is not heard
+	}
+	b := newBudget(start, deadline)
+	a.by = b.send
+	if err != nil {
+		w, ok := unanswerable(r, err)
+		if !ok {
+			return a, err
+		}
+		return s.encode(a, w, Answer{}, hide)
+	}
+	if r.RequestType == Delete && r.PhysicalResourceID == CreateFailed {
+		a.log.Info("nothing to delete, the Create had failed")
+		return s.encode(a, wire.ResponseTo(r, wire.Success), Answer{}, hide)
+	}
+	key := requestKey(r)
+	c, first := s.calls.begin(key)
+	if !first {
+		a.log.Info("the request is being handled already, waiting for its answer")
+		return s.wait(ctx, a, c, b)
+	}
+	defer s.calls.end(key, c)
+	if body, ok := s.recall(ctx, key, a.log); ok {
+		a.log.Info("the request was handled before, it is answered as it was")
+		a.body, err = body, nil
+		a.response, err = wire.ParseResponse(body)
+		c.body = body
+		return a, err
+	}
+	a.log.Info("request", "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID)
+	a, err = s.handle(ctx, a, b, hide)
+	if err == nil {
+		s.remember(ctx, key, a)
+		c.body = a.body
+	}
+	return a, err
+}
+
+// handle calls the handler, once no other request of the resource is at work.
+func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubber) (answered, error) {
+	r := newRequest(a.request, a.log)
+	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler}
+	var o outcome
+	if done, ok := s.turns.take(ctx, s.clock, a.request, b.handler); ok {
+		o = ask(ctx, s.handler, r, b)
+		if o.running == nil {
+			done()
+		} else {
+			s.work.Go(func() { // ends with the handler
+				<-o.running
+				done()
+			})
+		}
+	} else {
+		o.err = errors.New("an earlier request of this resource is still being handled")
+		if a.request.RequestType == Create {
+			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier one makes must be deleted
+		}
+	}
+	if o.err != nil {
+		a.log.Error("handler failed", "error", logText(o.err))
+	}
+	a.running = o.running
+	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
+}
+
+// encode makes the answer fit.
+func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *scrubber) (answered, error) {
+	data := answer.Attributes
+	if a.request.RequestType == Delete {
+		data = nil
+	}
+	whole := w.Reason
+	var err error
+	if a.response, a.body, err = encode(w, data, answer.NoEcho); err != nil {
+		return a, err
+	}
+	if whole != "" && a.response.Reason != whole {
+		a.log.Warn("reason was cut to fit", "reason", whole)
+	}
+	return a, nil
+}
+
+// send puts the answer to the response URL.
+func (s *Server) send(ctx context.Context, a answered) error {
+	ctx, cancel := s.clock.WithDeadline(ctx, a.by)
+	defer cancel()
+	if err := s.sender.send(ctx, a.request.ResponseURL, a.body, a.log); err != nil {
+		a.log.Error("not answered", "error", err)
+		return err
+	}
+	s.sent(a)
+	return nil
+}
+
+func (s *Server) sent(a answered) {
+	a.log.Info("answered", "status", a.response.Status, "physicalId", a.response.PhysicalResourceID,
+		"reason", a.response.Reason, "bytes", len(a.body), "took", s.clock.Now().Sub(a.start).Round(time.Millisecond))
+}
+
+// Wait waits until no HTTP request is at work, for an orderly end of the process. It returns the context's error if that
+// ends before.
+func (s *Server) Wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { // ends with the requests, which have deadlines, and with handlers that were given up
+		defer close(done)
+		s.work.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

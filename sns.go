@@ -1,0 +1,276 @@
+package pintle
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// snsAge is how old a notification may be: after that the response URL in it has expired.
+	snsAge = 2 * time.Hour
+	// maxCertificate is the size of the largest certificate that is read, in bytes; those of SNS have about 2 KiB.
+	maxCertificate = 64 << 10
+	// maxCertificates is how many are kept. A region has one or two at a time.
+	maxCertificates = 32
+)
+
+// snsMessage is what SNS posts to an HTTP endpoint. Source: SNS, HTTP/HTTPS notification JSON format.
+type snsMessage struct {
+	Type, MessageId, TopicArn, Message, Timestamp                    string
+	Subject                                                          *string
+	SignatureVersion, Signature, SigningCertURL, Token, SubscribeURL string
+}
+
+// signed returns the text that the signature is over. Source: SNS, verifying the signatures of messages.
+func (m *snsMessage) signed() string {
+	var b strings.Builder
+	add := func(name, text string) { b.WriteString(name + "\n" + text + "\n") }
+	add("Message", m.Message)
+	add("MessageId", m.MessageId)
+	if m.Type == "Notification" {
+		if m.Subject != nil {
+			add("Subject", *m.Subject)
+		}
+	} else {
+		add("SubscribeURL", m.SubscribeURL)
+	}
+	add("Timestamp", m.Timestamp)
+	if m.Type != "Notification" {
+		add("Token", m.Token)
+	}
+	add("TopicArn", m.TopicArn)
+	add("Type", m.Type)
+	return b.String()
+}
+
+// serveSNS takes a message of SNS.
+func (s *Server) serveSNS(w http.ResponseWriter, r *http.Request, body []byte) {
+	refuse := func(status int, err error) {
+		s.log.Warn("SNS message refused", "error", err, "from", r.RemoteAddr)
+		http.Error(w, err.Error(), status)
+	}
+	if r.Header.Get("x-amz-sns-rawdelivery") == "true" {
+		refuse(http.StatusForbidden, errors.New("raw messages are not signed: turn raw message delivery off for this subscription"))
+		return
+	}
+	var m snsMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		refuse(http.StatusBadRequest, errors.New("the message is not JSON"))
+		return
+	}
+	if !s.web.topics[m.TopicArn] {
+		refuse(http.StatusForbidden, fmt.Errorf("the topic %.200q is not allowed: add it to PINTLE_PROVIDER_TOPICS", m.TopicArn))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), notificationHold)
+	defer cancel()
+	if err := s.web.sns.verify(ctx, &m, s.clock.Now()); err != nil {
+		var unreachable *certificateError
+		if errors.As(err, &unreachable) { // SNS will try again
+			refuse(http.StatusServiceUnavailable, err)
+			return
+		}
+		refuse(http.StatusForbidden, err)
+		return
+	}
+	switch m.Type {
+	case "SubscriptionConfirmation":
+		if err := s.web.sns.confirm(ctx, &m); err != nil {
+			refuse(http.StatusServiceUnavailable, err)
+			return
+		}
+		s.log.Info("subscription confirmed", "topic", m.TopicArn)
+	case "UnsubscribeConfirmation":
+		s.log.Warn("the subscription has ended; its requests will not come here any more", "topic", m.TopicArn)
+	case "Notification":
+		s.serveNotification(w, r, []byte(m.Message))
+	default:
+		refuse(http.StatusBadRequest, fmt.Errorf("the message has the unknown type %.40q", m.Type))
+	}
+}
+
+// serveNotification answers the request in a notification. SNS is told only after the answer arrived, if that is soon:
+// then it delivers again what a crash would have lost.
+func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text []byte) {
+	if !s.enter(w) {
+		return
+	}
+	done := make(chan error, 1)
+	ctx := context.WithoutCancel(r.Context())
+	s.work.Go(func() {
+		defer func() { <-s.web.room }()
+		a, err := s.take(ctx, text, s.clock.Now().Add(wire.MaxServiceTimeout))
+		if err == nil {
+			err = s.send(ctx, a)
+		} else {
+			a.log.Error("not answered", "error", err)
+		}
+		done <- err
+	})
+	held, stop := s.clock.WithDeadline(r.Context(), s.clock.Now().Add(min(s.web.hold, notificationHold)))
+	defer stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		}
+	case <-held.Done():
+	}
+}
+
+// certificates fetches and keeps the certificates of SNS.
+type certificates struct {
+	client *http.Client
+	mu     sync.Mutex
+	known  map[string]*x509.Certificate
+}
+
+func newCertificates(client *http.Client) *certificates {
+	return &certificates{client: client, known: map[string]*x509.Certificate{}}
+}
+
+// snsHost is where SNS is and has its certificates. Anybody can have a bucket that ends in amazonaws.com, so nothing may
+// stand before.
+var snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2})\.amazonaws\.(?:com|com\.cn|eu)$`)
+
+// snsURL returns a URL of SNS in the region of a topic; an error for every other.
+func snsURL(text, topic string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Opaque != "" {
+		return nil, errors.New("it is no https URL of SNS")
+	}
+	host := snsHost.FindStringSubmatch(u.Host)
+	token, err := wire.ParseToken(wire.ServiceToken(topic))
+	if host == nil || err != nil || host[1] != token.Region {
+		return nil, errors.New("it is not that of SNS in the region of the topic")
+	}
+	return u, nil
+}
+
+// certificateError is that of a certificate that could not be had; it may be had later.
+type certificateError struct{ err error }
+
+func (e *certificateError) Error() string { return "get the certificate of SNS: " + e.err.Error() }
+func (e *certificateError) Unwrap() error { return e.err }
+
+// verify checks who signed a message, and when.
+func (c *certificates) verify(ctx context.Context, m *snsMessage, now time.Time) error {
+	at, err := time.Parse(time.RFC3339, m.Timestamp)
+	if err != nil || now.Sub(at) > snsAge || at.Sub(now) > webhookAge {
+		return errors.New("the Timestamp of the message is missing, too old, or ahead: is the clock right?")
+	}
+	hash, sum := crypto.SHA1, []byte(nil)
+	switch m.SignatureVersion {
+	case "1":
+		digest := sha1.Sum([]byte(m.signed()))
+		sum = digest[:]
+	case "2":
+		digest := sha256.Sum256([]byte(m.signed()))
+		hash, sum = crypto.SHA256, digest[:]
+	default:
+		return fmt.Errorf("the SignatureVersion %.20q is not known", m.SignatureVersion)
+	}
+	signature, err := base64.StdEncoding.DecodeString(m.Signature)
+	if err != nil {
+		return errors.New("the Signature of the message is not base64")
+	}
+	certificate, err := c.get(ctx, m)
+	if err != nil {
+		return err
+	}
+	if now.Before(certificate.NotBefore) || now.After(certificate.NotAfter) {
+		return errors.New("the certificate of the message is not valid now")
+	}
+	key, ok := certificate.PublicKey.(*rsa.PublicKey)
+	if !ok || rsa.VerifyPKCS1v15(key, hash, sum, signature) != nil {
+		return errors.New("the Signature of the message does not fit")
+	}
+	return nil
+}
+
+func (c *certificates) get(ctx context.Context, m *snsMessage) (*x509.Certificate, error) {
+	u, err := snsURL(m.SigningCertURL, m.TopicArn)
+	if err != nil {
+		return nil, fmt.Errorf("the SigningCertURL of the message is refused: %w", err)
+	}
+	if !strings.HasSuffix(u.Path, ".pem") || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the SigningCertURL of the message is refused: it names no certificate")
+	}
+	c.mu.Lock()
+	known := c.known[u.String()]
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	text, err := c.fetch(ctx, u)
+	if err != nil {
+		return nil, &certificateError{err}
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, &certificateError{errors.New("it is no certificate")}
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, &certificateError{err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= maxCertificates {
+		clear(c.known)
+	}
+	c.known[u.String()] = certificate
+	return certificate, nil
+}
+
+// fetch gets a URL of SNS. The connection's own certificate proves whose it is.
+func (c *certificates) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxCertificate))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(response.Status)
+	}
+	return text, nil
+}
+
+// confirm confirms a subscription. The URL is made of the topic and the token, not taken from the message.
+func (c *certificates) confirm(ctx context.Context, m *snsMessage) error {
+	u, err := snsURL(m.SubscribeURL, m.TopicArn)
+	if err != nil {
+		return fmt.Errorf("the SubscribeURL of the message is refused: %w", err)
+	}
+	query := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {m.TopicArn}, "Token": {m.Token}}
+	if _, err := c.fetch(ctx, &url.URL{Scheme: "https", Host: u.Host, Path: "/", RawQuery: query.Encode()}); err != nil {
+		return fmt.Errorf("confirm the subscription to %s: %w", m.TopicArn, err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package pintle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	defaultHold        = 20 * time.Second
+	defaultConcurrency = 100
+	// notificationHold is below the 15 seconds after which SNS takes a delivery for failed. Source: SNS, HTTP endpoints.
+	notificationHold = 10 * time.Second
+	// maxPost is the size of the largest HTTP request in bytes: a notification holds a request as a JSON string, in
+	// which every byte may take two.
+	maxPost = 2*wire.MaxRequest + 64<<10
+)
+
+// web is what a server needs for HTTP.
+type web struct {
+	keys     webhookKeys
+	unsigned bool
+	topics   map[string]bool
+	sns      *certificates
+	hold     time.Duration
+	room     chan struct{} // has a value for every request that is handled
+}
+
+func newWeb(c Config, client *http.Client) (web, error) {
+	if c.WebhookSecrets == nil {
+		c.WebhookSecrets = strings.Fields(os.Getenv("PINTLE_WEBHOOK_SECRET"))
+	}
+	if c.Topics == nil {
+		c.Topics = strings.Fields(os.Getenv("PINTLE_PROVIDER_TOPICS"))
+	}
+	w := web{
+		unsigned: c.AllowUnsigned, topics: map[string]bool{}, sns: newCertificates(client),
+		hold: max(cmp.Or(c.Hold, defaultHold), 0), room: make(chan struct{}, max(cmp.Or(c.Concurrency, defaultConcurrency), 1)),
+	}
+	var err error
+	if w.keys, err = parseWebhookSecrets(c.WebhookSecrets); err != nil {
+		return web{}, err
+	}
+	for _, topic := range c.Topics {
+		if t, err := wire.ParseToken(wire.ServiceToken(topic)); err != nil || t.Service != wire.SNS || t.Region == "" {
+			return web{}, fmt.Errorf("%.100q is no topic, want arn:aws:sns:REGION:ACCOUNT:NAME", topic)
+		}
+		w.topics[topic] = true
+	}
+	return w, nil
+}
+
+// closed reports whether every HTTP request would be refused.
+func (w *web) closed() bool { return len(w.keys) == 0 && len(w.topics) == 0 && !w.unsigned }
+
+// ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with one
+// in it. The answer is the body of the reply if there is one within [Config.Hold]; otherwise the reply is 202 and the
+// answer goes to the response URL, as it always does for SNS. A request that is not signed by a known secret, or not of
+// an allowed topic, is refused with 401 or 403. What is at work when the client goes away goes on.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "this is a provider of custom resources: it takes POST", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPost))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		http.Error(w, fmt.Sprintf("the request is longer than %d bytes", maxPost), http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		http.Error(w, "the request was cut off", http.StatusBadRequest)
+		return
+	}
+	if r.Header.Get("x-amz-sns-message-type") != "" {
+		s.serveSNS(w, r, body)
+		return
+	}
+	if !s.web.unsigned {
+		if err := s.web.keys.verify(r.Header, body, s.clock.Now()); err != nil {
+			s.log.Warn("request refused", "error", err, "from", r.RemoteAddr)
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+	}
+	s.servePost(w, r, body)
+}
+
+// enter makes room for a request; false if there is none, which the client has then been told.
+func (s *Server) enter(w http.ResponseWriter) bool {
+	select {
+	case s.web.room <- struct{}{}:
+		return true
+	default:
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "too many requests are being handled, come back", http.StatusServiceUnavailable)
+		return false
+	}
+}
+
+// servePost answers a request in its reply, or later.
+func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) {
+	if !s.enter(w) {
+		return
+	}
+	type result struct {
+		answered
+		err error
+	}
+	reply, gone := make(chan result), make(chan struct{})
+	ctx := context.WithoutCancel(r.Context())
+	s.work.Go(func() {
+		defer func() { <-s.web.room }()
+		a, err := s.take(ctx, body, s.clock.Now().Add(wire.MaxServiceTimeout))
+		select {
+		case reply <- result{a, err}:
+			return
+		case <-gone:
+		}
+		if err != nil {
+			a.log.Error("not answered", "error", err)
+			return
+		}
+		_ = s.send(ctx, a) // it logs what goes wrong, and there is nobody to tell
+	})
+	held, stop := s.clock.WithDeadline(r.Context(), s.clock.Now().Add(s.web.hold))
+	defer stop()
+	select {
+	case got := <-reply:
+		if got.err != nil {
+			got.log.Error("not answered", "error", got.err)
+			http.Error(w, got.err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if _, err := w.Write(got.body); err != nil {
+			got.log.Warn("the reply was not taken; the request will be delivered again", "error", err)
+			return
+		}
+		s.sent(got.answered)
+	case <-held.Done():
+		close(gone)
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
