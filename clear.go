@@ -64,7 +64,7 @@ func (c *clearer) value(v reflect.Value, depth int) (any, error) {
 	if v.CanAddr() && marshalsItself(reflect.PointerTo(v.Type())) {
 		return marshal(v.Addr().Interface())
 	}
-	switch v.Kind() { //nolint:exhaustive // the others have no secrets in them
+	switch v.Kind() {
 	case reflect.Struct:
 		return c.object(v, depth)
 	case reflect.Map:
@@ -91,7 +91,7 @@ func (c *clearer) object(v reflect.Value, depth int) (any, error) {
 	for _, f := range jsonFields(v.Type()) {
 		member, err := v.FieldByIndexErr(f.index)
 		if err != nil || f.omitEmpty && isEmpty(member) || f.omitZero && isZero(member) {
-			continue //nolint:nilerr // a field of an embedded struct that is not there
+			continue // not set, or in an embedded struct that is not there
 		}
 		plain, err := c.value(member, depth+1)
 		if err != nil {
@@ -143,7 +143,7 @@ func marshalsItself(t reflect.Type) bool {
 
 // isEmpty is what the option omitempty of encoding/json means.
 func isEmpty(v reflect.Value) bool {
-	switch v.Kind() { //nolint:exhaustive // the others are never empty
+	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
 		return v.Len() == 0
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
@@ -213,7 +213,7 @@ func jsonFields(t reflect.Type) []jsonField {
 			case "omitzero":
 				j.omitZero = true
 			case "string":
-				switch f.Type.Kind() { //nolint:exhaustive // the option means nothing to the others
+				switch f.Type.Kind() {
 				case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint,
 					reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64, reflect.String:
 					j.quoted = true

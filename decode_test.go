@@ -174,8 +174,8 @@ func TestCompileRefuses(t *testing.T) {
 		{struct{ C chan int }{}, ".C: a chan int cannot be read from a property"},
 		{struct{ M map[int]string }{}, "the keys of a map must be strings"},
 		{struct {
-			A string `pintle:"requried"`
-		}{}, `"requried" is not known, want required, default=`},
+			A string `pintle:"needed"`
+		}{}, `"needed" is not known, want required, default=`},
 		{struct {
 			A string `pintle:"min=1"`
 		}{}, "min and max are for numbers"},
@@ -279,7 +279,6 @@ func TestClearJSON(t *testing.T) {
 			_  int
 			h  int
 			I  int `json:"-"`
-			J  int `json:"-,"`
 			KK struct{ L []embedded }
 		}{embedded: embedded{A: 1}, D: &n, E: 5, G: embedded{B: "y"}},
 		struct {

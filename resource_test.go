@@ -453,7 +453,7 @@ func (wrongReady) Ready(context.Context, *ReadyRequest[diskProperties]) (bool, e
 	return true, nil
 }
 
-type badTag struct{ *disks }
+type badTag struct{}
 
 type badProperties struct {
 	A string `pintle:"nonsense"`

@@ -200,7 +200,7 @@ func (s *Server) take(ctx context.Context, text []byte, deadline time.Time) (ans
 	defer s.calls.end(key, c)
 	if body, ok := s.recall(ctx, key, a.log); ok {
 		a.log.Info("the request was handled before, it is answered as it was")
-		a.body, err = body, nil
+		a.body = body
 		a.response, err = wire.ParseResponse(body)
 		c.body = body
 		return a, err

@@ -1,0 +1,122 @@
+package pintle
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// What the runtime of the CDK's provider framework makes of a handler's result (aws-cdk-lib 2.276.0), beside what this
+// package makes of it. Where they differ it is on purpose, and why says so.
+func TestBesideCDK(t *testing.T) {
+	boom := errors.New("boom")
+	answer := func(a Answer, err error) Handler {
+		return HandlerFunc(func(context.Context, *Request) (Answer, error) { return a, err })
+	}
+	long := strings.Repeat("x", 5000)
+	for _, tt := range []struct {
+		name    string
+		handler Handler
+		kind    RequestType
+		cdk     string // its answer
+		ours    string // ours; empty for the same
+		why     string
+	}{
+		{"Create without an ID gets that of the request", answer(Answer{}, nil), Create,
+			"SUCCESS r-1 (SUCCESS)", "SUCCESS r-1", "a reason of a success says nothing"},
+		{"Create with an ID", answer(Answer{ID: "new"}, nil), Create, "SUCCESS new (SUCCESS)", "SUCCESS new", "as above"},
+		{"Update without an ID keeps it", answer(Answer{}, nil), Update, "SUCCESS old (SUCCESS)", "SUCCESS old", "as above"},
+		{"Update with another ID replaces", answer(Answer{ID: "new"}, nil), Update, "SUCCESS new (SUCCESS)", "SUCCESS new", "as above"},
+		{"Delete keeps the ID", answer(Answer{}, nil), Delete, "SUCCESS old (SUCCESS)", "SUCCESS old", "as above"},
+		{"Delete cannot change the ID", answer(Answer{ID: "new"}, nil), Delete,
+			`FAILED old (DELETE: cannot change the physical resource ID from "old" to "new" during deletion)`,
+			`FAILED old (a Delete cannot change the physical ID, the handler answered "new" to the Delete of "old")`, "the same in our words"},
+		{"attributes", answer(Answer{ID: "new", Attributes: map[string]any{"A": 1}}, nil), Create,
+			`SUCCESS new {"A":1} (SUCCESS)`, `SUCCESS new {"A":1}`, "as above"},
+		{"NoEcho", answer(Answer{ID: "new", Attributes: map[string]any{"A": 1}, NoEcho: true}, nil), Create,
+			`SUCCESS new {"A":1} NoEcho (SUCCESS)`, `SUCCESS new {"A":1} NoEcho`, "as above"},
+		{"attributes of a Delete are sent", answer(Answer{Attributes: map[string]any{"A": 1}}, nil), Delete,
+			`SUCCESS old {"A":1} (SUCCESS)`, "SUCCESS old", "nobody can read them, and they count against the limit"},
+		{"Create that throws gets a marker", answer(Answer{}, boom), Create,
+			"FAILED AWSCDK::CustomResourceProviderFramework::CREATE_FAILED (Error: boom\n    at handler…)", "FAILED Pintle::CreateFailed (boom)",
+			"the stack trace is for the log; uncut it breaks the limit of 4,096 bytes"},
+		{"Update that throws keeps the ID", answer(Answer{}, boom), Update, "FAILED old (Error: boom\n    at handler…)", "FAILED old (boom)", "as above"},
+		{"Delete that throws", answer(Answer{}, boom), Delete, "FAILED old (Error: boom\n    at handler…)", "FAILED old (boom)", "as above"},
+		{"a Create that made something and throws", answer(Answer{ID: "half"}, boom), Create,
+			"FAILED AWSCDK::CustomResourceProviderFramework::CREATE_FAILED (Error: boom\n    at handler…)", "FAILED half (boom)",
+			"a handler of the CDK cannot say both; what it made is never deleted"},
+		{"the message stands for the error", answer(Answer{Reason: "no quota"}, boom), Update, "FAILED old (Error: boom\n    at handler…)", "FAILED old (no quota)",
+			"the author chooses what people see"},
+		{"a reason of a success is kept", answer(Answer{Reason: "nothing to do"}, nil), Update, "SUCCESS old (SUCCESS)", "SUCCESS old (nothing to do)",
+			"the CDK has no way to give one"},
+		{"large attributes", answer(Answer{Attributes: map[string]any{"A": long}}, nil), Update, "nothing: Response object is too long.",
+			`FAILED old (the response is 5181 bytes long, 4096 are allowed: Data takes 5008 of them, the largest attributes are "A" with 5002; ` +
+				"return the name of a place where the value is kept instead)", "the reason names what to change"},
+		{"an ID that is too long", answer(Answer{ID: PhysicalID(long)}, nil), Update, "nothing: Invalid PhysicalResourceId",
+			"FAILED old (the physical ID from the handler is 5000 bytes long, 1024 are allowed: \"" + long[:40] + "\"…)", "as above"},
+		{"a panic", HandlerFunc(func(context.Context, *Request) (Answer, error) { panic("boom") }), Update,
+			"FAILED old (Error: boom\n    at handler…)", "FAILED old (panic: boom)", "the trace is in the log"},
+		{"a Delete of something gone", answer(Answer{}, Gone), Delete, "FAILED old (Error: the resource is gone…)", "SUCCESS old",
+			"the CDK leaves it to each handler to catch that"},
+	} {
+		w := newWorld(t, tt.handler)
+		id := PhysicalID("old")
+		if tt.kind == Create {
+			id = ""
+		}
+		want := tt.ours
+		if want == "" {
+			want = tt.cdk
+		}
+		if got := w.ask(t, tt.kind, id, "{}", ""); got != want {
+			t.Errorf("%s: %s\nwant %s\n(the CDK: %s; %s)", tt.name, got, want, tt.cdk, tt.why)
+		}
+	}
+}
+
+// The rest of what it does, one by one.
+func TestBesideCDKDelivery(t *testing.T) {
+	calls := 0
+	w := newWorld(t, counting(&calls))
+
+	// The Delete after a Create that made nothing is answered without the handler, as there.
+	if got := w.ask(t, Delete, CreateFailed, "{}", ""); got != "SUCCESS Pintle::CreateFailed" || calls != 0 {
+		t.Errorf("%s after %d calls", got, calls)
+	}
+	// Properties that are not there are empty ones, as there.
+	r := w.event(Create, "", "", "")
+	r.ResourceProperties = nil
+	if got := short(w.deliver(t, r)); got != "SUCCESS thing-1" {
+		t.Error(got)
+	}
+	// A request with an unknown type is refused as malformed, as there; the handler is not called.
+	r = w.event("Move", "old", "{}", "")
+	if got := w.deliver(t, r); got.Status != wire.Failed || got.PhysicalResourceID != "old" || calls != 1 {
+		t.Errorf("%s after %d calls", short(got), calls)
+	}
+	// A PUT that fails is tried again, there six times with up to a second, two, four between; here eight times.
+	w.refuse = 7
+	if got := w.ask(t, Create, "", "{}", ""); got != "SUCCESS thing-2" {
+		t.Error(got)
+	}
+	// When none arrives Lambda repeats the event. There the handler runs again; here the answer is sent again.
+	r = w.event(Create, "", "{}", "")
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.refuse = 8
+	if err := w.ServeEvent(t.Context(), text); err == nil {
+		t.Error("an event whose answer did not arrive was dealt with")
+	}
+	if got := short(w.deliver(t, r)); got != "SUCCESS thing-3" || calls != 3 {
+		t.Errorf("%s after %d calls", got, calls)
+	}
+	// The URL is in no log; there it is cut from the log too, but stands in the history of the state machine.
+	if strings.Contains(w.log.String(), "5ec2e7") {
+		t.Errorf("the log shows the response URL:\n%s", &w.log)
+	}
+}
