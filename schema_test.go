@@ -147,7 +147,7 @@ func TestCommandLine(t *testing.T) {
 // An author who imports the package gets no other module, nor does the test kit or wire bring one.
 func TestNoDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}",
-		".", "./wire").Output()
+		".", "./wire", "./pintletest").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

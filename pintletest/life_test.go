@@ -1,0 +1,280 @@
+package pintletest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/pintletest"
+)
+
+type properties struct {
+	Name string `pintle:"required,immutable"`
+	Size int    `pintle:"min=1,max=100,default=10"`
+	Key  pintle.Secret
+	Fail string
+}
+
+type attributes struct {
+	URL  string
+	Size int
+	Key  *pintle.Secret `json:",omitempty"`
+}
+
+// shelf is a provider of things with names, kept in memory.
+type shelf struct {
+	things map[pintle.PhysicalID]int
+	leaks  bool // forgets to delete
+	tells  bool // tells its secrets
+}
+
+func newShelf() *shelf { return &shelf{things: map[pintle.PhysicalID]int{}} }
+
+func (s *shelf) put(id pintle.PhysicalID, r pintle.Request, p properties) (pintle.Response[attributes], error) {
+	if s.tells {
+		fmt.Println(r.Type) // not in the log
+		r.Log.Info("made", "with", reverse(p.Key.Reveal()))
+	}
+	if p.Fail == string(r.Type) {
+		return pintle.Response[attributes]{}, errors.New("no room")
+	}
+	s.things[id] = p.Size
+	a := attributes{URL: "https://" + string(id), Size: p.Size}
+	if !p.Key.IsZero() {
+		a.Key = &p.Key
+	}
+	return pintle.Response[attributes]{ID: id, Attributes: a}, nil
+}
+
+func reverse(text string) string {
+	letters := []rune(text)
+	slices.Reverse(letters)
+	return string(letters)
+}
+
+func (s *shelf) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
+	return s.put(pintle.PhysicalID(r.Properties.Name), r.Request, r.Properties)
+}
+
+func (s *shelf) Update(ctx context.Context, r *pintle.UpdateRequest[properties]) (pintle.Response[attributes], error) {
+	if ctx.Err() != nil {
+		return pintle.Response[attributes]{}, ctx.Err()
+	}
+	return s.put(r.ID, r.Request, r.Properties)
+}
+
+func (s *shelf) Delete(_ context.Context, r *pintle.DeleteRequest[properties]) error {
+	if r.Properties.Fail == "Delete" {
+		return errors.New("in use")
+	}
+	if s.leaks {
+		return nil
+	}
+	delete(s.things, r.ID)
+	return nil
+}
+
+// has checks what is on the shelf.
+func (s *shelf) has(names ...string) func() error {
+	return func() error {
+		var there []string
+		for _, id := range slices.Sorted(maps.Keys(s.things)) {
+			there = append(there, string(id))
+		}
+		if !slices.Equal(there, names) {
+			return fmt.Errorf("the shelf has %q, want %q", there, names)
+		}
+		return nil
+	}
+}
+
+type m = pintletest.Map
+
+func TestWholeLife(t *testing.T) {
+	s := newShelf()
+	pintletest.Life{
+		Handler: pintle.New(s),
+		Secrets: []string{"hunter2"},
+		Steps: []pintletest.Step{
+			{Properties: m{"Size": 5}, Fails: "Name: is missing", Check: s.has()},
+			{Properties: m{"Name": "a", "Fail": "Create"}, Fails: "no room", Check: s.has()},
+			{Name: "taken back", Properties: m{"Name": "a"}, Undone: true, Check: s.has()},
+			{Name: "the answer is lost twice", Properties: m{"Name": "a", "Size": 5}, Lost: 2, ID: "a",
+				Attributes: m{"URL": "https://a", "Size": 5}, Check: s.has("a")},
+			{Properties: m{"Name": "a"}, Attributes: m{"URL": "https://a", "Size": 10}, Again: 2},
+			{Name: "secret", Properties: m{"Name": "a", "Key": "hunter2"}, NoEcho: true, Attributes: m{"URL": "https://a", "Size": 10, "Key": "hunter2"}},
+			{Name: "too large", Properties: m{"Name": "a", "Size": 101}, Fails: "want a whole number from 1 to 100"},
+			{Properties: m{"Name": "a", "Fail": "Update"}, Fails: "no room"},
+			{Properties: m{"Name": "b"}, ID: "b", Replaces: true, Check: s.has("b")},
+			{Name: "replaced, and back", Properties: m{"Name": "c"}, Replaces: true, Undone: true, Check: s.has("b")},
+			{Name: "replacement fails", Properties: m{"Name": "c", "Fail": "Create"}, Fails: "no room", Check: s.has("b")},
+			{Name: "heard by nobody", Properties: m{"Name": "b", "Size": 7}, Late: true},
+			{Name: "answers never arrive", Properties: m{"Name": "b", "Size": 7}, Lost: 1000},
+			{Name: "in time out of time", Properties: m{"Name": "b", "Size": 7}, OutOfTime: true, Fails: "deadline exceeded"},
+			{Name: "old properties", Was: m{"Name": "b", "Colour": "red"}, Properties: m{"Name": "b"}},
+			{Name: "in use", Was: m{"Name": "b", "Fail": "Delete"}, Do: pintle.Delete, Fails: "in use"},
+			{Name: "the provider was restarted", Was: m{"Name": "b"}, Restart: true, Properties: nil, Check: s.has()},
+			{Name: "another life", Properties: m{"Name": "d"}, Restart: true},
+		},
+	}.Run(t)
+	if err := s.has()(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each kind of mistake is found, and said in words.
+func TestProblems(t *testing.T) {
+	fixed := func(a pintle.Answer, err error) pintle.Handler {
+		return pintle.HandlerFunc(func(context.Context, *pintle.Request) (pintle.Answer, error) { return a, err })
+	}
+	count := 0
+	counting := pintle.HandlerFunc(func(context.Context, *pintle.Request) (pintle.Answer, error) {
+		count++
+		return pintle.Answer{ID: pintle.PhysicalID(fmt.Sprint("id-", count))}, nil
+	})
+	changesOnFailure := pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
+		if strings.Contains(string(r.Properties), "bad") {
+			return pintle.Answer{ID: "other"}, errors.New("bad")
+		}
+		return pintle.Answer{}, nil
+	})
+	leaky := newShelf()
+	leaky.leaks = true
+	telling := newShelf()
+	telling.tells = true
+	create := pintletest.Step{Properties: m{"Name": "a"}}
+	for _, tt := range []struct {
+		name string
+		life pintletest.Life
+		want []string
+	}{
+		{"wrong ID", pintletest.Life{Handler: fixed(pintle.Answer{ID: "x"}, nil), Steps: []pintletest.Step{{ID: "y"}}},
+			[]string{"step 1, Create: the ID is x, want y"}},
+		{"failure", pintletest.Life{Handler: fixed(pintle.Answer{ID: "x"}, errors.New("no")), Steps: []pintletest.Step{{}}, Remains: true},
+			[]string{"step 1, Create: answered FAILED: no", "step 1, Create: answered FAILED: no"}},
+		{"no failure", pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{Name: "n", Properties: m{"Name": "a"}, Fails: "no"}}},
+			[]string{`step 1, Create (n): answered SUCCESS, want FAILED with "no"`}},
+		{"another failure", pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{Properties: m{}, Fails: "no room"}}},
+			[]string{`step 1, Create: failed with "properties: Name: is missing", want "no room"`}},
+		{"surprising replacement", pintletest.Life{Handler: counting, Remains: true, Steps: []pintletest.Step{{}, {Properties: m{"a": 1}}}},
+			[]string{"step 2, Update: the ID changed from id-1 to id-2, so the service will delete id-1; if that is right, say Replaces",
+				`step 2, Update: answered FAILED: a Delete cannot change the physical ID, the handler answered "id-3" to the Delete of "id-1"`}},
+		{"no replacement", pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{create, {Properties: m{"Name": "a", "Size": 3}, Replaces: true}}},
+			[]string{"step 2, Update: the ID is still a, want a replacement"}},
+		{"a failed Update with another ID", pintletest.Life{Handler: changesOnFailure, Steps: []pintletest.Step{{}, {Properties: m{"x": "bad"}, Fails: "bad"}}},
+			[]string{"step 2, Update: the failed Update changed the ID from request-1 to other, so the service will delete request-1"}},
+		{"attributes", pintletest.Life{Handler: fixed(pintle.Answer{Attributes: m{"A": 1, "B": "x"}}, nil), Steps: []pintletest.Step{
+			{Attributes: m{"A": 2, "C": []int{1}}, NoEcho: true}}},
+			[]string{"step 1, Create: NoEcho is false, want true", "step 1, Create: the attribute A is 1, want 2",
+				`step 1, Create: the attribute B is "x", want none`, "step 1, Create: the attribute C is missing, want [1]"}},
+		{"check", pintletest.Life{Handler: pintle.New(leaky), Steps: []pintletest.Step{create, {Do: pintle.Delete, Check: leaky.has()}}},
+			[]string{`step 2, Delete: the shelf has ["a"], want []`}},
+		{"secret", pintletest.Life{Handler: pintle.New(telling), Secrets: []string{"2retnuh"}, Steps: []pintletest.Step{{Properties: m{"Name": "a", "Key": "hunter2"}}}},
+			[]string{`in all: the log shows the secret "2retnuh"`}},
+		{"secret reason", pintletest.Life{Handler: fixed(pintle.Answer{ID: "x", Reason: "key hunter2"}, nil), Secrets: []string{"hunter2"}, Steps: []pintletest.Step{{}}, Remains: true},
+			[]string{`step 1, Create: the reason shows the secret "hunter2"`, `in all: the log shows the secret "hunter2"`}},
+		{"the last Delete", pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{Properties: m{"Name": "a", "Fail": "Delete"}}}},
+			[]string{"the end, Delete: answered FAILED: in use"}},
+		{"nothing there", pintletest.Life{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Do: pintle.Update}, {Do: pintle.Delete}}},
+			[]string{"step 1, Update: there is no resource", "step 2, Delete: there is no resource"}},
+		{"something there", pintletest.Life{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{}, {Do: pintle.Create}}},
+			[]string{"step 2, Create: there is a resource already: delete it first"}},
+		{"another request", pintletest.Life{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Do: "Move"}}},
+			[]string{`step 1, Move: "Move" is no request`}},
+		{"rollback fails", pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{create,
+			{Was: m{"Name": "a", "Fail": "Update"}, Properties: m{"Name": "a", "Fail": "Update"}, Fails: "no room"}, {Was: m{"Name": "a"}}}},
+			[]string{"step 2, Update: answered FAILED: no room"}},
+	} {
+		report := tt.life.Play(t.Context())
+		if !slices.Equal(report.Problems, tt.want) {
+			t.Errorf("%s: problems\n%s\nwant\n%s\n\n%s", tt.name, strings.Join(report.Problems, "\n"), strings.Join(tt.want, "\n"), report.Transcript)
+		}
+	}
+}
+
+func TestTranscript(t *testing.T) {
+	report := pintletest.Life{
+		Handler: pintle.New(newShelf()),
+		Steps: []pintletest.Step{
+			{Properties: m{"Name": "a", "Size": 5}},
+			{Name: "moved", Properties: m{"Name": "b"}, Replaces: true},
+		},
+	}.Play(t.Context())
+	const want = `step 1, Create
+-> Create {"Name":"a","Size":"5"}
+<- SUCCESS a {"Size":5,"URL":"https://a"}
+step 2, Update (moved)
+-> Update a {"Name":"b"} was {"Name":"a","Size":"5"}
+<- SUCCESS b {"Size":10,"URL":"https://b"}
+   the service cleans up what was replaced
+-> Delete a {"Name":"a","Size":"5"}
+<- SUCCESS a
+the end, Delete
+-> Delete b {"Name":"b"}
+<- SUCCESS b`
+	if report.Transcript != want || report.Problems != nil {
+		t.Errorf("%v\n%s\nwant\n%s", report.Problems, report.Transcript, want)
+	}
+}
+
+// recorder is a test that only writes down what it is told.
+type recorder struct {
+	testing.TB
+	errors, logs []string
+}
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return context.Background() }
+func (r *recorder) Error(args ...any)        { r.errors = append(r.errors, fmt.Sprint(args...)) }
+func (r *recorder) Fatal(args ...any)        { r.errors = append(r.errors, fmt.Sprint(args...)) }
+func (r *recorder) Logf(text string, args ...any) {
+	r.logs = append(r.logs, fmt.Sprintf(text, args...))
+}
+
+func TestRunReports(t *testing.T) {
+	r := &recorder{}
+	pintletest.Life{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{}}}.Run(r)
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "Name: is missing") || len(r.logs) != 1 ||
+		!strings.Contains(r.logs[0], "-> Create {}") || !strings.Contains(r.logs[0], "handler failed") {
+		t.Errorf("%q\n%q", r.errors, r.logs)
+	}
+	r = &recorder{}
+	pintletest.Life{}.Run(r)
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "no Handler") {
+		t.Errorf("%q", r.errors)
+	}
+}
+
+// slow is ready after an hour of looking, or ten minutes.
+type slow struct {
+	*shelf
+	takes time.Duration
+}
+
+func (s slow) Ready(_ context.Context, r *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+	return pintle.Progress[attributes]{Done: time.Duration(r.Try)*10*time.Second > s.takes, After: 10 * time.Second}, nil
+}
+
+func TestTimeIsSimulated(t *testing.T) {
+	s := newShelf()
+	pintletest.Life{
+		Handler: pintle.New(slow{s, 10 * time.Minute}),
+		Steps:   []pintletest.Step{{Properties: m{"Name": "a"}, ID: "a"}},
+	}.Run(t)
+	pintletest.Life{
+		Handler: pintle.New(slow{s, time.Hour}),
+		Steps:   []pintletest.Step{{Properties: m{"Name": "a"}, ID: "a", Fails: "Operation timed out: not ready after 14m50s", UndoFails: "timed out"}},
+		Remains: true,
+	}.Run(t)
+	pintletest.Life{
+		Handler: pintle.New(slow{s, time.Hour}),
+		Steps:   []pintletest.Step{{Properties: m{"Name": "a", "ServiceTimeout": 60}, ID: "a", Fails: "not ready after 50s", UndoFails: "timed out"}},
+		Remains: true,
+	}.Run(t)
+}
