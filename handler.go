@@ -117,6 +117,19 @@ func (r *Request) Token() string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Name returns a name for the resource that is the same in all its requests, from its first Create to its last Delete, a
+// replacement included: the name of the stack, the logical ID and twelve hexadecimal digits, with dashes between. No
+// other resource of this or another stack has it. A thing that is made under such a name is found again by a Create that
+// is repeated, and by one whose answer was lost.
+func (r *Request) Name() string {
+	sum := sha256.Sum256([]byte(string(r.StackID) + "|" + string(r.LogicalID)))
+	name := string(r.LogicalID) + "-" + hex.EncodeToString(sum[:6])
+	if arn, err := wire.ParseStackARN(r.StackID); err == nil {
+		name = arn.Name + "-" + name
+	}
+	return name
+}
+
 // Decode reads the properties into a struct by the rules of [json.Unmarshal]. From CloudFormation a number or boolean
 // comes as a string: give its field the option ",string". A [Provider] gets its properties decoded and checked.
 func (r *Request) Decode(into any) error { return decode(r.Properties, into, "properties") }

@@ -515,6 +515,22 @@ func TestRouter(t *testing.T) {
 	}
 }
 
+func TestName(t *testing.T) {
+	id := func(stack, logical string) *Request {
+		return &Request{StackID: wire.NewStackID("us-east-1", "123456789012", stack, "5f1a"), LogicalID: wire.LogicalID(logical)}
+	}
+	a, replaced := id("web", "Disk"), id("web", "Disk")
+	replaced.RequestID, replaced.ID = "r-2", "x"
+	if a.Name() != replaced.Name() || !strings.HasPrefix(a.Name(), "web-Disk-") || len(a.Name()) != len("web-Disk-")+12 {
+		t.Errorf("%s, %s", a.Name(), replaced.Name())
+	}
+	for _, other := range []*Request{id("web2", "Disk"), id("web", "Disk2"), {StackID: "8acc3dcd", LogicalID: "Disk"}} {
+		if other.Name() == a.Name() {
+			t.Errorf("%v has the same name", other)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	a := &Request{StackID: "s", LogicalID: "l", RequestID: "r"}
 	same := &Request{StackID: "s", LogicalID: "l", RequestID: "r", ID: "x"}

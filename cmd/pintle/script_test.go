@@ -119,6 +119,7 @@ func goEnvironment(env *testscript.Env) error {
 	env.Setenv("GOTOOLCHAIN", "local")
 	walkthrough, err := filepath.Abs(filepath.Join("..", "..", "examples", "walkthrough"))
 	env.Setenv("WALKTHROUGH", walkthrough)
+	env.Setenv("EXAMPLES", filepath.Dir(walkthrough))
 	return err
 }
 

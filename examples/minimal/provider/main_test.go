@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/pintletest"
+)
+
+func TestLife(t *testing.T) {
+	n := notes{t.TempDir()}
+	holds := func(name, text string) func() error {
+		return func() error {
+			got, err := os.ReadFile(filepath.Join(n.dir, name))
+			if err == nil && string(got) != text {
+				err = fmt.Errorf("%s holds %q, want %q", name, got, text)
+			}
+			return err
+		}
+	}
+	pintletest.Life{
+		Handler: pintle.New(n),
+		Steps: []pintletest.Step{
+			{Properties: pintletest.Map{"Name": "../x"}, Fails: "Name: want a text that matches"},
+			{Properties: pintletest.Map{"Name": "a"}, ID: "note-a", Attributes: pintletest.Map{"Path": filepath.Join(n.dir, "note-a.txt")},
+				Check: holds("note-a.txt", "hello\n")},
+			{Properties: pintletest.Map{"Name": "a", "Text": 5}, Again: 1, Check: holds("note-a.txt", "5\n")},
+			{Properties: pintletest.Map{"Name": "b"}, Replaces: true, Undone: true, Check: holds("note-a.txt", "5\n")},
+			{Properties: pintletest.Map{"Name": "b"}, Replaces: true, ID: "note-b", Check: holds("note-b.txt", "hello\n")},
+		},
+	}.Run(t)
+	if files, err := os.ReadDir(n.dir); err != nil || len(files) != 0 {
+		t.Errorf("left: %v, %v", files, err)
+	}
+}
+
+// The README shows this program.
+func TestREADME(t *testing.T) {
+	program, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(program), "\ntype Properties")
+	if !strings.Contains(string(readme), "type Properties"+code+"```") {
+		t.Error("the README does not show main.go as it is")
+	}
+}

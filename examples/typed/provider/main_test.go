@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/pintletest"
+)
+
+func TestLife(t *testing.T) {
+	const key = "open sesame"
+	a := accounts{filepath.Join(t.TempDir(), "accounts"), key}
+	with := func(more pintletest.Map) pintletest.Map {
+		all := pintletest.Map{"AdminKey": key, "Region": "north"}
+		for name, value := range more {
+			all[name] = value
+		}
+		return all
+	}
+	var password string
+	// only wants one account, and tells whether its password is the one of the last look.
+	only := func(want func(is account, samePassword bool) bool) func() error {
+		return func() error {
+			files, err := filepath.Glob(filepath.Join(a.dir, "*.json"))
+			if err != nil || len(files) != 1 {
+				return fmt.Errorf("accounts %q, want one; %w", files, err)
+			}
+			name := filepath.Base(files[0])
+			is, err := a.read(pintle.PhysicalID(name[:len(name)-len(".json")]))
+			same := is.Password == password
+			password = is.Password
+			if err != nil || !want(is, same) {
+				return fmt.Errorf("the account is not as it should be: region %s, quota %d, speed %g, same password %t; %w",
+					is.Region, is.Quota, is.Speed, same, err)
+			}
+			return nil
+		}
+	}
+	pintletest.Life{
+		Handler:      pintle.For("Custom::Account", pintle.New(a)),
+		ResourceType: "Custom::Account",
+		Secrets:      []string{key, "knock knock"},
+		Steps: []pintletest.Step{
+			{Properties: pintletest.Map{"AdminKey": "knock knock", "Region": "north"}, Fails: "AdminKey is wrong"},
+			{Properties: with(pintletest.Map{"Quota": 0}), Fails: "Quota: want a whole number from 1 to 1000"},
+			{Properties: with(nil), Again: 1, Check: only(func(is account, _ bool) bool { return is.Quota == 10 && is.Password != "" })},
+			{Properties: with(pintletest.Map{"Quota": 20}), Check: only(func(is account, same bool) bool { return is.Quota == 20 && same })},
+			{Properties: with(pintletest.Map{"Quota": 20, "Rotation": 2}), Check: only(func(_ account, same bool) bool { return !same })},
+			{Name: "moved and back", Properties: with(pintletest.Map{"Region": "south"}), Replaces: true, Undone: true,
+				Check: only(func(is account, _ bool) bool { return is.Region == "north" })},
+			{Name: "moved", Properties: with(pintletest.Map{"Region": "south"}), Replaces: true, Check: only(func(is account, same bool) bool { return is.Region == "south" && !same })},
+			{Name: "a stack of old", Was: with(pintletest.Map{"Region": "south", "Rate": 120}), Properties: with(pintletest.Map{"Region": "south", "Speed": 3}), Undone: true,
+				Check: only(func(is account, same bool) bool { return is.Speed == 2 && same })},
+			{Name: "gone", Restart: true, Properties: with(pintletest.Map{"Region": "south", "Quota": 3}),
+				Check: func() error { return os.RemoveAll(a.dir) }},
+		},
+	}.Run(t)
+}
+
+func TestSchema(t *testing.T) {
+	if _, err := pintle.Schema(pintle.For("Custom::Account", pintle.New(accounts{}))); err != nil {
+		t.Error(err)
+	}
+}
