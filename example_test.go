@@ -2,41 +2,105 @@ package pintle_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/pintle-dev/pintle"
 )
 
-// A provider of directories: the physical ID is the path, so a changed path makes another directory and the service
-// then deletes the old one, if it is empty.
-func ExampleMain() {
+// FolderProperties are those of a directory. Its path cannot change: another path is another directory.
+type FolderProperties struct {
+	Path string `pintle:"required,immutable,pattern=^/"`
+	Open bool   `pintle:"help='Whether others may look inside'"`
+}
+
+type FolderAttributes struct{ Path string }
+
+// folders is a provider of directories. The physical ID is the path.
+type folders struct{}
+
+func (f folders) Create(_ context.Context, r *pintle.CreateRequest[FolderProperties]) (pintle.Response[FolderAttributes], error) {
+	if err := os.MkdirAll(r.Properties.Path, 0o700); err != nil {
+		return pintle.Response[FolderAttributes]{}, err // nothing was made
+	}
+	return f.open(r.Properties)
+}
+
+func (f folders) Update(_ context.Context, r *pintle.UpdateRequest[FolderProperties]) (pintle.Response[FolderAttributes], error) {
+	return f.open(r.Properties)
+}
+
+func (folders) Delete(_ context.Context, r *pintle.DeleteRequest[FolderProperties]) error {
+	err := os.Remove(string(r.ID)) // if it is empty
+	if errors.Is(err, fs.ErrNotExist) {
+		return pintle.Gone
+	}
+	return err
+}
+
+func (folders) open(p FolderProperties) (pintle.Response[FolderAttributes], error) {
+	mode := fs.FileMode(0o700)
+	if p.Open {
+		mode = 0o755
+	}
+	// With the ID beside the error: the directory is there.
+	return pintle.Response[FolderAttributes]{ID: pintle.PhysicalID(p.Path), Attributes: FolderAttributes{p.Path}}, os.Chmod(p.Path, mode)
+}
+
+func ExampleNew() {
+	pintle.Main(pintle.New(folders{}))
+}
+
+func ExampleFor() {
+	pintle.Main(
+		pintle.For("Custom::Folder", pintle.New(folders{})),
+		pintle.For("Custom::Clock", pintle.HandlerFunc(func(context.Context, *pintle.Request) (pintle.Answer, error) {
+			return pintle.Answer{Attributes: map[string]any{"Time": time.Now().UTC()}}, nil
+		})),
+	)
+}
+
+// A handler that takes requests as they come.
+func ExampleHandlerFunc() {
 	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
-		var props struct{ Path string }
+		var props struct{ Name string }
 		if err := r.Decode(&props); err != nil {
 			return pintle.Answer{}, err
 		}
 		switch r.Type {
 		case pintle.Create, pintle.Update:
-			if props.Path == "" {
-				return pintle.Answer{}, errors.New("the property Path is missing")
-			}
-			if err := os.MkdirAll(props.Path, 0o755); err != nil {
-				return pintle.Answer{}, err
-			}
-			return pintle.Answer{
-				ID:         pintle.PhysicalID(props.Path),
-				Attributes: map[string]any{"Path": props.Path},
-			}, nil
+			return pintle.Answer{ID: pintle.PhysicalID(props.Name), Attributes: map[string]any{"Length": len(props.Name)}}, nil
 		case pintle.Delete:
-			err := os.Remove(string(r.ID))
-			if errors.Is(err, fs.ErrNotExist) { // what is gone is deleted
-				err = nil
-			}
-			return pintle.Answer{}, err
+			return pintle.Answer{}, nil
 		}
 		return pintle.Answer{}, fmt.Errorf("unknown request %q", r.Type)
 	}))
+}
+
+// In an HTTP server of one's own.
+func ExampleServer() {
+	provider, err := pintle.NewServer(pintle.Config{Handlers: []pintle.Handler{pintle.New(folders{})}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	http.Handle("POST /folders", provider)
+}
+
+func ExampleSecret() {
+	secret := pintle.NewSecret("swordfish")
+	text, _ := json.Marshal(map[string]any{"password": secret})
+	fmt.Println(secret, string(text), len(secret.Reveal()))
+	// Output: **** {"password":"****"} 9
+}
+
+func ExampleHide() {
+	err := pintle.Hide(errors.New("cannot connect to postgres://admin:swordfish@db"))
+	fmt.Println(fmt.Errorf("create user: %w", err))
+	// Output: create user: the details are in the log of the provider
 }

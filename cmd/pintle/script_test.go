@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		"provider": provider,
 		"keeper":   keeper,
 		"web":      web,
+		"listener": listening,
 	})
 }
 
@@ -45,7 +47,8 @@ func TestMain(m *testing.M) {
 //	usage ARGS          runs pintle and wants exit code 2, an error, and nothing on stdout
 //	shows TEXT ARGS     runs pintle until it prints the text
 //	written FILE        waits until a file is there
-//	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port
+//	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port, and
+//	                    PINTLE_WEBHOOK_SECRET to what it signs requests with
 //	json FILE PATH WANT compares a value in a JSON document, a path of names and numbers with dots between
 //	let NAME FILE PATH  sets a variable to one
 func TestScript(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
@@ -124,8 +127,34 @@ func goEnvironment(env *testscript.Env) error {
 }
 
 // provider is the program behind the scripts' providers: it does what its properties say.
-func provider() {
-	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
+func provider() { pintle.Main(scripted()) }
+
+// listening is the same program behind a URL: it writes a project file with that.
+func listening() {
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	writeProject(os.Args[1], socket)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{scripted()}, Listener: socket}); err != nil {
+		panic(err)
+	}
+}
+
+func writeProject(file string, socket net.Listener) {
+	text := "stack: web\nproviders:\n  Web: http://" + socket.Addr().String() + "/\n"
+	if err := os.WriteFile(file+"~", []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(file+"~", file); err != nil {
+		panic(err)
+	}
+}
+
+func scripted() pintle.Handler {
+	return pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 		var p struct {
 			Do, On, Say string
 			URL         string
@@ -151,7 +180,7 @@ func provider() {
 			return pintle.Answer{ID: physicalID(r)}, signalAt(p.URL, string(r.LogicalID), "by a provider")
 		}
 		return pintle.Answer{ID: physicalID(r), Attributes: p.Data}, nil
-	}))
+	})
 }
 
 func physicalID(r *pintle.Request) pintle.PhysicalID {
@@ -168,13 +197,7 @@ func web() {
 	if err != nil {
 		panic(err)
 	}
-	text := "stack: web\nproviders:\n  Web: http://" + listener.Addr().String() + "/\n"
-	if err := os.WriteFile(os.Args[1]+"~", []byte(text), 0o600); err != nil {
-		panic(err)
-	}
-	if err := os.Rename(os.Args[1]+"~", os.Args[1]); err != nil {
-		panic(err)
-	}
+	writeProject(os.Args[1], listener)
 	log, err := os.Create("requests.txt")
 	if err != nil {
 		panic(err)
@@ -294,6 +317,7 @@ func address(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("ADDRESS", record.URL)
 	ts.Setenv("HOST", strings.TrimPrefix(record.URL, "http://"))
+	ts.Setenv("PINTLE_WEBHOOK_SECRET", string(record.Webhook))
 }
 
 func written(ts *testscript.TestScript, neg bool, args []string) {
