@@ -137,7 +137,7 @@ func start(t *testing.T, runtimeAPI string) *process {
 		t.Fatal(err)
 	}
 	p := &process{Cmd: exec.CommandContext(t.Context(), self)}
-	p.Env = append(os.Environ(), "PINTLE_TEST_PROVIDER=site", "AWS_LAMBDA_RUNTIME_API="+runtimeAPI)
+	p.Env = append(os.Environ(), "PINTLE_TEST_PROVIDER=site", "PINTLE_WEBHOOK_SECRET=short", "AWS_LAMBDA_RUNTIME_API="+runtimeAPI)
 	p.Stderr = &p.log
 	if err := p.Start(); err != nil {
 		t.Fatal(err)

@@ -322,9 +322,9 @@ func TestSecretAttributes(t *testing.T) {
 	}
 	// An untyped handler's too.
 	w = newWorld(t, HandlerFunc(func(context.Context, *Request) (Answer, error) {
-		return Answer{Attributes: map[string]any{"Key": key}}, nil
+		return Answer{Attributes: map[string]any{"Key": key}, Reason: "made with swordfish"}, nil
 	}))
-	if got, want := w.ask(t, Create, "", `{}`, ""), `SUCCESS r-1 {"Key":"swordfish"} NoEcho`; got != want {
+	if got, want := w.ask(t, Create, "", `{}`, ""), `SUCCESS r-1 {"Key":"swordfish"} NoEcho (made with ****)`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

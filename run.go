@@ -104,6 +104,9 @@ func Run(ctx context.Context, c Config) error {
 	if !web && c.RuntimeAPI == "" {
 		return ErrNoRuntime
 	}
+	if !web {
+		c.WebhookSecrets, c.Topics = []string{}, []string{} // what is wrong with them in the environment does not matter
+	}
 	s, err := NewServer(c)
 	if err == nil && c.Client == nil {
 		defer s.sender.client.CloseIdleConnections()
@@ -175,7 +178,7 @@ func (s *Server) listen(ctx context.Context, c Config) error {
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30*time.Second + s.web.hold,
+		WriteTimeout:      time.Minute + s.web.hold,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

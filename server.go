@@ -239,6 +239,9 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 		a.log.Error("handler failed", "error", logText(o.err))
 	}
 	a.running = o.running
+	if _, secrets, err := clearJSON(o.answer.Attributes); err == nil { // an error is for encode to tell
+		hide.add(secrets...)
+	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 

@@ -63,56 +63,67 @@ func (m *snsMessage) signed() string {
 
 // serveSNS takes a message of SNS.
 func (s *Server) serveSNS(w http.ResponseWriter, r *http.Request, body []byte) {
-	refuse := func(status int, err error) {
+	if !s.enter(w) { // before it is verified: that may take a request of ours
+		return
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			<-s.web.room
+		}
+	}()
+	message, status, err := s.message(r, body)
+	switch {
+	case err != nil:
 		s.log.Warn("SNS message refused", "error", err, "from", r.RemoteAddr)
 		http.Error(w, err.Error(), status)
+	case message != nil:
+		taken = true
+		s.serveNotification(w, r, message)
 	}
+}
+
+// message verifies a message of SNS and does what has to be done for the subscription. It returns the text of a
+// notification, nil for anything else; or an error and the status that goes with it, 5xx for what SNS should try again.
+func (s *Server) message(r *http.Request, body []byte) (text []byte, status int, err error) {
 	if r.Header.Get("x-amz-sns-rawdelivery") == "true" {
-		refuse(http.StatusForbidden, errors.New("raw messages are not signed: turn raw message delivery off for this subscription"))
-		return
+		return nil, http.StatusForbidden, errors.New("raw messages are not signed: turn raw message delivery off for this subscription")
 	}
 	var m snsMessage
 	if err := json.Unmarshal(body, &m); err != nil {
-		refuse(http.StatusBadRequest, errors.New("the message is not JSON"))
-		return
+		return nil, http.StatusBadRequest, errors.New("the message is not JSON")
 	}
 	if !s.web.topics[m.TopicArn] {
-		refuse(http.StatusForbidden, fmt.Errorf("the topic %.200q is not allowed: add it to PINTLE_PROVIDER_TOPICS", m.TopicArn))
-		return
+		return nil, http.StatusForbidden, fmt.Errorf("the topic %.200q is not allowed: add it to PINTLE_PROVIDER_TOPICS", m.TopicArn)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), notificationHold)
 	defer cancel()
 	if err := s.web.sns.verify(ctx, &m, s.clock.Now()); err != nil {
-		var unreachable *certificateError
-		if errors.As(err, &unreachable) { // SNS will try again
-			refuse(http.StatusServiceUnavailable, err)
-			return
+		var away *certificateError
+		if errors.As(err, &away) {
+			return nil, http.StatusServiceUnavailable, err
 		}
-		refuse(http.StatusForbidden, err)
-		return
+		return nil, http.StatusForbidden, err
 	}
 	switch m.Type {
+	case "Notification":
+		return []byte(m.Message), 0, nil
 	case "SubscriptionConfirmation":
 		if err := s.web.sns.confirm(ctx, &m); err != nil {
-			refuse(http.StatusServiceUnavailable, err)
-			return
+			return nil, http.StatusServiceUnavailable, err
 		}
 		s.log.Info("subscription confirmed", "topic", m.TopicArn)
+		return nil, 0, nil
 	case "UnsubscribeConfirmation":
 		s.log.Warn("the subscription has ended; its requests will not come here any more", "topic", m.TopicArn)
-	case "Notification":
-		s.serveNotification(w, r, []byte(m.Message))
-	default:
-		refuse(http.StatusBadRequest, fmt.Errorf("the message has the unknown type %.40q", m.Type))
+		return nil, 0, nil
 	}
+	return nil, http.StatusBadRequest, fmt.Errorf("the message has the unknown type %.40q", m.Type)
 }
 
 // serveNotification answers the request in a notification. SNS is told only after the answer arrived, if that is soon:
 // then it delivers again what a crash would have lost.
 func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text []byte) {
-	if !s.enter(w) {
-		return
-	}
 	done := make(chan error, 1)
 	ctx := context.WithoutCancel(r.Context())
 	s.work.Go(func() {

@@ -138,7 +138,12 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 	case got := <-reply:
 		if got.err != nil {
 			got.log.Error("not answered", "error", got.err)
-			http.Error(w, got.err.Error(), http.StatusBadRequest)
+			var bad *wire.RequestError
+			status := http.StatusServiceUnavailable // which the engine tries again
+			if errors.As(got.err, &bad) {
+				status = http.StatusBadRequest
+			}
+			http.Error(w, got.err.Error(), status)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
