@@ -46,6 +46,9 @@ type resource[P, A any] struct {
 }
 
 func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
+	if p == nil {
+		return nil, errors.New("it is nil")
+	}
 	x := &resource[P, A]{provider: p}
 	x.ready, _ = p.(WithReady[P, A])
 	x.validate, _ = p.(WithValidate[P])

@@ -470,7 +470,8 @@ func (badTag) Delete(context.Context, *DeleteRequest[badProperties]) error { ret
 func TestNewPanics(t *testing.T) {
 	for want, make := range map[string]func(){
 		"its method Ready is not the one that would be called, want Ready(context.Context, *pintle.ReadyRequest": func() { New(wrongReady{}) },
-		`provider pintle.badTag: properties: pintle.badProperties.A: tag pintle: "nonsense" is not known`:        func() { New(badTag{}) },
+		"provider <nil>: it is nil": func() { New[badProperties, diskAttributes](nil) },
+		`provider pintle.badTag: properties: pintle.badProperties.A: tag pintle: "nonsense" is not known`: func() { New(badTag{}) },
 	} {
 		func() {
 			defer func() {

@@ -237,3 +237,24 @@ func TestRunHTTPRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The runtime API of Lambda goes before the address in the environment, and an address that is given before both.
+func TestRunChoosesTransport(t *testing.T) {
+	l := newLambda(t)
+	nobody := l.api()
+	l.Close()
+	t.Setenv("PINTLE_WEBHOOK_SECRET", "whsec_"+base64.StdEncoding.EncodeToString([]byte(webhookSecret)))
+	for _, tt := range []struct{ listen, api, env, want string }{
+		{"", "", "", pintle.ErrNoRuntime.Error()},
+		{"", "", "no-port", "address no-port: missing port"},
+		{"", nobody, "no-port", "runtime API: "},
+		{"other", nobody, "no-port", "address other: missing port"},
+	} {
+		t.Setenv("AWS_LAMBDA_RUNTIME_API", tt.api)
+		t.Setenv("PINTLE_PROVIDER_LISTEN", tt.env)
+		c := pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Listen: tt.listen}
+		if err := pintle.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}

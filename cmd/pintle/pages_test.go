@@ -56,21 +56,22 @@ func TestREADME(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	dir := t.TempDir()
 	write(t, dir, "pintle.yaml", block(t, "README.md", "yaml", 0), 0o600)
-	write(t, dir, "site/main.go", block(t, "README.md", "go", 0), 0o600)
-	write(t, dir, "site/go.mod", "module example.com/site\n\ngo 1.26\n\n"+
+	write(t, dir, "provider/main.go", block(t, "README.md", "go", 0), 0o600)
+	write(t, dir, "provider/go.mod", "module example.com/notes\n\ngo 1.26\n\n"+
 		"require github.com/pintle-dev/pintle v0.0.0\n\nreplace github.com/pintle-dev/pintle => "+root+"\n", 0o600)
 	write(t, dir, "template.yaml", `
 Resources:
-  Site:
-    Type: Custom::Site
+  Note:
+    Type: Custom::Note
     Properties:
-      ServiceToken: arn:aws:lambda:us-east-1:123456789012:function:Site
-      Domain: example.com
+      ServiceToken: arn:aws:lambda:us-east-1:123456789012:function:Notes
+      Name: readme
 Outputs:
-  URL: {Value: !GetAtt Site.URL}
+  Path: {Value: !GetAtt Note.Path}
 `, 0o600)
+	t.Setenv("TMPDIR", dir)
 	out, err := runIn(t, dir, "deploy")
-	if err != nil || !strings.Contains(out, "URL  https://example.com\n") {
+	if err != nil || !strings.Contains(out, "Path  "+filepath.Join(dir, "note-readme.txt")+"\n") {
 		t.Fatalf("deploy: %v\n%s", err, out)
 	}
 	if out, err := runIn(t, dir, "delete"); err != nil {

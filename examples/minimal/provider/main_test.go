@@ -48,8 +48,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, _ := strings.Cut(string(program), "\ntype Properties")
-	if !strings.Contains(string(readme), "type Properties"+code+"```") {
+	if !strings.Contains(string(readme), "```go\n"+string(program)+"```\n") {
 		t.Error("the README does not show main.go as it is")
 	}
 }
