@@ -17,7 +17,8 @@ const AnyType = "*"
 //	{"$schema": "https://json-schema.org/draft/2020-12/schema",
 //	 "resourceTypes": {"Custom::Site": {"properties": {…}, "attributes": {…}}}}
 //
-// A number may be given as a string, as CloudFormation does it, so its schema allows for both. Immutable properties are
+// The schema is of what a provider takes: a number may be a string, as CloudFormation makes it one. Where it wants a
+// string, a template may have a number or boolean all the same, since that becomes one on the way. Immutable properties are
 // listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. It is an
 // error if there is no such handler.
 func Schema(handlers ...Handler) ([]byte, error) {
