@@ -12,29 +12,53 @@ import (
 // Codec turns rows into bytes for a database and back. A row's plain fields become JSON; its values become a second
 // text, in which every secret is sealed. The zero Codec cannot seal: use [NewCodec].
 type Codec struct {
-	sealer value.Sealer
+	keys *Keys
 }
 
-// NewCodec returns a codec that seals secrets with sealer.
-func NewCodec(sealer value.Sealer) Codec { return Codec{sealer} }
+// NewCodec returns a codec that seals secrets with keys.
+func NewCodec(keys *Keys) Codec { return Codec{keys} }
+
+// errNoKeys is the error of opening a store with the zero Codec.
+var errNoKeys = errors.New("a store needs keys to seal secrets with")
+
+// KeyID returns the id of the key that seals, empty for the zero Codec.
+func (c Codec) KeyID() string {
+	if c.keys == nil {
+		return ""
+	}
+	return c.keys.ids[0]
+}
 
 // probe is what a store seals when it is opened, to know its keys by.
 const probe = "pintle"
 
-// Probe returns a sealed text for the store to keep: [Codec.Check] tells by it whether later keys are the right ones.
+// Probe returns a text sealed with the first key, for the store to keep: [Codec.Check] tells by it whether later keys are
+// the right ones.
 func (c Codec) Probe() (string, error) {
-	if c.sealer == nil {
-		return "", errors.New("a store needs keys to seal secrets with")
+	if c.keys == nil {
+		return "", errNoKeys
 	}
-	return c.sealer.Seal(probe)
+	return c.keys.Seal(probe)
+}
+
+// Probes returns what [Codec.Probe] does for every key, by its id.
+func (c Codec) Probes() (map[string]string, error) {
+	if c.keys == nil {
+		return nil, errNoKeys
+	}
+	probes := make(map[string]string)
+	for _, id := range c.keys.ids {
+		probes[id] = c.keys.sealWith(id, probe)
+	}
+	return probes, nil
 }
 
 // Check returns an error if what was sealed when the store was opened last cannot be opened with these keys.
 func (c Codec) Check(sealed string) error {
-	if c.sealer == nil {
-		return errors.New("a store needs keys to seal secrets with")
+	if c.keys == nil {
+		return errNoKeys
 	}
-	clear, err := c.sealer.Open(sealed)
+	clear, err := c.keys.Open(sealed)
 	if err != nil {
 		return fmt.Errorf("these are not the keys of the store: %w", err)
 	}
@@ -42,6 +66,39 @@ func (c Codec) Check(sealed string) error {
 		return errors.New("these are not the keys of the store: its probe holds something else")
 	}
 	return nil
+}
+
+// sealStart is what stands in front of a sealed text in an encoded value. It can be nothing else: within a string a
+// quotation mark has a backslash in front, and a key of data that looks like this one gets a zero more.
+var sealStart = []byte(`"\u0000sealed":"`)
+
+// Reseal returns the values of a row, as [Codec.Encode] returned them, with everything that another key than the first
+// had sealed sealed anew. stale is false if there is no such thing; fresh is then values.
+func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
+	for rest := values; ; {
+		at := bytes.Index(rest, sealStart)
+		if at < 0 {
+			return values, false, nil
+		}
+		if rest = rest[at+len(sealStart):]; c.keys.stale(string(rest[:min(len(rest), 64)])) {
+			break
+		}
+	}
+	for line := range bytes.Lines(values) {
+		line, more := bytes.CutSuffix(line, []byte("\n"))
+		v, err := value.Decode(line, c.keys)
+		if err != nil {
+			return nil, false, fmt.Errorf("seal anew: %w", err)
+		}
+		text, err := value.Encode(v, c.keys)
+		if err != nil {
+			return nil, false, fmt.Errorf("seal anew: %w", err)
+		}
+		if fresh = append(fresh, text...); more {
+			fresh = append(fresh, '\n')
+		}
+	}
+	return fresh, true, nil
 }
 
 // Row is a row, or the body of one. Fields tagged json:"-" that are no values are the table's own columns.
@@ -73,7 +130,7 @@ func (c Codec) Encode(row Row) (plain, values []byte, err error) {
 		return nil, nil, fmt.Errorf("encode %T: %w", row, err)
 	}
 	for i, field := range row.values() {
-		line, err := value.Encode(*field, c.sealer)
+		line, err := value.Encode(*field, c.keys)
 		if err != nil {
 			return nil, nil, fmt.Errorf("encode %T: %w", row, err)
 		}
@@ -107,7 +164,7 @@ func (c Codec) Decode(row Row, plain, values []byte) error {
 			return fmt.Errorf("decode %T: it holds more than the %d values this version knows", row, len(fields))
 		}
 		line, rest, _ := bytes.Cut(values, []byte("\n"))
-		v, err := value.Decode(line, c.sealer)
+		v, err := value.Decode(line, c.keys)
 		if err != nil {
 			return fmt.Errorf("decode %T: %w", row, err)
 		}

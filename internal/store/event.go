@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/pintle-dev/pintle/wire"
@@ -48,11 +47,4 @@ type Audit struct {
 	Logical wire.LogicalID `json:"logical,omitempty"`
 	// Text says what happened.
 	Text string `json:"text"`
-}
-
-// Provider is a provider known by name: what runs behind the service tokens of that name.
-type Provider struct {
-	Name string `json:"-"`
-	// Definition is the provider as its project file or flag defined it, JSON.
-	Definition json.RawMessage `json:"-"`
 }

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -44,11 +43,11 @@ func GenerateKey() Key {
 }
 
 // Keys seals the secrets of a store: the first key seals, every key opens what it has sealed. So keys are changed by
-// putting a new one first, and an old one can go once nothing that it sealed is left. It is safe for concurrent use.
+// putting a new one first, and an old one can go once nothing that it sealed is left: see [Store.Reseal]. It is safe for
+// concurrent use.
 type Keys struct {
 	ids   []string
 	aeads map[string]cipher.AEAD
-	root  []byte // what Derive derives from
 }
 
 var _ value.Sealer = (*Keys)(nil)
@@ -79,18 +78,28 @@ func NewKeys(keys ...Key) (*Keys, error) {
 		}
 		k.ids = append(k.ids, key.ID)
 		k.aeads[key.ID] = aead
-		k.root = bytes.Clone(key.Secret)
 	}
 	return k, nil
 }
 
 var keyID = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
+// IDs returns the ids of the keys in order: the first one seals.
+func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
+
 // Seal implements [value.Sealer]. Two seals of one text differ.
-func (k *Keys) Seal(clear string) (string, error) {
-	head := sealVersion + "." + k.ids[0]
-	box := k.aeads[k.ids[0]].Seal(nil, nil, []byte(clear), []byte(head))
-	return head + "." + base64.RawURLEncoding.EncodeToString(box), nil
+func (k *Keys) Seal(clear string) (string, error) { return k.sealWith(k.ids[0], clear), nil }
+
+// sealWith seals with the key of that id, which must be among them.
+func (k *Keys) sealWith(id, clear string) string {
+	head := sealVersion + "." + id
+	box := k.aeads[id].Seal(nil, nil, []byte(clear), []byte(head))
+	return head + "." + base64.RawURLEncoding.EncodeToString(box)
+}
+
+// stale reports whether a sealed text was sealed with another key than the first.
+func (k *Keys) stale(sealed string) bool {
+	return !strings.HasPrefix(sealed, sealVersion+"."+k.ids[0]+".")
 }
 
 // Open implements [value.Sealer]. Its errors tell a key that is not here from a text that was changed.
@@ -116,16 +125,6 @@ func (k *Keys) Open(sealed string) (string, error) {
 		return "", fmt.Errorf("sealed with another key of the id %s, or damaged since", id)
 	}
 	return string(clear), nil
-}
-
-// Derive returns 32 bytes for a purpose of their own, e.g. "response URL", by HKDF-SHA256. They come from the last key,
-// the oldest: a new key in front of it leaves URLs that providers hold valid.
-func (k *Keys) Derive(purpose string) []byte {
-	derived, err := hkdf.Key(sha256.New, k.root, nil, "pintle "+purpose, 32)
-	if err != nil {
-		panic(err) // only of lengths, which are constant
-	}
-	return derived
 }
 
 // Format prints the ids for every verb, so that no log shows a key.

@@ -65,20 +65,6 @@ func TestKeysOpenErrors(t *testing.T) {
 	}
 }
 
-func TestKeysDerive(t *testing.T) {
-	old := newKeys(t, key("old", 1))
-	url := old.Derive("response URL")
-	if len(url) != 32 || bytes.Equal(url, old.Derive("paging")) {
-		t.Error("two purposes share a secret")
-	}
-	if !bytes.Equal(url, newKeys(t, key("new", 2), key("old", 1)).Derive("response URL")) {
-		t.Error("a new key in front changes what is derived")
-	}
-	if bytes.Equal(url, newKeys(t, key("old", 2)).Derive("response URL")) {
-		t.Error("what is derived does not depend on the key")
-	}
-}
-
 func TestKeysNeverPrinted(t *testing.T) {
 	secret := []byte("0123456789abcdefghijklmnopqrstuv")
 	k := store.Key{ID: "a", Secret: secret}

@@ -183,6 +183,22 @@ type Store interface {
 	// PutProvider adds or replaces a provider by its name.
 	PutProvider(ctx context.Context, provider Provider) error
 
+	// Root returns the secret that belongs to the store from its first day to its last. It works on a closed store too.
+	Root() Root
+	// SealingKeys returns the keys that rows may be sealed with, the one that this process seals with last. A store that
+	// seals nothing has none.
+	SealingKeys(ctx context.Context) ([]SealingKey, error)
+	// Reseal is one step of a pass that seals anew, with this process's first key, what other keys have sealed: it looks at
+	// up to limit rows from a place on (empty: from the beginning) and holds up nobody for longer than those few take. A
+	// pass may be begun anew at any time; what is done is durable.
+	Reseal(ctx context.Context, from Place, limit int) (Resealed, error)
+	// Sweep is one step of a pass that removes what keep does not cover, from a place on (empty: from the beginning). It
+	// removes up to limit rows and holds up nobody for longer than those few take. A deleted stack that goes is gone at
+	// once for every query, and its rows follow. What goes for good are: such stacks, settled requests, old events, audit
+	// entries, operations, revisions, gone instances and change sets of live stacks, and templates that nothing needs any
+	// more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep at once.
+	Sweep(ctx context.Context, keep Keep, from Place, limit int) (Swept, error)
+
 	// Ping reports whether the store can write, by writing: what readiness means.
 	Ping(ctx context.Context) error
 	// Close waits for running calls and closes the store. A second Close does nothing.

@@ -25,7 +25,8 @@ type Config struct {
 
 // Store is a [store.Store] in memory. Use [New].
 type Store struct {
-	now func() time.Time
+	now  func() time.Time
+	root store.Root
 
 	mu       sync.Mutex // held during every call, decisions included
 	closed   bool
@@ -47,7 +48,7 @@ type Store struct {
 type stack struct {
 	row        store.Stack
 	revisions  map[int]store.Revision
-	operations []store.Operation // by number from 1
+	operations []store.Operation // by number from 1; one that was swept is zero
 	steps      map[wire.LogicalID]store.Step
 	instances  map[int]store.Instance
 	open       map[wire.RequestID]*request
@@ -83,6 +84,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	return &Store{
 		now:       cfg.Now,
+		root:      store.NewRoot(),
 		stacks:    make(map[store.StackKey]*stack),
 		ids:       make(map[wire.StackID]store.StackKey),
 		live:      make(map[store.StackName]store.StackKey),

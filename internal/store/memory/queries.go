@@ -75,7 +75,7 @@ func (s *Store) Stacks(ctx context.Context, account, region string, deleted bool
 // Operation implements [store.Store].
 func (s *Store) Operation(ctx context.Context, key store.StackKey, number int) (store.Operation, error) {
 	return get(ctx, s, key, func(st *stack) (store.Operation, error) {
-		if number < 1 || number > len(st.operations) {
+		if number < 1 || number > len(st.operations) || st.operations[number-1].Number == 0 {
 			return store.Operation{}, store.ErrNotFound
 		}
 		return st.operations[number-1], nil

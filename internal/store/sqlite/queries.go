@@ -104,14 +104,18 @@ func (s *Store) Requests(ctx context.Context, stack store.StackKey) ([]store.Req
 
 // Providers implements [store.Store].
 func (s *Store) Providers(ctx context.Context) ([]store.Provider, error) {
-	return readAll(ctx, s, scanProvider, "SELECT name, definition FROM provider ORDER BY name")
+	return readAll(ctx, s, s.scanProvider, "SELECT name, definition FROM provider ORDER BY name")
 }
 
 // PutProvider implements [store.Store].
 func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error {
+	definition, err := s.codec.SealDefinition(provider.Definition)
+	if err != nil {
+		return err
+	}
 	return s.write(ctx, func(tx *tx) error {
 		_, err := tx.exec("INSERT INTO provider (name, definition) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
-			provider.Name, []byte(provider.Definition))
+			provider.Name, definition)
 		return err
 	})
 }

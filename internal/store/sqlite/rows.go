@@ -107,10 +107,11 @@ func scanAudit(rows *sql.Rows) (row store.Audit, err error) {
 	return row, err
 }
 
-func scanProvider(rows *sql.Rows) (row store.Provider, err error) {
+func (s *Store) scanProvider(rows *sql.Rows) (row store.Provider, err error) {
 	var definition []byte
-	err = rows.Scan(&row.Name, &definition)
-	row.Definition = definition
+	if err = rows.Scan(&row.Name, &definition); err == nil {
+		row.Definition, err = s.codec.OpenDefinition(definition)
+	}
 	return row, err
 }
 

@@ -179,6 +179,21 @@ CREATE TABLE change_set_body (
 	vals     TEXT NOT NULL
 ) STRICT;
 `,
+	// Keys by which rows may be sealed, what outlives them, and what is swept.
+	`
+CREATE TABLE sealing_key (
+	id    TEXT PRIMARY KEY,
+	probe TEXT NOT NULL,   -- sealed with it, to know it by
+	since INTEGER NOT NULL
+) STRICT;
+ALTER TABLE schema ADD COLUMN root TEXT NOT NULL DEFAULT ''; -- sealed
+CREATE INDEX revision_template ON revision (template);
+CREATE INDEX change_set_template ON change_set_body (template);
+CREATE INDEX operation_id_of ON operation_id (stack, number);
+CREATE TABLE remains (
+	stack INTEGER PRIMARY KEY -- was swept: its rows are still to go
+) STRICT;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

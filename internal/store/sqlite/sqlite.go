@@ -46,6 +46,7 @@ type Store struct {
 	path  string
 	codec store.Codec
 	now   func() time.Time
+	root  store.Root
 
 	gate   sync.RWMutex // read-locked during every call; Close takes it whole
 	closed bool
@@ -114,21 +115,7 @@ func (s *Store) prepare(ctx context.Context, db *sql.DB) (err error) {
 	if err := migrate(ctx, conn, migrations); err != nil {
 		return err
 	}
-	var probe string
-	if err := conn.QueryRowContext(ctx, "SELECT probe FROM schema").Scan(&probe); err != nil {
-		return err
-	}
-	if probe != "" {
-		if err := s.codec.Check(probe); err != nil {
-			return err
-		}
-	}
-	// Sealed anew with the first key, so that an old one can be taken from the key file once no row needs it.
-	if probe, err = s.codec.Probe(); err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, "UPDATE schema SET probe = ?", probe)
-	return err
+	return s.prepareKeys(ctx, conn)
 }
 
 // dsn returns the data source name of the file with pragmas for every connection.
@@ -139,6 +126,7 @@ func (s *Store) dsn(pragmas ...string) string {
 	}
 	query := url.Values{"_pragma": append([]string{
 		"busy_timeout(5000)", "foreign_keys(0)", "cache_size(-16384)", "temp_store(MEMORY)", // 16 MiB of pages
+		"journal_size_limit(67108864)", // what the log grew to beyond that is given back
 	}, pragmas...)}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }

@@ -44,7 +44,7 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, error) {
 		return nil, err
 	}
 	v.Operation, err = one(t.query, t.store.scanOperation,
-		"SELECT "+operationColumns+" FROM operation o WHERE o.stack = ? ORDER BY o.number DESC LIMIT 1", v.Stack.Key)
+		newestOperation, v.Stack.Key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
@@ -61,12 +61,13 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, error) {
 }
 
 const (
-	requestByID = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.id = ?"
-	stackByName = "SELECT " + stackColumns + " FROM stack s WHERE s.account = ? AND s.region = ? AND s.name = ? AND s.live = 1"
-	revision    = "SELECT " + revisionColumns + " FROM revision r JOIN template t ON t.seq = r.template WHERE r.stack = ? AND r.number = ?"
-	steps       = "SELECT " + stepColumns + " FROM step s JOIN step_plan p ON p.seq = s.seq WHERE s.stack = ?"
-	instances   = "SELECT " + instanceColumns + " FROM instance i JOIN instance_body b ON b.seq = i.seq WHERE i.stack = ?"
-	openOnes    = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.stack = ? AND r.state <> 'settled'"
+	requestByID     = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.id = ?"
+	stackByName     = "SELECT " + stackColumns + " FROM stack s WHERE s.account = ? AND s.region = ? AND s.name = ? AND s.live = 1"
+	revision        = "SELECT " + revisionColumns + " FROM revision r JOIN template t ON t.seq = r.template WHERE r.stack = ? AND r.number = ?"
+	newestOperation = "SELECT " + operationColumns + " FROM operation o WHERE o.stack = ? ORDER BY o.number DESC LIMIT 1"
+	steps           = "SELECT " + stepColumns + " FROM step s JOIN step_plan p ON p.seq = s.seq WHERE s.stack = ?"
+	instances       = "SELECT " + instanceColumns + " FROM instance i JOIN instance_body b ON b.seq = i.seq WHERE i.stack = ?"
+	openOnes        = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.stack = ? AND r.state <> 'settled'"
 )
 
 func (t *tx) loadRevisions(v *store.View) error {

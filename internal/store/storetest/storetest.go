@@ -28,6 +28,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"view", viewTests}, {"write", writeTests}, {"race", raceTests}, {"node", nodeTests}, {"query", queryTests},
 		{"change set", changeSetTests},
+		{"sweep", sweepTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {

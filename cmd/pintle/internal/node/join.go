@@ -20,8 +20,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-func (n *Node) openProviders(ctx context.Context, keys *store.Keys, account string) (err error) {
-	n.providers = newProviders(n.store, keys, n.notes, n.log)
+func (n *Node) openProviders(ctx context.Context, account string) (err error) {
+	n.providers = newProviders(n.store, n.notes, n.log)
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
@@ -58,10 +58,10 @@ func (n *Node) dispatch(ready []store.Request) {
 }
 
 // newSigner returns a signer of URLs below one base. Signers of different bases know nothing of each other's URLs.
-func newSigner(keys *store.Keys, base *url.URL) (*wire.Signer, error) {
+func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
 	return wire.NewSigner(wire.SignerConfig{
-		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(keys.Derive("response URL id")[:8])),
-		Secret: hex.EncodeToString(keys.Derive("response URL")),
+		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(root.Derive("response URL id")[:8])),
+		Secret: hex.EncodeToString(root.Derive("response URL")),
 		Bases:  []*url.URL{base},
 	})
 }
@@ -78,7 +78,7 @@ func nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
 	})
 }
 
-func (n *Node) openDelivery(keys *store.Keys, types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
+func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
 	n.delivery, err = delivery.New(delivery.Config{
 		Table:  n.store,
 		Node:   n.engine.Node,
@@ -88,7 +88,7 @@ func (n *Node) openDelivery(keys *store.Keys, types *native.Registry, signer *wi
 			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife)
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
 		},
-		WebhookSecret: keys.Derive(webhookPurpose),
+		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Local:         n.providers,
 		Native:        types,
 		AllowPrivate:  n.config.AllowPrivate,

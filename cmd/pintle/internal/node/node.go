@@ -124,6 +124,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := n.openStore(ctx, store.NewCodec(keys)); err != nil {
 		return nil, err
 	}
+	root := n.store.Root()
 	if err := n.listen(); err != nil {
 		return nil, err
 	}
@@ -133,17 +134,17 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Owner:  Credentials{ID: "OWNER" + rand.Text(), Secret: rand.Text() + rand.Text()},
 		Client: Credentials{ID: credentials.Default().ID, Secret: string(credentials.Default().Secret)},
 
-		Webhook: Secret("whsec_" + base64.StdEncoding.EncodeToString(keys.Derive(webhookPurpose))),
+		Webhook: Secret("whsec_" + base64.StdEncoding.EncodeToString(root.Derive(webhookPurpose))),
 	}
 	base, err := n.base()
 	if err != nil {
 		return nil, err
 	}
-	signer, err := newSigner(keys, base.JoinPath(server.ResponsePath))
+	signer, err := newSigner(root, base.JoinPath(server.ResponsePath))
 	if err != nil {
 		return nil, err
 	}
-	signals, err := newSigner(keys, base.JoinPath(server.SignalPath))
+	signals, err := newSigner(root, base.JoinPath(server.SignalPath))
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.openProviders(ctx, keys, credentials.Default().Account); err != nil {
+	if err := n.openProviders(ctx, credentials.Default().Account); err != nil {
 		return nil, err
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
@@ -165,14 +166,14 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		if err := n.keepPort(ctx); err != nil {
 			return nil, err
 		}
-		if err := n.openDelivery(keys, types, signer, base.JoinPath(server.ResponsePath)); err != nil {
+		if err := n.openDelivery(types, signer, base.JoinPath(server.ResponsePath)); err != nil {
 			return nil, err
 		}
 	}
 	n.server, err = server.New(server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		TokenKey: keys.Derive("paging token"), Log: n.log,
+		TokenKey: root.Derive("paging token"), Log: n.log,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true

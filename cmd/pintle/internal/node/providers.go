@@ -21,7 +21,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -78,7 +77,6 @@ const (
 // providers is the providers known by name: their rows, and what runs them. It fulfils [delivery.Local].
 type providers struct {
 	rows    rows
-	sealer  value.Sealer
 	runtime *local.Runtime
 	notes   *notes
 	log     *slog.Logger
@@ -106,8 +104,8 @@ type known struct {
 	built  bool  // a Go package was, or is being, built
 }
 
-func newProviders(rows rows, sealer value.Sealer, notes *notes, log *slog.Logger) *providers {
-	p := &providers{rows: rows, sealer: sealer, notes: notes, log: log, known: map[string]*known{}}
+func newProviders(rows rows, notes *notes, log *slog.Logger) *providers {
+	p := &providers{rows: rows, notes: notes, log: log, known: map[string]*known{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
@@ -126,8 +124,8 @@ func (p *providers) load(ctx context.Context) error {
 		return fmt.Errorf("read the providers: %w", err)
 	}
 	for _, row := range list {
-		d, err := p.open(row)
-		if err != nil {
+		var d Definition
+		if err := json.Unmarshal(row.Definition, &d); err != nil {
 			return fmt.Errorf("provider %s: %w", row.Name, err)
 		}
 		if err := p.use(row.Name, d); err != nil {
@@ -150,11 +148,11 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 	if _, err := d.provider(name); err != nil {
 		return bad(err)
 	}
-	row, err := p.seal(name, d)
+	clean, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	if err := p.rows.PutProvider(ctx, row); err != nil {
+	if err := p.rows.PutProvider(ctx, store.Provider{Name: name, Definition: clean}); err != nil {
 		return fmt.Errorf("keep provider %s: %w", name, err)
 	}
 	if err := p.use(name, d); err != nil {
@@ -283,34 +281,4 @@ func show(target string) string {
 		return target
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
-// sealedRow is a provider's row: environment and URL may hold secrets, so all of the definition is sealed.
-type sealedRow struct {
-	Sealed string `json:"sealed"`
-}
-
-func (p *providers) seal(name string, d Definition) (store.Provider, error) {
-	clear, err := json.Marshal(d)
-	if err != nil {
-		return store.Provider{}, err
-	}
-	sealed, err := p.sealer.Seal(string(clear))
-	if err != nil {
-		return store.Provider{}, fmt.Errorf("seal provider %s: %w", name, err)
-	}
-	text, err := json.Marshal(sealedRow{sealed})
-	return store.Provider{Name: name, Definition: text}, err
-}
-
-func (p *providers) open(row store.Provider) (d Definition, err error) {
-	var sealed sealedRow
-	if err := json.Unmarshal(row.Definition, &sealed); err != nil {
-		return d, err
-	}
-	clear, err := p.sealer.Open(sealed.Sealed)
-	if err != nil {
-		return d, err
-	}
-	return d, json.Unmarshal([]byte(clear), &d)
 }

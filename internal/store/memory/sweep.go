@@ -1,0 +1,105 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Root implements [store.Store].
+func (s *Store) Root() store.Root { return s.root }
+
+// SealingKeys implements [store.Store]. Nothing is sealed in memory.
+func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
+	return nil, s.do(ctx, func() error { return nil })
+}
+
+// Reseal implements [store.Store]. Nothing is sealed in memory.
+func (s *Store) Reseal(ctx context.Context, _ store.Place, _ int) (store.Resealed, error) {
+	return store.Resealed{Done: true}, s.do(ctx, func() error { return nil })
+}
+
+// Sweep implements [store.Store]. A step is one stack, and the last one all requests. A place is the key of the stack that
+// was done last.
+func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (swept store.Swept, err error) {
+	after, _ := strconv.ParseInt(string(from), 10, 64)
+	err = s.do(ctx, func() error {
+		room, now := max(limit, 1), s.time()
+		for _, key := range slices.Sorted(maps.Keys(s.stacks)) {
+			if int64(key) <= after {
+				continue
+			}
+			swept.Rows = s.trim(s.stacks[key], keep, now, room)
+			if swept.Rows == room { // perhaps not all of it
+				key--
+			}
+			swept.Next = store.Place(strconv.FormatInt(int64(key), 10))
+			return nil
+		}
+		for id, r := range s.requests {
+			if swept.Rows < room && keep.RequestOver(&r.row, now) {
+				delete(s.requests, id)
+				swept.Rows++
+			}
+		}
+		if swept.Rows == room {
+			swept.Next = cmp.Or(from, "0")
+		}
+		return nil
+	})
+	return swept, err
+}
+
+// trim removes up to room rows of a stack, or all of it, and returns how many.
+func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows int) {
+	if len(st.operations) == 0 {
+		return 0
+	}
+	gone := func(n int) { rows, room = rows+n, room-n }
+	if n := min(len(st.audit)-keep.Audit, room); n > 0 {
+		st.audit = slices.Delete(st.audit, 0, n)
+		gone(n)
+	}
+	newest := &st.operations[len(st.operations)-1]
+	if !st.row.Live {
+		if len(st.open) == 0 && keep.StackOver(&st.row, newest, now) {
+			delete(s.stacks, st.row.Key)
+			delete(s.ids, st.row.ID)
+			gone(1)
+		}
+		return rows
+	}
+	many := min(len(st.events)-keep.Events, room)
+	old, _ := slices.BinarySearchFunc(st.events, newest.Number, func(r store.EventRow, n int) int { return cmp.Compare(r.Place.Operation, n) })
+	if n := min(many, old); n > 0 {
+		st.events = slices.Delete(st.events, 0, n)
+		gone(n)
+	}
+	for i := range st.operations[:newest.Number-1] {
+		if o := &st.operations[i]; room > 0 && o.Number > 0 && len(st.events) > 0 && o.Number < st.events[0].Place.Operation {
+			*o = store.Operation{}
+			gone(1)
+		}
+	}
+	if !newest.Phase.Final() {
+		return rows
+	}
+	for number := range st.revisions {
+		if room > 0 && !slices.Contains(st.row.Needs(newest), number) {
+			delete(st.revisions, number)
+			gone(1)
+		}
+	}
+	for number, i := range st.instances {
+		if room > 0 && len(st.open) == 0 && keep.InstanceOver(&i, now) {
+			delete(st.instances, number)
+			gone(1)
+		}
+	}
+	return rows
+}
