@@ -76,6 +76,11 @@ func (c *operatorClient) providers(ctx context.Context) ([]operator.Provider, er
 	return out.Providers, err
 }
 
+func (c *operatorClient) sealingKeys(ctx context.Context) (out operator.Keys, err error) {
+	err = c.do(ctx, http.MethodGet, "keys", nil, &out)
+	return out, err
+}
+
 func (c *operatorClient) define(ctx context.Context, name string, d node.Definition) error {
 	body, err := json.Marshal(d)
 	if err != nil {

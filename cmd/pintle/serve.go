@@ -18,9 +18,11 @@ import (
 
 type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
-	database, keyFile                                                         string
+	database                                                                  string
 	providers                                                                 []string
 	dev, allowPrivate                                                         bool
+	keys                                                                      keyOptions
+	keep                                                                      keepOptions
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -35,7 +37,6 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen at, host:port; port 0 is any free one")
 	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
 	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database that holds the stacks, for any number of servers (default: a file in DIR, for one)")
-	flags.StringVar(&o.keyFile, "key-file", "", "`FILE` of the keys that seal the secrets in the database, the same for every server of it; made if the database is new")
 	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
 	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
 	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
@@ -44,8 +45,10 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
 	fidelityFlag(cmd, &o.fidelity)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
+	o.keys.flags(flags)
+	o.keep.flags(flags)
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
-	fromEnvironment(flags, "listen", "data", "database", "key-file", "project", "provider", "dev", "public-url", "credentials", "region",
+	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "dev", "public-url", "credentials", "region",
 		"allow-private", "log-level")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
@@ -109,6 +112,12 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
 		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version,
 	}
+	if c.Keys, err = a.keySource(o.keys); err != nil {
+		return c, err
+	}
+	if c.Keep, err = o.keep.keep(); err != nil {
+		return c, err
+	}
 	if c.Fidelity, err = parseFidelity(o.fidelity); err != nil {
 		return c, err
 	}
@@ -130,14 +139,12 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 			return c, usagef("give it as https://host/path, without a user and a query", "--public-url is no such URL")
 		}
 	}
-	switch {
-	case o.database != "" && o.keyFile == "":
-		return c, usagef("give --key-file FILE, and every server of this database the same file",
-			"--database needs the keys that seal the secrets in it")
-	case o.database == "" && o.keyFile != "":
-		return c, usagef("give --database too, or leave --key-file out: a data directory has its own keys", "--key-file is for --database")
-	case o.database != "":
-		c.Database, c.KeyFile = o.database, a.path(o.keyFile)
+	if o.database != "" {
+		if c.Keys == (node.KeySource{}) {
+			return c, usagef("give --key-file FILE, and every server of this database the same file",
+				"--database needs the keys that seal the secrets in it")
+		}
+		c.Database = o.database
 	}
 	if o.credentials != "" {
 		c.CredentialsFile = a.path(o.credentials)

@@ -38,6 +38,7 @@ type session struct {
 	data       string // the data directory, empty for a remote engine
 	role       node.Role
 	fidelity   engine.Fidelity
+	keys       keyOptions
 
 	stacks   *cloudformation.Client
 	operator *operatorClient
@@ -141,8 +142,12 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 		return errors.Join(err, lock.Release())
 	}
 	region := s.app.regionOr(s.connection.region)
+	keys, err := s.app.keySource(s.keys)
+	if err != nil {
+		return errors.Join(err, lock.Release())
+	}
 	here, err := node.Open(ctx, node.Config{
-		Lock: lock, Role: s.role, Region: region, Fidelity: s.fidelity, AllowPrivate: true,
+		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, AllowPrivate: true,
 		Version: buildRelease().Version, Log: log,
 	})
 	if err != nil {
@@ -214,11 +219,21 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // reader connects to show what is there. ok is false if nothing was ever deployed into the data directory.
 func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
+	return a.readerWith(ctx, c, data, keyOptions{})
+}
+
+// readerWith is reader with keys from another place than usual.
+func (a *app) readerWith(ctx context.Context, c connection, data string, keys keyOptions) (s *session, ok bool, err error) {
 	if c.endpoint == "" && !node.Exists(data) {
 		if _, err := os.Stat(data); err == nil || os.IsNotExist(err) {
 			return nil, false, nil
 		}
 	}
-	s, err = a.open(ctx, c, data, node.Reader, engine.FidelityPintle)
+	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
+	if c.endpoint != "" {
+		err = s.remote(ctx)
+	} else {
+		err = s.connect(ctx)
+	}
 	return s, err == nil, err
 }

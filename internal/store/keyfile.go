@@ -27,12 +27,16 @@ const keyFileHead = `# The keys of a Pintle data store, one a line: id, space, 3
 // The file has a key a line: the id, a space, and the key in standard base64. Empty lines and lines that begin with #
 // are skipped. A file that others may read is refused.
 func OpenKeys(path string) (*Keys, error) {
-	keys, err := readKeys(path)
+	list, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKeyFile(path); err != nil {
 			return nil, fmt.Errorf("make key file %s: %w", path, err)
 		}
-		keys, err = readKeys(path)
+		list, err = readKeys(path)
+	}
+	var keys *Keys
+	if err == nil {
+		keys, err = NewKeys(list...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
@@ -40,7 +44,55 @@ func OpenKeys(path string) (*Keys, error) {
 	return keys, nil
 }
 
-func readKeys(path string) (*Keys, error) {
+// ParseKeys reads keys from a text as a key file has it; in a text of one line a comma ends a line. Its errors name the line
+// and show nothing of it.
+func ParseKeys(text string) (*Keys, error) {
+	if len(text) > maxKeyFile {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxKeyFile)
+	}
+	if !strings.Contains(strings.TrimSpace(text), "\n") {
+		text = strings.ReplaceAll(text, ",", "\n")
+	}
+	list, err := parseKeys([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return NewKeys(list...)
+}
+
+// KeyIDs returns the ids of the keys in a key file, in order.
+func KeyIDs(path string) ([]string, error) {
+	list, err := readKeys(path)
+	if err != nil {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
+	}
+	ids := make([]string, len(list))
+	for i, key := range list {
+		ids[i] = key.ID
+	}
+	return ids, nil
+}
+
+// EditKeys replaces the keys in a key file by what edit makes of them. A crash leaves the old file or the new one. edit
+// must leave at least one key; its error is returned as it is, and nothing is changed then.
+func EditKeys(path string, edit func([]Key) ([]Key, error)) error {
+	list, err := readKeys(path)
+	if err != nil {
+		return fmt.Errorf("key file %s: %w", path, err)
+	}
+	if list, err = edit(list); err != nil {
+		return err
+	}
+	if _, err := NewKeys(list...); err != nil {
+		return fmt.Errorf("key file %s: %w", path, err)
+	}
+	if err := writeKeyFile(path, list, os.Rename); err != nil {
+		return fmt.Errorf("key file %s: %w", path, err)
+	}
+	return nil
+}
+
+func readKeys(path string) ([]Key, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +119,7 @@ func readKeys(path string) (*Keys, error) {
 }
 
 // parseKeys reads the text of a key file. Its errors name the line and show nothing of it: a key may stand anywhere.
-func parseKeys(text []byte) (*Keys, error) {
+func parseKeys(text []byte) ([]Key, error) {
 	var keys []Key
 	number := 0
 	for line := range bytes.Lines(text) {
@@ -89,25 +141,43 @@ func parseKeys(text []byte) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key in it: restore it from its copy (or, if the store is new, remove it)")
 	}
-	return NewKeys(keys...)
+	return keys, nil
 }
 
-// makeKeyFile writes a key file that appears under its name whole and for good, or not at all. One that is there
-// already stays.
-func makeKeyFile(path string) (err error) {
+// makeKeyFile writes a key file with a random key. One that is there already stays.
+func makeKeyFile(path string) error {
+	return writeKeyFile(path, []Key{GenerateKey()}, func(draft, path string) error {
+		if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return os.Remove(draft)
+	})
+}
+
+// writeKeyFile writes a key file that appears under its name whole and for good, or not at all. put gives a draft its
+// name.
+func writeKeyFile(path string, keys []Key, put func(draft, path string) error) (err error) {
 	dir := filepath.Dir(path)
 	draft := filepath.Join(dir, "."+filepath.Base(path)+"."+rand.Text())
 	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(draft)) }()
-	key := GenerateKey()
-	_, err = fmt.Fprintf(file, "%s%s %s\n", keyFileHead, key.ID, base64.StdEncoding.EncodeToString(key.Secret))
+	defer func() {
+		if gone := os.Remove(draft); err != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	_, err = io.WriteString(file, keyFileHead)
+	for _, key := range keys {
+		if err == nil {
+			_, err = fmt.Fprintf(file, "%s %s\n", key.ID, base64.StdEncoding.EncodeToString(key.Secret))
+		}
+	}
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := put(draft, path); err != nil {
 		return err
 	}
 	return syncDir(dir)

@@ -10,9 +10,13 @@ func FuzzParseKeys(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parseKeys(text)
+		list, err := parseKeys(text)
 		if err != nil {
 			return
+		}
+		keys, err := NewKeys(list...)
+		if err != nil {
+			return // two of one id
 		}
 		box, err := keys.Seal("x")
 		if err != nil {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -183,4 +184,72 @@ func FuzzKeysOpen(f *testing.F) {
 			t.Errorf("%q opened as %q without the key", sealed, clear)
 		}
 	})
+}
+
+func TestParseKeys(t *testing.T) {
+	one, two := "a "+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, store.KeySize)), "b "+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{2}, store.KeySize))
+	for text, want := range map[string]string{
+		one:                                "a",
+		two + "," + one:                    "b a",
+		two + ", " + one + "\n":            "b a",
+		"# a, b\n" + one + "\n" + two:      "a b",
+		one + "," + one:                    "two of that id",
+		"":                                 "no key",
+		"a b,":                             "line 1: key a",
+		strings.Repeat("#\n", 40000) + one: "longer than",
+	} {
+		keys, err := store.ParseKeys(text)
+		switch {
+		case err == nil && strings.Join(keys.IDs(), " ") != want:
+			t.Errorf("%q: keys %v, want %q", text, keys, want)
+		case err != nil && !strings.Contains(err.Error(), want):
+			t.Errorf("%.100q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestEditKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if _, err := store.OpenKeys(path); err != nil {
+		t.Fatal(err)
+	}
+	first, err := store.KeyIDs(path)
+	if err != nil || len(first) != 1 {
+		t.Fatalf("keys %v, error %v", first, err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { // whoever reads meanwhile sees the old file or the new one
+			if _, err := store.OpenKeys(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	err = store.EditKeys(path, func(keys []store.Key) ([]store.Key, error) { return append([]store.Key{key("new", 1)}, keys...), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	refusal := errors.New("no")
+	for name, edit := range map[string]func([]store.Key) ([]store.Key, error){
+		"refused": func([]store.Key) ([]store.Key, error) { return nil, refusal },
+		"empty":   func([]store.Key) ([]store.Key, error) { return nil, nil },
+		"twice":   func(keys []store.Key) ([]store.Key, error) { return append(keys, keys[0]), nil },
+	} {
+		if err := store.EditKeys(path, edit); err == nil {
+			t.Errorf("%s: it was done", name)
+		}
+	}
+	if ids, err := store.KeyIDs(path); err != nil || strings.Join(ids, " ") != "new "+first[0] {
+		t.Errorf("keys %v, error %v", ids, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, error %v", info.Mode(), err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("files left beside it: %v", entries)
+	}
+	if err := store.EditKeys(path+".no", nil); err == nil {
+		t.Error("a file that is not there was edited")
+	}
 }

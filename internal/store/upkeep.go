@@ -14,7 +14,7 @@ const (
 	DefaultKeepAudit    = 1_000
 )
 
-// Forever, as a duration of [Keep], keeps what it is about for good.
+// Forever is a duration of [Keep] that keeps what it is about for good.
 const Forever = time.Duration(1<<63 - 1)
 
 // Keep says how much of what is over a store keeps. Zero fields mean the defaults.

@@ -96,7 +96,7 @@ func (s *Store) sweepRemains(ctx context.Context, limit int) (rows int, more boo
 				return nil
 			}
 		}
-		tx.revisions.clear()
+		tx.revisions.Clear()
 		_, err = tx.exec("DELETE FROM remains WHERE stack = ?", stack)
 		return err
 	})
@@ -185,7 +185,7 @@ func (t *tx) remove(w surplus, key int64) (rows int, err error) {
 		rows += int(gone)
 	}
 	if len(w.revisions) > 0 {
-		t.revisions.clear()
+		t.revisions.Clear()
 	}
 	return rows, nil
 }

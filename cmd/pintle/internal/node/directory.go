@@ -98,6 +98,9 @@ func (l *Lock) settle(database string) error {
 	return nil
 }
 
+// KeyFile returns the path of the key file in a data directory.
+func KeyFile(path string) string { return filepath.Join(path, keysFile) }
+
 // Acquire makes the data directory if it is not there and locks it. It returns a [*HeldError] if another process has
 // it.
 func Acquire(path string) (*Lock, error) {

@@ -136,9 +136,23 @@ func (n *Node) hooks() operator.Hooks {
 			}
 			return n.providers.put(ctx, name, definition)
 		},
+		Keys:     n.sealingKeys,
 		Progress: n.providers.progress,
 		Logs: func(_ context.Context, id wire.RequestID) ([]string, error) {
 			return n.notes.log(id), nil
 		},
 	}
+}
+
+// sealingKeys tells which keys the store needs.
+func (n *Node) sealingKeys(ctx context.Context) (operator.Keys, error) {
+	list, err := n.store.SealingKeys(ctx)
+	if err != nil {
+		return operator.Keys{}, err
+	}
+	keys := operator.Keys{Keys: []operator.Key{}, Known: n.keys.IDs(), Resealed: n.upkeep.Status().Resealed}
+	for _, key := range list {
+		keys.Keys = append(keys.Keys, operator.Key{ID: key.ID, Since: key.Since})
+	}
+	return keys, nil
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -28,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
+	"github.com/pintle-dev/pintle/internal/upkeep"
 )
 
 // Role is what a node is opened for. The set is closed.
@@ -51,9 +51,6 @@ type Config struct {
 	// Database is the address of a PostgreSQL database that holds the stacks, for several nodes; empty means the SQLite file
 	// of the data directory, for one.
 	Database string
-	// KeyFile is where the keys are that seal the secrets in the store, the same for all nodes of a database; empty means
-	// the one of the data directory.
-	KeyFile string
 	// Listen is host:port. Empty means loopback, on the port of an earlier run if it can be had.
 	Listen string
 	// Dev takes any access key.
@@ -62,6 +59,11 @@ type Config struct {
 	PublicURL *url.URL
 	// CredentialsFile is made if it is not there; empty means the one of the data directory.
 	CredentialsFile string
+	// Keys says where the keys come from that seal the secrets in the store, the same for all nodes of a database; zero
+	// means the file of the data directory.
+	Keys KeySource
+	// Keep says how much of what is over is kept; zero fields mean the defaults.
+	Keep store.Keep
 	// Region is what provider processes are told and commands use; empty means us-east-1.
 	Region string
 	// Fidelity is the engine's.
@@ -86,6 +88,8 @@ type Node struct {
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
 	server    *server.Server
+	upkeep    *upkeep.Upkeep
+	keys      *store.Keys
 	listener  net.Listener
 	lastPort  int // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
@@ -113,7 +117,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := config.Lock.settle(elsewhere); err != nil {
 		return nil, err
 	}
-	keys, err := n.openKeys(ctx)
+	n.keys, err = n.openKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.openStore(ctx, store.NewCodec(keys)); err != nil {
+	if err := n.openStore(ctx, store.NewCodec(n.keys)); err != nil {
 		return nil, err
 	}
 	root := n.store.Root()
@@ -159,6 +163,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
 		Dispatch: n.dispatch, Native: types,
 	})
+	if err != nil {
+		return nil, err
+	}
+	n.upkeep, err = upkeep.New(upkeep.Config{Store: n.store, Keep: config.Keep, Log: n.log})
 	if err != nil {
 		return nil, err
 	}
@@ -245,6 +253,12 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 		return n.engine.Run(ticking)
 	})
+	group.Go(func() error {
+		if n.config.Role == Reader {
+			return nil
+		}
+		return n.upkeep.Run(ctx)
+	})
 	return group.Wait()
 }
 
@@ -273,29 +287,19 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.config.Lock.Release())...)
 }
 
-// openKeys reads the keys, or makes the first ones. It refuses a store whose key file is gone: new keys would open nothing
-// in it, and stand where the old ones are to be put back.
+// openKeys reads the keys, or makes the first ones.
 func (n *Node) openKeys(ctx context.Context) (*store.Keys, error) {
-	path := cmp.Or(n.config.KeyFile, n.config.Lock.path(keysFile))
-	_, err := os.Stat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("key file: %w", err)
+	source := n.config.Keys
+	if source == (KeySource{}) {
+		source.File = n.config.Lock.path(keysFile)
 	}
-	if err != nil {
-		used, of := Exists(n.config.Lock.directory), "the database beside it"
-		if n.config.Database != "" {
-			fresh, err := postgres.Fresh(ctx, n.config.Database)
-			if err != nil {
-				return nil, err
-			}
-			used, of = !fresh, "the database"
+	return source.open(ctx, func(ctx context.Context) (used bool, of string, err error) {
+		if n.config.Database == "" {
+			return Exists(n.config.Lock.directory), "the database beside it", nil
 		}
-		if used {
-			return nil, fmt.Errorf("the key file %s is gone, and without it %s cannot be read: "+
-				"put it back from a copy or from another node, or begin anew without the data", path, of)
-		}
-	}
-	return store.OpenKeys(path)
+		fresh, err := postgres.Fresh(ctx, n.config.Database)
+		return !fresh, "the database", err
+	})
 }
 
 func (n *Node) openStore(ctx context.Context, codec store.Codec) error {

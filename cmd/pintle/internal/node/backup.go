@@ -1,0 +1,86 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pintle-dev/pintle/internal/store/sqlite"
+)
+
+// Backup makes a new data directory at into with what there is in the one at from, of one moment, while an engine may have
+// that open: the database, the credentials file and the port; the key file only if keys is true, for who has both can read
+// the secrets. The copy appears whole or not at all. It returns an error if there is something at into.
+func Backup(ctx context.Context, from, into string, keys bool) (err error) {
+	if entries, err := os.ReadDir(into); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty", into)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	into = filepath.Clean(into)
+	if err := os.MkdirAll(filepath.Dir(into), 0o700); err != nil {
+		return err
+	}
+	draft := filepath.Join(filepath.Dir(into), "."+filepath.Base(into)+"."+rand.Text())
+	if err := os.Mkdir(draft, 0o700); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(draft))
+		}
+	}()
+	if err := sqlite.Backup(ctx, filepath.Join(from, databaseFile), filepath.Join(draft, databaseFile)); err != nil {
+		return err
+	}
+	for _, name := range []string{credentialsFile, portFile, keysFile} {
+		if name == keysFile && !keys {
+			continue
+		}
+		err := copySmall(filepath.Join(from, name), filepath.Join(draft, name))
+		if err != nil && (name == keysFile || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	if err := syncDirectory(draft); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, into); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(into))
+}
+
+// copySmall copies a small file to a new one that only its owner can read, durably.
+func copySmall(from, into string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }() // read only
+	copied, err := os.OpenFile(into, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	written, err := io.Copy(copied, io.LimitReader(source, maxCredentials+1))
+	if err == nil && written > maxCredentials {
+		err = fmt.Errorf("%s is longer than %d bytes", from, maxCredentials)
+	}
+	return errors.Join(err, copied.Sync(), copied.Close())
+}
+
+// maxCredentials bounds the files that are copied beside the database.
+const maxCredentials = 1 << 20
+
+func syncDirectory(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

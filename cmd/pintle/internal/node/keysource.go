@@ -1,0 +1,128 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+const (
+	// keyCommandTime bounds how long a command may take to print the keys.
+	keyCommandTime = 30 * time.Second
+	// maxKeyText bounds what it may print.
+	maxKeyText = 64 << 10
+)
+
+// KeySource says where the keys come from that seal the secrets in the database. One of the fields is set at most; if none
+// is, they are in the file keys of the data directory.
+type KeySource struct {
+	// File is made if it is not there and the database is new.
+	File string
+	// Text is keys as a key file has them, or in one line with commas between.
+	Text string
+	// Command is run by the shell and prints a key file. It has half a minute, and what it has to say for people on its
+	// standard error goes to ours.
+	Command string
+}
+
+// Format prints no key for any verb.
+func (k KeySource) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, k.name()) }
+
+// name says where the keys come from, for people. The command may hold a secret.
+func (k KeySource) name() string {
+	switch {
+	case k.Text != "":
+		return "PINTLE_KEYS"
+	case k.Command != "":
+		return "the key command"
+	}
+	return k.File
+}
+
+// open returns the keys, or makes the first ones. used says whether there are rows that they must open: new keys would open
+// nothing then, and stand where the old ones are to be put back.
+func (k KeySource) open(ctx context.Context, used func(context.Context) (is bool, of string, err error)) (*store.Keys, error) {
+	set := 0
+	for _, is := range []bool{k.File != "", k.Text != "", k.Command != ""} {
+		if is {
+			set++
+		}
+	}
+	if set > 1 {
+		return nil, errors.New("the keys come from one place: a file, a command or PINTLE_KEYS")
+	}
+	text := k.Text
+	switch {
+	case k.Command != "":
+		var err error
+		if text, err = run(ctx, k.Command); err != nil {
+			return nil, fmt.Errorf("the key command: %w", err)
+		}
+	case k.Text == "":
+		_, err := os.Stat(k.File)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("key file: %w", err)
+		}
+		if err != nil {
+			is, of, err := used(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if is {
+				return nil, fmt.Errorf("the key file %s is gone, and without it %s cannot be read: "+
+					"put it back from a copy or from another node, or begin anew without the data", k.File, of)
+			}
+		}
+		return store.OpenKeys(k.File)
+	}
+	keys, err := store.ParseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("keys from %s: %w", k.name(), err)
+	}
+	return keys, nil
+}
+
+// run returns what a command prints. Its errors show nothing of that.
+func run(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyCommandTime)
+	defer cancel()
+	var out limited
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	cmd.WaitDelay = time.Second // a child that it left behind may hold its output open
+	err := cmd.Run()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", fmt.Errorf("it did not end within %v", keyCommandTime)
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case out.over:
+		return "", fmt.Errorf("it printed more than %d bytes", maxKeyText)
+	case err != nil:
+		return "", err
+	}
+	return out.text.String(), nil
+}
+
+// limited takes what a command prints up to a bound. The buffer is no embedded field: it could be filled past Write then.
+type limited struct {
+	text bytes.Buffer
+	over bool
+}
+
+// Write refuses what is too much, so that the command ends.
+func (l *limited) Write(text []byte) (int, error) {
+	if l.text.Len()+len(text) > maxKeyText {
+		l.over = true
+		return 0, io.ErrShortWrite
+	}
+	return l.text.Write(text)
+}

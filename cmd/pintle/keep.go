@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// keepOptions is how much of what is over is kept.
+type keepOptions struct {
+	deleted, requests keptFor
+	events, audit     int
+}
+
+func (o *keepOptions) flags(flags *pflag.FlagSet) {
+	o.deleted, o.requests = keptFor(store.DefaultKeepDeleted), keptFor(store.DefaultKeepRequests)
+	flags.Var(&o.deleted, "keep-deleted", "how long deleted stacks can be described by their ARN, a `DURATION` such as 90d or 12h, or forever")
+	flags.Var(&o.requests, "keep-requests", "how long settled requests are kept, a `DURATION`; not longer than deleted stacks")
+	flags.IntVar(&o.events, "keep-events", store.DefaultKeepEvents, "how `MANY` event rows of a live stack are kept; those of its newest operation always are")
+	flags.IntVar(&o.audit, "keep-audit", store.DefaultKeepAudit, "how `MANY` audit entries of a stack are kept")
+	fromEnvironment(flags, "keep-deleted", "keep-requests", "keep-events", "keep-audit")
+}
+
+func (o *keepOptions) keep() (store.Keep, error) {
+	keep := store.Keep{Deleted: time.Duration(o.deleted), Requests: time.Duration(o.requests), Events: o.events, Audit: o.audit}
+	if o.requests == keptFor(store.DefaultKeepRequests) {
+		keep.Requests = 0 // as long, or as long as stacks if that is less
+	}
+	if o.events < 1 || o.audit < 1 {
+		return keep, usagef("give a number from 1", "--keep-events %d and --keep-audit %d: there is nothing to show then", o.events, o.audit)
+	}
+	keep, err := keep.WithDefaults()
+	if err != nil {
+		return keep, usageError(err, "give --keep-requests less, or --keep-deleted more")
+	}
+	return keep, nil
+}
+
+// keptFor is a flag's duration that may have days, or be forever.
+type keptFor time.Duration
+
+// String returns it as it is typed.
+func (k *keptFor) String() string {
+	d := time.Duration(*k)
+	switch {
+	case d == store.Forever:
+		return "forever"
+	case d > 0 && d%(24*time.Hour) == 0:
+		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
+	}
+	return d.String()
+}
+
+// Set reads what was typed.
+func (k *keptFor) Set(text string) error {
+	if text == "forever" {
+		*k = keptFor(store.Forever)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); n > math.MaxInt64/int(24*time.Hour) {
+			return fmt.Errorf("%q is more than there will be: give forever", text)
+		}
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%q: want a duration above 0 such as 90d or 12h, or forever", text)
+	}
+	*k = keptFor(d)
+	return nil
+}
+
+// Type says what it is.
+func (*keptFor) Type() string { return "duration" }

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// keyOptions is where the keys come from that seal the secrets in the database.
+type keyOptions struct{ file, command string }
+
+func (o *keyOptions) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.file, "key-file", "", "`FILE` of the keys that seal the secrets in the database, the same for every server of it; made if the database is new (default: keys in the data directory)")
+	flags.StringVar(&o.command, "key-command", "", "shell `COMMAND` that prints a key file")
+	fromEnvironment(flags, "key-file", "key-command")
+}
+
+// keySource returns where the keys come from: flags, or the environment.
+func (a *app) keySource(o keyOptions) (node.KeySource, error) {
+	if o == (keyOptions{}) {
+		o = keyOptions{file: a.getenv("PINTLE_KEY_FILE"), command: a.getenv("PINTLE_KEY_COMMAND")}
+	}
+	source := node.KeySource{File: o.file, Command: o.command, Text: a.getenv("PINTLE_KEYS")}
+	set := 0
+	for _, is := range []bool{source.File != "", source.Command != "", source.Text != ""} {
+		if is {
+			set++
+		}
+	}
+	if set > 1 {
+		return source, usagef("give one of --key-file, --key-command and the variable PINTLE_KEYS", "the keys cannot come from several places")
+	}
+	if source.File != "" {
+		source.File = a.path(source.File)
+	}
+	return source, nil
+}
+
+type keysOptions struct {
+	connection connection
+	project    string
+	file       string
+	output     string
+}
+
+func (a *app) keysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Change the keys that seal the secrets in the database",
+		Long: `Change the keys that seal the secrets in the database.
+
+The first key of the key file seals, all of them open. With one node:
+
+  pintle keys rotate        a new key in front; then restart the server
+  pintle keys status        until nothing is sealed with the old one any more
+  pintle keys drop OLD
+
+With several nodes every one must know a key before any seals with it:
+
+  pintle keys add           then copy the key file to all nodes, restart them
+  pintle keys use NEW       once more copy the file and restart
+  pintle keys drop OLD      when status says so
+
+Keep a copy of the key file, and not beside the copies of the database: who has
+both can read the secrets.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		a.keysSubcommand("status", "Show which keys are needed", cobra.NoArgs, a.keysStatus),
+		a.keysSubcommand("rotate", "Put a new key in front: it seals from the next start on", cobra.NoArgs, a.keysRotate),
+		a.keysSubcommand("add", "Add a new key that only opens", cobra.NoArgs, a.keysAdd),
+		a.keysSubcommand("use ID", "Put a key in front: it seals from the next start on", cobra.ExactArgs(1), a.keysUse),
+		a.keysSubcommand("drop ID", "Remove a key that nothing is sealed with any more", cobra.ExactArgs(1), a.keysDrop),
+	)
+	return cmd
+}
+
+func (a *app) keysSubcommand(
+	use, short string, args cobra.PositionalArgs, run func(context.Context, *keysOptions, place, []string) error,
+) *cobra.Command {
+	var o keysOptions
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: a.command(func(ctx context.Context, args []string) error {
+			p, err := a.locate(o.project, o.connection.data)
+			if err != nil {
+				return err
+			}
+			return run(ctx, &o, p, args)
+		}),
+	}
+	flags := cmd.Flags()
+	o.connection.flags(flags)
+	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml (default: the current folder)")
+	flags.StringVar(&o.file, "key-file", "", "`FILE` of the keys (default: keys in the data directory)")
+	fromEnvironment(flags, "project", "key-file")
+	if use == "status" {
+		outputFlag(cmd, &o.output)
+	}
+	return cmd
+}
+
+// keyFile returns the path of the key file, which must be where the keys come from.
+func (a *app) keyFile(o *keysOptions, p place) (string, error) {
+	source, err := a.keySource(keyOptions{file: o.file})
+	switch {
+	case err != nil:
+		return "", err
+	case source.Text != "" || source.Command != "":
+		return "", usagef("change them there; pintle keys status says which are needed", "the keys come from PINTLE_KEYS or a command, not from a file")
+	case source.File != "":
+		return source.File, nil
+	}
+	return node.KeyFile(p.data), nil
+}
+
+// editKeys changes the key file.
+func (a *app) editKeys(o *keysOptions, p place, edit func([]store.Key) ([]store.Key, error)) (file string, err error) {
+	if file, err = a.keyFile(o, p); err != nil {
+		return "", err
+	}
+	if err := store.EditKeys(file, edit); err != nil {
+		if _, ok := errors.AsType[*failure](err); ok {
+			return "", err
+		}
+		return "", failed(err)
+	}
+	return file, nil
+}
+
+func (a *app) keysRotate(_ context.Context, o *keysOptions, p place, _ []string) error {
+	key := store.GenerateKey()
+	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
+		return append([]store.Key{key}, keys...), nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "key %s is the first in %s\n", key.ID, a.short(file))
+	a.say("Copy the file to where you keep it. From its next start on the server seals with the new key.")
+	return nil
+}
+
+func (a *app) keysAdd(_ context.Context, o *keysOptions, p place, _ []string) error {
+	key := store.GenerateKey()
+	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) { return append(keys, key), nil })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "key %s is in %s\n", key.ID, a.short(file))
+	a.say("Copy the file to every node and start each anew; then: pintle keys use %s%s", key.ID, p.named())
+	return nil
+}
+
+func (a *app) keysUse(_ context.Context, o *keysOptions, p place, args []string) error {
+	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
+		at, err := findKey(keys, args[0])
+		if err != nil {
+			return nil, err
+		}
+		key := keys[at]
+		return append([]store.Key{key}, slices.Delete(keys, at, at+1)...), nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "key %s is the first in %s\n", args[0], a.short(file))
+	a.say("From its next start on a server with this file seals with it.")
+	return nil
+}
+
+func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []string) (err error) {
+	if _, err := a.keyFile(o, p); err != nil { // before anything is asked
+		return err
+	}
+	s, ok, err := a.keysReader(ctx, o, p)
+	if err != nil {
+		return err
+	}
+	if ok {
+		defer func() { err = errors.Join(err, s.close()) }()
+		needed, err := s.operator.sealingKeys(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if slices.ContainsFunc(needed.Keys, func(k operator.Key) bool { return k.ID == args[0] }) {
+			return failed(fmt.Errorf("key %s is needed: rows may be sealed with it", args[0]),
+				"wait until pintle keys status says that nothing is; a server seals anew while it runs")
+		}
+	}
+	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
+		at, err := findKey(keys, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if at == 0 {
+			return nil, failed(fmt.Errorf("key %s is the first in the file: it seals", args[0]), "pintle keys rotate puts another in front")
+		}
+		return slices.Delete(keys, at, at+1), nil
+	})
+	if err == nil {
+		fmt.Fprintf(a.stdout, "key %s is no longer in %s\n", args[0], a.short(file))
+	}
+	return err
+}
+
+func findKey(keys []store.Key, id string) (int, error) {
+	at := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
+	if at < 0 {
+		return at, usagef("pintle keys status lists them", "there is no key %q in the file", id)
+	}
+	return at, nil
+}
+
+// keysReader connects to the engine to ask it about keys. ok is false if there is no database.
+func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (s *session, ok bool, err error) {
+	s, ok, err = a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file})
+	return s, ok, err
+}
+
+// shownKey is a key as status shows it.
+type shownKey struct {
+	ID string `json:"id"`
+	// State is "seals", "next", "needed", "spare" or "missing".
+	State string     `json:"state"`
+	Since *time.Time `json:"since,omitempty"`
+}
+
+var keyStates = map[string]string{
+	"seals":   "seals",
+	"next":    "the first in the file: seals from the next start of the server on",
+	"needed":  "needed: rows may be sealed with it, and are sealed anew while a server runs",
+	"spare":   "opens only; nothing is sealed with it",
+	"missing": "needed, and not in the key file: put it back",
+}
+
+func (a *app) keysStatus(ctx context.Context, o *keysOptions, p place, _ []string) (err error) {
+	asJSON, err := wantJSON(o.output)
+	if err != nil {
+		return err
+	}
+	s, ok, err := a.keysReader(ctx, o, p)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return failed(fmt.Errorf("there is no database in %s", a.short(p.data)), "name another directory with --data")
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	needed, err := s.operator.sealingKeys(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	known := needed.Known
+	if file, err := a.keyFile(o, p); err == nil && s.connection.endpoint == "" {
+		if known, err = store.KeyIDs(file); err != nil {
+			return failed(err)
+		}
+	}
+	list := keyList(needed, known)
+	if asJSON {
+		return a.document(struct {
+			Keys     []shownKey `json:"keys"`
+			Resealed int        `json:"resealed"`
+		}{list, needed.Resealed})
+	}
+	rows := [][]string{{"KEY", "SINCE", "STATE"}}
+	for _, key := range list {
+		since := "-"
+		if key.Since != nil {
+			since = key.Since.UTC().Format(time.RFC3339)
+		}
+		rows = append(rows, []string{key.ID, since, keyStates[key.State]})
+	}
+	fmt.Fprintln(a.stdout, strings.TrimRight(display.Columns(rows), "\n"))
+	return nil
+}
+
+// keyList puts what the store needs and what is known together: the known ones in their order, then those missing.
+func keyList(needed operator.Keys, known []string) (list []shownKey) {
+	since := make(map[string]time.Time)
+	var seals string
+	for _, key := range needed.Keys {
+		since[key.ID], seals = key.Since, key.ID // the last one
+	}
+	for at, id := range known {
+		key := shownKey{ID: id, State: "spare"}
+		at0, there := since[id]
+		if there {
+			key.Since, key.State = &at0, "needed"
+		}
+		switch {
+		case id == seals:
+			key.State = "seals"
+		case at == 0:
+			key.State = "next"
+		}
+		list = append(list, key)
+	}
+	for _, key := range needed.Keys {
+		if !slices.Contains(known, key.ID) {
+			list = append(list, shownKey{ID: key.ID, State: "missing", Since: &key.Since})
+		}
+	}
+	return list
+}
