@@ -21,23 +21,22 @@ type keepOptions struct {
 func (o *keepOptions) flags(flags *pflag.FlagSet) {
 	o.deleted, o.requests = keptFor(store.DefaultKeepDeleted), keptFor(store.DefaultKeepRequests)
 	flags.Var(&o.deleted, "keep-deleted", "how long deleted stacks can be described by their ARN, a `DURATION` such as 90d or 12h, or forever")
-	flags.Var(&o.requests, "keep-requests", "how long settled requests are kept, a `DURATION`; not longer than deleted stacks")
+	flags.Var(&o.requests, "keep-requests", "how long settled requests are kept, a `DURATION` of 1d or more")
 	flags.IntVar(&o.events, "keep-events", store.DefaultKeepEvents, "how `MANY` event rows of a live stack are kept; those of its newest operation always are")
 	flags.IntVar(&o.audit, "keep-audit", store.DefaultKeepAudit, "how `MANY` audit entries of a stack are kept")
 	fromEnvironment(flags, "keep-deleted", "keep-requests", "keep-events", "keep-audit")
 }
 
+// leastKept is how long the request must be known that a URL belongs to: that of a wait condition's handle is good for a day.
+const leastKept = 24 * time.Hour
+
 func (o *keepOptions) keep() (store.Keep, error) {
 	keep := store.Keep{Deleted: time.Duration(o.deleted), Requests: time.Duration(o.requests), Events: o.events, Audit: o.audit}
-	if o.requests == keptFor(store.DefaultKeepRequests) {
-		keep.Requests = 0 // as long, or as long as stacks if that is less
-	}
-	if o.events < 1 || o.audit < 1 {
-		return keep, usagef("give a number from 1", "--keep-events %d and --keep-audit %d: there is nothing to show then", o.events, o.audit)
-	}
-	keep, err := keep.WithDefaults()
-	if err != nil {
-		return keep, usageError(err, "give --keep-requests less, or --keep-deleted more")
+	switch {
+	case o.events < 1 || o.audit < 1:
+		return keep, usagef("give a number from 1", "--keep-events %d, --keep-audit %d: there would be nothing to show", o.events, o.audit)
+	case keep.Requests < leastKept:
+		return keep, usagef("give 1d or more", "--keep-requests %v: URLs that providers hold are good for up to a day", keep.Requests)
 	}
 	return keep, nil
 }

@@ -19,12 +19,12 @@ func TestKeepFlags(t *testing.T) {
 		want *store.Keep // nil: refused
 	}{
 		{nil, &defaults},
-		{[]string{"--keep-deleted", "1d"}, with(func(k *store.Keep) { k.Deleted, k.Requests = day, day })},
-		{[]string{"--keep-deleted", "36h", "--keep-requests", "90m"}, with(func(k *store.Keep) { k.Deleted, k.Requests = 36*time.Hour, 90*time.Minute })},
+		{[]string{"--keep-deleted", "1d"}, with(func(k *store.Keep) { k.Deleted = day })},
+		{[]string{"--keep-deleted", "36h", "--keep-requests", "25h"}, with(func(k *store.Keep) { k.Deleted, k.Requests = 36*time.Hour, 25*time.Hour })},
 		{[]string{"--keep-deleted", "forever", "--keep-requests", "forever"}, with(func(k *store.Keep) { k.Deleted, k.Requests = store.Forever, store.Forever })},
 		{[]string{"--keep-events", "5", "--keep-audit", "6"}, with(func(k *store.Keep) { k.Events, k.Audit = 5, 6 })},
-		{[]string{"--keep-requests", "91d"}, nil},
-		{[]string{"--keep-requests", "forever"}, nil},
+		{[]string{"--keep-requests", "23h"}, nil},
+		{[]string{"--keep-requests", "forever"}, with(func(k *store.Keep) { k.Requests = store.Forever })},
 		{[]string{"--keep-deleted", "0d"}, nil},
 		{[]string{"--keep-deleted", "-1h"}, nil},
 		{[]string{"--keep-deleted", "d"}, nil},

@@ -19,11 +19,11 @@ const Forever = time.Duration(1<<63 - 1)
 
 // Keep says how much of what is over a store keeps. Zero fields mean the defaults.
 type Keep struct {
-	// Deleted is how long a deleted stack can be described by its id, with its events, from the end of its deletion. Zero
-	// is 90 days, as on the real service.
+	// Deleted is how long a deleted stack can be described by its id, with its events, from the end of its deletion; and how
+	// long a change set is kept that can no longer be executed. Zero is 90 days, as on the real service.
 	Deleted time.Duration
-	// Requests is how long a settled request is kept, so that a late answer to it is known for what it is, and how long a
-	// resource that is gone is kept of a stack that lives on. It must not be longer than Deleted. Zero is 7 days.
+	// Requests is how long a settled request is kept, so that a late answer to it, or a signal to the handle that it made, is
+	// known for what it is; and how long a resource that is gone is kept of a stack that lives on. Zero is 7 days.
 	Requests time.Duration
 	// Events is how many rows of events a live stack keeps, newest first; one row holds the one to three events of a
 	// transition. Those of its newest operation are kept however many they are. Operations go with the last of their
@@ -33,20 +33,12 @@ type Keep struct {
 	Audit int
 }
 
-// WithDefaults returns keep with its zero fields set, or the error of what contradicts itself.
+// WithDefaults returns keep with its zero fields set, or an error if one is negative.
 func (k Keep) WithDefaults() (Keep, error) {
-	if k.Deleted == 0 {
-		k.Deleted = DefaultKeepDeleted
-	}
-	if k.Requests == 0 {
-		k.Requests = min(DefaultKeepRequests, k.Deleted)
-	}
+	k.Deleted, k.Requests = cmp.Or(k.Deleted, DefaultKeepDeleted), cmp.Or(k.Requests, DefaultKeepRequests)
 	k.Events, k.Audit = cmp.Or(k.Events, DefaultKeepEvents), cmp.Or(k.Audit, DefaultKeepAudit)
-	switch {
-	case k.Deleted < 0 || k.Requests < 0 || k.Events < 0 || k.Audit < 0:
+	if k.Deleted < 0 || k.Requests < 0 || k.Events < 0 || k.Audit < 0 {
 		return k, fmt.Errorf("what is kept cannot be less than nothing: %+v", k)
-	case k.Requests > k.Deleted:
-		return k, fmt.Errorf("settled requests cannot be kept for %v, longer than deleted stacks, which are kept for %v", k.Requests, k.Deleted)
 	}
 	return k, nil
 }
@@ -64,6 +56,12 @@ func (k Keep) RequestOver(r *Request, now time.Time) bool {
 // InstanceOver reports whether an instance has been gone so long, and stands for nothing, that it may go.
 func (k Keep) InstanceOver(i *Instance, now time.Time) bool {
 	return i.Role == RoleGone && !i.Shown && over(i.Changed, now, k.Requests)
+}
+
+// ChangeSetOver reports whether a change set is so old that it may go, and can no longer be executed: it was, or it failed,
+// or the stack has moved on.
+func (k Keep) ChangeSetOver(c *ChangeSet, newest *Operation, now time.Time) bool {
+	return (c.State != ChangeSetAvailable || c.Base != newest.Number) && over(c.Created, now, k.Deleted)
 }
 
 func over(end, now time.Time, kept time.Duration) bool {

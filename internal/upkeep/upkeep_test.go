@@ -195,16 +195,11 @@ func TestNewErrors(t *testing.T) {
 	s := newMemory(t)
 	for name, config := range map[string]upkeep.Config{
 		"no store":                 {},
-		"requests outlive stacks":  {Store: s, Keep: store.Keep{Deleted: time.Hour, Requests: 2 * time.Hour}},
-		"requests for ever":        {Store: s, Keep: store.Keep{Requests: store.Forever}},
 		"less than nothing":        {Store: s, Keep: store.Keep{Deleted: -1}},
 		"less than nothing, count": {Store: s, Keep: store.Keep{Events: -1}},
 	} {
 		if _, err := upkeep.New(config); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
-	}
-	if _, err := upkeep.New(upkeep.Config{Store: s, Keep: store.Keep{Deleted: time.Second}}); err != nil {
-		t.Errorf("stacks that are kept for less than requests are by default: %v", err)
 	}
 }

@@ -70,6 +70,10 @@ func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows 
 		if len(st.open) == 0 && keep.StackOver(&st.row, newest, now) {
 			delete(s.stacks, st.row.Key)
 			delete(s.ids, st.row.ID)
+			for id := range st.sets {
+				delete(s.sets, id)
+			}
+			maps.DeleteFunc(s.operations, func(_ string, p place) bool { return p.stack == st.row.Key })
 			gone(1)
 		}
 		return rows
@@ -82,7 +86,15 @@ func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows 
 	}
 	for i := range st.operations[:newest.Number-1] {
 		if o := &st.operations[i]; room > 0 && o.Number > 0 && len(st.events) > 0 && o.Number < st.events[0].Place.Operation {
+			maps.DeleteFunc(s.operations, func(_ string, p place) bool { return p.stack == st.row.Key && p.number == o.Number })
 			*o = store.Operation{}
+			gone(1)
+		}
+	}
+	for id, set := range st.sets {
+		if room > 0 && keep.ChangeSetOver(&set.row, newest, now) {
+			delete(st.sets, id)
+			delete(s.sets, id)
 			gone(1)
 		}
 	}

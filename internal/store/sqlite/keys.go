@@ -99,6 +99,7 @@ var sealed = []struct {
 	{"revision", "seq", "vals", store.Codec.Reseal},
 	{"instance_body", "seq", "vals", store.Codec.Reseal},
 	{"request_body", "seq", "vals", store.Codec.Reseal},
+	{"change_set_body", "seq", "vals", store.Codec.Reseal},
 	{"provider", "rowid", "definition", store.Codec.ResealDefinition},
 }
 

@@ -63,6 +63,9 @@ var owned = []string{
 	"DELETE FROM instance WHERE seq IN (SELECT seq FROM instance WHERE stack = ?1 ORDER BY number LIMIT ?2)",
 	"DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE stack = ?1 ORDER BY operation, number LIMIT ?2)",
 	"DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE stack = ?1 ORDER BY seq LIMIT ?2)",
+	"DELETE FROM change_set_body WHERE seq IN (SELECT seq FROM change_set WHERE stack = ?1 ORDER BY seq LIMIT ?2)",
+	"DELETE FROM change_set WHERE seq IN (SELECT seq FROM change_set WHERE stack = ?1 ORDER BY seq LIMIT ?2)",
+	"DELETE FROM operation_id WHERE id IN (SELECT id FROM operation_id WHERE stack = ?1 ORDER BY number LIMIT ?2)",
 	"DELETE FROM operation WHERE seq IN (SELECT seq FROM operation WHERE stack = ?1 ORDER BY number LIMIT ?2)",
 	"DELETE FROM revision WHERE seq IN (SELECT seq FROM revision WHERE stack = ?1 ORDER BY number LIMIT ?2)",
 }
@@ -139,21 +142,22 @@ func (s *Store) sweepStacks(ctx context.Context, keep store.Keep, after int64, l
 
 // surplus is what may go of a stack. The zero surplus is nothing.
 type surplus struct {
-	all                                             bool // the stack itself
-	events, audit, operations, revisions, instances []int64
+	all                                                         bool // the stack itself
+	events, audit, operations, revisions, instances, changeSets []int64
 }
 
 func (w *surplus) empty() bool { return !w.all && len(w.lists()) == 0 }
 
 // room returns how many more rows may go.
 func (w *surplus) room(limit int) int {
-	return limit - len(w.events) - len(w.audit) - len(w.operations) - len(w.revisions) - len(w.instances)
+	return limit - len(w.events) - len(w.audit) - len(w.operations) - len(w.revisions) - len(w.instances) - len(w.changeSets)
 }
 
 // lists returns the rows by table, without the empty lists.
 func (w *surplus) lists() map[string][]int64 {
 	lists := map[string][]int64{
 		"event": w.events, "audit": w.audit, "operation": w.operations, "revision": w.revisions, "instance": w.instances,
+		"change_set": w.changeSets,
 	}
 	for table, list := range lists {
 		if len(list) == 0 {
@@ -161,6 +165,13 @@ func (w *surplus) lists() map[string][]int64 {
 		}
 	}
 	return lists
+}
+
+// appendage is what goes with rows of a table, before them.
+var appendage = map[string]string{
+	"instance":   "DELETE FROM instance_body WHERE seq IN (SELECT value FROM json_each(?))",
+	"change_set": "DELETE FROM change_set_body WHERE seq IN (SELECT value FROM json_each(?))",
+	"operation":  "DELETE FROM operation_id WHERE (stack, number) IN (SELECT stack, number FROM operation WHERE seq IN (SELECT value FROM json_each(?)))",
 }
 
 // remove removes it. A stack goes at once for every query; its rows follow in later steps.
@@ -173,8 +184,8 @@ func (t *tx) remove(w surplus, key int64) (rows int, err error) {
 		return int(gone), err
 	}
 	for table, list := range w.lists() {
-		if table == "instance" {
-			if _, err := t.exec("DELETE FROM instance_body WHERE seq IN (SELECT value FROM json_each(?))", array(list)); err != nil {
+		if first := appendage[table]; first != "" {
+			if _, err := t.exec(first, array(list)); err != nil {
 				return 0, err
 			}
 		}
@@ -229,6 +240,9 @@ func (s *Store) surplus(query querier, keep store.Keep, key int64, limit int) (w
 	if err := s.oldEvents(query, &w, keep, &newest, limit); err != nil {
 		return w, err
 	}
+	if err := s.oldChangeSets(query, &w, keep, &newest, limit); err != nil {
+		return w, err
+	}
 	if !newest.Phase.Final() {
 		return w, nil
 	}
@@ -261,6 +275,28 @@ func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *st
 	}
 	w.operations, err = all(query, scanValue[int64], `SELECT seq FROM operation WHERE stack = ?1 AND number < ?2 AND
 		number < (SELECT min(operation) FROM event WHERE stack = ?1) ORDER BY number LIMIT ?3`, newest.Stack, newest.Number, w.room(limit))
+	return err
+}
+
+// oldChangeSets looks for those that are of no use any more. Of one stack there are few.
+func (s *Store) oldChangeSets(query querier, w *surplus, keep store.Keep, newest *store.Operation, limit int) error {
+	type old struct {
+		seq int64
+		row store.ChangeSet
+	}
+	scan := func(rows *sql.Rows) (o old, err error) {
+		var plain []byte
+		if err = rows.Scan(&o.seq, &plain); err == nil {
+			err = s.codec.Decode(&o.row, plain, nil)
+		}
+		return o, err
+	}
+	list, err := all(query, scan, "SELECT seq, plain FROM change_set WHERE stack = ? ORDER BY seq", newest.Stack)
+	for _, o := range list {
+		if w.room(limit) > 0 && keep.ChangeSetOver(&o.row, newest, s.time()) {
+			w.changeSets = append(w.changeSets, o.seq)
+		}
+	}
 	return err
 }
 
@@ -354,14 +390,15 @@ func young(made, now time.Time, kept time.Duration) bool {
 	return kept == store.Forever || now.Sub(made) < kept
 }
 
-// sweepTemplates removes the texts that no revision has.
+// sweepTemplates removes the texts that no revision and no change set has.
 func (s *Store) sweepTemplates(ctx context.Context, after int64, limit int) (rows int, last int64, more bool, err error) {
 	page, err := readAll(ctx, s, scanValue[int64], "SELECT seq FROM template WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
 	if err != nil || len(page) == 0 {
 		return 0, after, false, err
 	}
 	last = page[len(page)-1]
-	const unused = " FROM template WHERE seq > ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.template = template.seq)"
+	const unused = " FROM template WHERE seq > ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM revision r WHERE r.template = template.seq) " +
+		"AND NOT EXISTS (SELECT 1 FROM change_set_body b WHERE b.template = template.seq)"
 	idle, err := readAll(ctx, s, scanValue[int64], "SELECT seq"+unused+" LIMIT 1", after, last)
 	if err != nil || len(idle) == 0 {
 		return 0, last, len(page) == limit, err

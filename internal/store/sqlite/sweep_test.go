@@ -36,6 +36,9 @@ func TestSpaceIsUsedAgain(t *testing.T) {
 					if v.Stack.Key == 0 {
 						text := fmt.Sprintf("%d %s", key, bytes.Repeat([]byte("template "), 2000))
 						d.Revisions = []store.Revision{{Stack: key, Number: 1, Template: text}}
+						d.Operation.ID = fmt.Sprint("op-", key)
+						d.ChangeSets = []store.ChangeSet{{Stack: key, ID: store.ChangeSetID(fmt.Sprint("set-", key)), Name: "set", State: store.ChangeSetFailed,
+							Body: &store.ChangeSetBody{Revision: store.Revision{Template: "other " + text}}}}
 					}
 					return d, nil
 				})
@@ -71,7 +74,7 @@ func TestSpaceIsUsedAgain(t *testing.T) {
 		}
 		db := connect(t, path)
 		for _, table := range []string{"stack", "template", "revision", "operation", "step", "step_plan", "instance", "instance_body",
-			"request", "request_body", "event", "audit", "remains"} {
+			"request", "request_body", "event", "audit", "operation_id", "change_set", "change_set_body", "remains"} {
 			var rows int
 			if err := db.QueryRow("SELECT count(*) FROM " + table).Scan(&rows); err != nil || rows != 0 {
 				t.Errorf("generation %d: %d rows are left in %s, error %v", generation, rows, table, err)

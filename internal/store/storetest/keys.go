@@ -95,7 +95,15 @@ func secretStack(key store.StackKey) store.Delta {
 		body := d.Requests[i].Body
 		body.Properties, body.OldProperties, body.Token = secret, secret, value.SecretStr("https://hunter/")
 	}
+	d.ChangeSets = []store.ChangeSet{{
+		Stack: key, ID: setOf(key), Name: "set", State: store.ChangeSetAvailable, Kind: store.KindUpdate,
+		Body: &store.ChangeSetBody{Revision: store.Revision{Parameters: secret}},
+	}}
 	return d
+}
+
+func setOf(key store.StackKey) store.ChangeSetID {
+	return store.ChangeSetID(fmt.Sprint("arn:set/", key))
 }
 
 const secretStacks = 7
@@ -147,6 +155,13 @@ func (r *ring) check(b *bench) {
 			}
 			same(r.t, "request", got.Body, request.Body)
 		}
+	}
+	for key := store.StackKey(1); key <= secretStacks; key++ {
+		set, err := b.ChangeSet(ctx, setOf(key))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		same(r.t, "change set", set.Body.Revision.Parameters.JSON(), secretStack(key).ChangeSets[0].Body.Revision.Parameters.JSON())
 	}
 	list, err := b.Providers(ctx)
 	if err != nil || len(list) != 5 {
@@ -205,7 +220,7 @@ func rotation(t *testing.T, r *ring) {
 		r.check(b)
 		same(t, "keys", r.sealing(b), "ab")
 		rows, done := r.pass(b, enough)
-		if want := secretStacks*(1+4+8+8) + 5; rows != want || !done {
+		if want := secretStacks*(1+4+8+8+1) + 5; rows != want || !done {
 			t.Errorf("%d rows were sealed anew, want %d, done %t", rows, want, done)
 		}
 		same(t, "keys", r.sealing(b), "b")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -101,7 +102,9 @@ var sweepTests = []test{
 		}
 	}},
 	{"history", func(t *testing.T, b *bench) {
-		b.create(stackOf(1, "one"))
+		d := stackOf(1, "one")
+		d.Operation.ID = "op-1"
+		b.create(d)
 		b.create(stackOf(2, "other"))
 		for operation := 1; operation <= 4; operation++ {
 			for n := 1; n <= 5; n++ {
@@ -110,7 +113,7 @@ var sweepTests = []test{
 					o.Phase = store.PhaseSucceeded
 					if n == 1 && operation > 1 {
 						*o = v.Operation
-						o.Number, o.Version, o.Events, o.Phase = operation, 1, 1, store.PhaseApply
+						o.Number, o.Version, o.Events, o.Phase, o.ID = operation, 1, 1, store.PhaseApply, fmt.Sprint("op-", operation)
 					}
 					return store.Delta{Operation: o, Events: events, Audit: []store.Audit{{Text: events[0].ID}}}
 				})
@@ -129,6 +132,9 @@ var sweepTests = []test{
 		for number, there := range map[int]bool{1: false, 2: false, 3: true, 4: true} {
 			if _, err := b.Operation(context.Background(), 1, number); there != (err == nil) {
 				t.Errorf("operation %d: error %v", number, err)
+			}
+			if _, _, err := b.FindOperation(context.Background(), fmt.Sprint("op-", number)); there != (err == nil) {
+				t.Errorf("operation %d by its id: error %v", number, err)
 			}
 		}
 		if _, err := b.Operation(context.Background(), 2, 1); err != nil {
@@ -208,6 +214,46 @@ var sweepTests = []test{
 		})
 		if r, err := b.Revision(context.Background(), 1, 10); err != nil || r.Template != "text 9" {
 			t.Errorf("revision 10: %q, error %v", r.Template, err)
+		}
+	}},
+	{"change sets", func(t *testing.T, b *bench) {
+		b.create(stackOf(1, "one"))
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+			o := v.Operation
+			o.Number, o.Version, o.ID = 2, 1, "second"
+			return store.Delta{Operation: &o}
+		})
+		put := func(id string, state store.ChangeSetState, base, operation int) {
+			b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+				return store.Delta{ChangeSets: []store.ChangeSet{{
+					Stack: 1, ID: store.ChangeSetID(id), Name: id, State: state, Base: base, Operation: operation, Created: v.Now, Kind: store.KindUpdate,
+					Body: &store.ChangeSetBody{Revision: store.Revision{Template: "of " + id, Parameters: value.Object()}},
+				}}}
+			})
+		}
+		put("open", store.ChangeSetAvailable, 2, 0)
+		put("obsolete", store.ChangeSetAvailable, 1, 0)
+		put("failed", store.ChangeSetFailed, 2, 0)
+		put("executed", store.ChangeSetExecuted, 1, 2)
+		b.clock.Advance(2 * time.Hour)
+		put("late", store.ChangeSetFailed, 2, 0)
+		keep := keepAll
+		keep.Deleted = time.Hour
+		b.sweep(keep, 2)
+		for id, there := range map[store.ChangeSetID]bool{"open": true, "obsolete": false, "failed": false, "executed": false, "late": true} {
+			c, err := b.ChangeSet(context.Background(), id)
+			if there != (err == nil) || there && c.Body.Revision.Template != "of "+string(id) {
+				t.Errorf("%s: %+v, error %v", id, c, err)
+			}
+		}
+		if list, err := b.ChangeSets(context.Background(), 1); err != nil || len(list) != 2 {
+			t.Errorf("%d are listed, error %v", len(list), err)
+		}
+		b.end(1)
+		b.clock.Advance(2 * time.Hour)
+		b.sweep(keep, 1)
+		if list, err := b.ChangeSets(context.Background(), 1); err != nil || len(list) != 0 {
+			t.Errorf("a stack that is gone has %d change sets, error %v", len(list), err)
 		}
 	}},
 	{"at once", func(t *testing.T, b *bench) {
