@@ -70,6 +70,9 @@ func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store
 	var last []store.Operation
 	for number := stack.Operation; number > 0 && len(last) < maxLast; number-- {
 		op, err := e.store.Operation(ctx, stack.Key, number)
+		if errors.Is(err, store.ErrNotFound) && len(last) > 0 {
+			break // it was swept
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -58,9 +58,12 @@ func (k Keep) InstanceOver(i *Instance, now time.Time) bool {
 	return i.Role == RoleGone && !i.Shown && over(i.Changed, now, k.Requests)
 }
 
-// ChangeSetOver reports whether a change set is so old that it may go, and can no longer be executed: it was, or it failed,
-// or the stack has moved on.
-func (k Keep) ChangeSetOver(c *ChangeSet, newest *Operation, now time.Time) bool {
+// ChangeSetOver reports whether a change set may go: one that can no longer be executed and is old enough, or whose
+// operation goes, being older than oldest, the first of which there are events.
+func (k Keep) ChangeSetOver(c *ChangeSet, newest *Operation, oldest int, now time.Time) bool {
+	if c.State == ChangeSetExecuted && c.Operation < min(oldest, newest.Number) {
+		return true
+	}
 	return (c.State != ChangeSetAvailable || c.Base != newest.Number) && over(c.Created, now, k.Deleted)
 }
 

@@ -84,17 +84,21 @@ func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows 
 		st.events = slices.Delete(st.events, 0, n)
 		gone(n)
 	}
-	for i := range st.operations[:newest.Number-1] {
-		if o := &st.operations[i]; room > 0 && o.Number > 0 && len(st.events) > 0 && o.Number < st.events[0].Place.Operation {
-			maps.DeleteFunc(s.operations, func(_ string, p place) bool { return p.stack == st.row.Key && p.number == o.Number })
-			*o = store.Operation{}
+	oldest := 0 // the first of which there are events
+	if len(st.events) > 0 {
+		oldest = st.events[0].Place.Operation
+	}
+	for id, set := range st.sets {
+		if room > 0 && keep.ChangeSetOver(&set.row, newest, oldest, now) {
+			delete(st.sets, id)
+			delete(s.sets, id)
 			gone(1)
 		}
 	}
-	for id, set := range st.sets {
-		if room > 0 && keep.ChangeSetOver(&set.row, newest, now) {
-			delete(st.sets, id)
-			delete(s.sets, id)
+	for i := range st.operations[:newest.Number-1] {
+		if o := &st.operations[i]; room > 0 && o.Number > 0 && o.Number < oldest {
+			maps.DeleteFunc(s.operations, func(_ string, p place) bool { return p.stack == st.row.Key && p.number == o.Number })
+			*o = store.Operation{}
 			gone(1)
 		}
 	}

@@ -240,9 +240,6 @@ func (s *Store) surplus(query querier, keep store.Keep, key int64, limit int) (w
 	if err := s.oldEvents(query, &w, keep, &newest, limit); err != nil {
 		return w, err
 	}
-	if err := s.oldChangeSets(query, &w, keep, &newest, limit); err != nil {
-		return w, err
-	}
 	if !newest.Phase.Final() {
 		return w, nil
 	}
@@ -257,7 +254,7 @@ func openRequests(query querier, key int64) (bool, error) {
 	return len(open) > 0, err
 }
 
-// oldEvents looks for events that are too many, and operations that have none any more.
+// oldEvents looks for events that are too many, and for change sets and operations that go with them.
 func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *store.Operation, limit int) error {
 	first, err := one(query, func(rows *sql.Rows) (e store.EventPlace, err error) {
 		err = rows.Scan(&e.Operation, &e.Number)
@@ -273,13 +270,21 @@ func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *st
 			return err
 		}
 	}
-	w.operations, err = all(query, scanValue[int64], `SELECT seq FROM operation WHERE stack = ?1 AND number < ?2 AND
-		number < (SELECT min(operation) FROM event WHERE stack = ?1) ORDER BY number LIMIT ?3`, newest.Stack, newest.Number, w.room(limit))
+	// A change set goes before its operation does.
+	oldest, err := one(query, scanValue[int], "SELECT coalesce(min(operation), 0) FROM event WHERE stack = ?", newest.Stack)
+	if err == nil {
+		err = s.oldChangeSets(query, w, keep, newest, oldest, limit)
+	}
+	if err != nil {
+		return err
+	}
+	w.operations, err = all(query, scanValue[int64], "SELECT seq FROM operation WHERE stack = ? AND number < ? ORDER BY number LIMIT ?",
+		newest.Stack, min(newest.Number, oldest), w.room(limit))
 	return err
 }
 
 // oldChangeSets looks for those that are of no use any more. Of one stack there are few.
-func (s *Store) oldChangeSets(query querier, w *surplus, keep store.Keep, newest *store.Operation, limit int) error {
+func (s *Store) oldChangeSets(query querier, w *surplus, keep store.Keep, newest *store.Operation, oldest, limit int) error {
 	type old struct {
 		seq int64
 		row store.ChangeSet
@@ -293,7 +298,7 @@ func (s *Store) oldChangeSets(query querier, w *surplus, keep store.Keep, newest
 	}
 	list, err := all(query, scan, "SELECT seq, plain FROM change_set WHERE stack = ? ORDER BY seq", newest.Stack)
 	for _, o := range list {
-		if w.room(limit) > 0 && keep.ChangeSetOver(&o.row, newest, s.time()) {
+		if w.room(limit) > 0 && keep.ChangeSetOver(&o.row, newest, oldest, s.time()) {
 			w.changeSets = append(w.changeSets, o.seq)
 		}
 	}

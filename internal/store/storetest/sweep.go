@@ -119,6 +119,14 @@ var sweepTests = []test{
 				})
 			}
 		}
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
+			var sets []store.ChangeSet
+			for number := 1; number <= 4; number++ {
+				sets = append(sets, store.ChangeSet{Stack: 1, ID: store.ChangeSetID(fmt.Sprint("set-", number)), Name: fmt.Sprint("set-", number),
+					State: store.ChangeSetExecuted, Operation: number, Created: v.Now, Body: &store.ChangeSetBody{}})
+			}
+			return store.Delta{ChangeSets: sets}
+		})
 		keep := keepAll
 		keep.Audit = 3
 		keep.Events = 7
@@ -126,7 +134,7 @@ var sweepTests = []test{
 		places, audit := b.history(1)
 		same(t, "events", places, []string{"4-5", "4-4", "4-3", "4-2", "4-1", "3-5", "3-4"})
 		same(t, "audit", audit, []string{"4-5", "4-4", "4-3"})
-		if rows != 13+17+2 {
+		if rows != 13+17+2+2 {
 			t.Errorf("%d rows went", rows)
 		}
 		for number, there := range map[int]bool{1: false, 2: false, 3: true, 4: true} {
@@ -135,6 +143,9 @@ var sweepTests = []test{
 			}
 			if _, _, err := b.FindOperation(context.Background(), fmt.Sprint("op-", number)); there != (err == nil) {
 				t.Errorf("operation %d by its id: error %v", number, err)
+			}
+			if _, err := b.ChangeSet(context.Background(), store.ChangeSetID(fmt.Sprint("set-", number))); there != (err == nil) {
+				t.Errorf("the change set that operation %d carried out: error %v", number, err)
 			}
 		}
 		if _, err := b.Operation(context.Background(), 2, 1); err != nil {
