@@ -1,0 +1,171 @@
+package engine_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+var allFaults = flag.Bool("faults.all", false, "TestFaultTable tries on SQLite too what never reaches it")
+
+// TestFaultTable runs each scenario once undisturbed, and then once for every write that it makes and every fault that may
+// befall that write, on every store: in the end everything is as if nothing had happened. What does not reach the store is
+// the same on all of them, so it is tried on one.
+func TestFaultTable(t *testing.T) {
+	databases := map[string]func(*testing.T) faultDatabase{
+		"memory": func(*testing.T) faultDatabase { return &inMemory{} },
+		"sqlite": func(t *testing.T) faultDatabase { return &inSQLite{t: t} },
+	}
+	for _, name := range slices.Sorted(maps.Keys(databases)) {
+		for _, scenario := range faultScenarios {
+			t.Run(name+"/"+scenario.name, func(t *testing.T) {
+				t.Parallel()
+				clean := &faultWorld{t: t, scenario: scenario, database: databases[name](t)}
+				want := clean.ends()
+				if t.Failed() {
+					return
+				}
+				if len(want) == 0 || len(scenario.ends) > 0 && !slices.Contains(want, scenario.ends) {
+					t.Fatalf("undisturbed it comes to\n%s\nwant %q", lines(want), scenario.ends)
+				}
+				done := 0
+				for at := 1; at <= clean.writes; at++ {
+					for _, f := range slices.Sorted(maps.Keys(faults)) {
+						if name != "memory" && !*allFaults && (f == isRefused || f == isDeadBefore) {
+							continue
+						}
+						title := fmt.Sprintf("write %d of %d %s", at, clean.writes, faults[f])
+						t.Run(title, func(t *testing.T) {
+							w := &faultWorld{t: t, scenario: scenario, database: databases[name](t), fault: f, at: at}
+							got := w.ends()
+							if diff := cmp.Diff(want, got); diff != "" {
+								t.Errorf("%s (-undisturbed +got):\n%s", w.hit, diff)
+							}
+							if w.hit == "" {
+								t.Error("nothing happened to it")
+							}
+						})
+						done++
+					}
+				}
+				t.Logf("%d writes, %d faults", clean.writes, done)
+			})
+		}
+	}
+}
+
+func lines(list []string) (text string) {
+	for _, line := range list {
+		text += line + "\n"
+	}
+	return text
+}
+
+// faultScenario is what a client does, and how the providers behave.
+type faultScenario struct {
+	name  string
+	calls []faultCall
+	// does is what a provider does instead of what it is asked: "fail", "hang" or "replace", by "Create A", or by
+	// "Create A 2" for the second one only.
+	does map[string]string
+	// ends is a line of what it comes to.
+	ends string
+}
+
+// faultCall is a call of a client, which repeats it until it was taken.
+type faultCall struct {
+	do func(context.Context, *engine.Engine) error
+	// meanwhile makes it while the operation before is under way and all that it can do is wait, and not when it has ended.
+	meanwhile bool
+}
+
+var faultRef = engine.Ref{Account: account, Region: region, Stack: "S"}
+
+func createsStack(template string, options engine.Options) faultCall {
+	options.Token = "create"
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Create(ctx, engine.CreateStack{
+			Name: store.StackName{Account: account, Region: region, Name: "S"}, Template: template, Options: options,
+		})
+		return err
+	}}
+}
+
+func updatesStack(template, token string) faultCall {
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Update(ctx, engine.UpdateStack{Stack: faultRef, Template: template, Options: engine.Options{Token: token}})
+		return err
+	}}
+}
+
+func deletesStack() faultCall {
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Delete(ctx, engine.DeleteStack{Stack: faultRef, Token: "delete"})
+		return err
+	}}
+}
+
+var (
+	faultFirst = body(map[string]string{
+		"A": resource(`"P": "1"`), "B": resource(`"P": {"Fn::GetAtt": ["A", "Secret"]}`), "C": resource(`"P": {"Ref": "B"}`),
+	}, `"Outputs": {"Id": {"Value": {"Ref": "C"}}}`)
+	// A changes, B with it, C goes, D comes.
+	faultSecond = body(map[string]string{
+		"A": resource(`"P": "2"`), "B": resource(`"P": {"Ref": "A"}`), "D": resource(`"P": {"Ref": "B"}`),
+	}, `"Outputs": {"Id": {"Value": {"Ref": "D"}}}`)
+)
+
+var faultScenarios = []faultScenario{
+	{name: "create", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
+		ends: "event S CREATE_COMPLETE"},
+	{name: "create that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
+		does: map[string]string{"Create C": "fail"},
+		ends: "event S ROLLBACK_COMPLETE"},
+	{name: "create that is left, and rolled back", calls: []faultCall{
+		createsStack(faultFirst, engine.Options{DisableRollback: true}),
+		{do: func(ctx context.Context, e *engine.Engine) error {
+			_, err := e.Rollback(ctx, engine.RollbackStack{Stack: faultRef, Token: "rollback"})
+			return err
+		}}},
+		does: map[string]string{"Create C": "fail"},
+		ends: "event S ROLLBACK_COMPLETE"},
+	{name: "create that hangs", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
+		does: map[string]string{"Create B": "hang"},
+		ends: "event S ROLLBACK_COMPLETE"},
+	{name: "update and delete", calls: []faultCall{
+		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"), deletesStack()},
+		does: map[string]string{"Update A": "replace"},
+		ends: "event S DELETE_COMPLETE"},
+	{name: "update that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update")},
+		does: map[string]string{"Update A": "replace", "Create D": "fail"},
+		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
+	{name: "update that is cancelled", calls: []faultCall{
+		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"),
+		{meanwhile: true, do: func(ctx context.Context, e *engine.Engine) error {
+			return e.CancelUpdate(ctx, engine.CancelUpdate{Stack: faultRef, Token: "cancel"})
+		}}},
+		does: map[string]string{"Update B 1": "hang"},
+		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
+	{name: "rollback that fails, and is gone on with", calls: []faultCall{
+		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"),
+		{do: func(ctx context.Context, e *engine.Engine) error {
+			_, err := e.ContinueRollback(ctx, engine.ContinueRollback{Stack: faultRef, Token: "continue"})
+			return err
+		}}},
+		does: map[string]string{"Create D": "fail", "Update A 2": "fail"},
+		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
+	{name: "clean-up that is given up", calls: []faultCall{createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update")},
+		does: map[string]string{"Delete C": "fail"},
+		ends: "instance C orphan C-3 {\"P\":\"B-2\"}"},
+	{name: "delete that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{}), deletesStack()},
+		does: map[string]string{"Delete A": "fail"},
+		ends: "event S DELETE_FAILED \"The following resource(s) failed to delete: [A]. \""},
+}

@@ -1,0 +1,451 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/store/sqlite"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// fault is what befalls one write to the store.
+type fault int
+
+const (
+	// noFault is the run that the others are compared with.
+	noFault fault = iota
+	// isRefused writes nothing, and says so.
+	isRefused
+	// isUnsure writes, and says that it failed, as a connection does that breaks during a commit.
+	isUnsure
+	// isDeadBefore ends the process before anything is written.
+	isDeadBefore
+	// isDeadAfter ends it once all is written and before anybody has heard of it.
+	isDeadAfter
+)
+
+var faults = map[fault]string{
+	isRefused: "refused", isUnsure: "done but reported failed", isDeadBefore: "crash before", isDeadAfter: "crash after",
+}
+
+// faultDatabase is where the rows lie. They outlive the process that uses them.
+type faultDatabase interface {
+	// open opens the store as a process does.
+	open(now func() time.Time) (store.Store, error)
+	// died is told that the process that had it open ended, with nothing done any more.
+	died() error
+}
+
+// inMemory is rows that are simply still there.
+type inMemory struct{ rows *memory.Store }
+
+func (m *inMemory) open(now func() time.Time) (s store.Store, err error) {
+	if m.rows == nil {
+		m.rows, err = memory.New(memory.Config{Now: now})
+	}
+	return m.rows, err
+}
+
+func (*inMemory) died() error { return nil }
+
+// inSQLite is a file. What a process leaves that dies is a copy of the files as they are while it has them open.
+type inSQLite struct {
+	t     *testing.T
+	path  string
+	lives int
+	now   *sqlite.Store
+}
+
+func (f *inSQLite) open(now func() time.Time) (store.Store, error) {
+	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte("a"), store.KeySize)})
+	if err != nil {
+		return nil, err
+	}
+	if f.path == "" {
+		f.path = filepath.Join(quickDir(f.t), "0.db")
+	}
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Path: f.path, Codec: store.NewCodec(keys), Now: now})
+	if err != nil {
+		return nil, err
+	}
+	f.now = s
+	return s, nil
+}
+
+// quickDir is a directory in memory, if this machine has such: it is processes that die here, not machines.
+func quickDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "pintle-faults-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func (f *inSQLite) died() error {
+	f.lives++
+	next := filepath.Join(filepath.Dir(f.path), fmt.Sprint(f.lives, ".db"))
+	for _, suffix := range []string{"", "-wal"} {
+		text, err := os.ReadFile(f.path + suffix)
+		if err == nil {
+			err = os.WriteFile(next+suffix, text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.path = next
+	return f.now.Close()
+}
+
+var errWrite = errors.New("the disk is full")
+
+// faultyWrites is a store as one process has it, whose writes are counted, and of which one fails.
+type faultyWrites struct {
+	store.Store
+	w    *faultWorld
+	dead bool
+}
+
+func (s *faultyWrites) write(what string, do func() error) error {
+	if s.dead {
+		return errors.New("the process is dead")
+	}
+	s.w.writes++
+	if s.w.writes != s.w.at {
+		return do()
+	}
+	s.w.hit = what
+	switch s.w.fault {
+	case noFault:
+		return do()
+	case isRefused:
+		return errWrite
+	case isUnsure:
+		return errors.Join(do(), errWrite)
+	case isDeadBefore:
+		s.dead = true
+		return errWrite
+	case isDeadAfter:
+		err := do()
+		s.dead = true
+		return errors.Join(err, errWrite)
+	}
+	panic("unknown fault")
+}
+
+func (s *faultyWrites) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	return s.write("apply", func() error { return s.Store.Apply(ctx, target, decide) })
+}
+
+func (s *faultyWrites) Join(ctx context.Context, name string) (node store.Incarnation, err error) {
+	err = s.write("join", func() error { node, err = s.Store.Join(ctx, name); return err })
+	return node, err
+}
+
+func (s *faultyWrites) Reap(ctx context.Context, node store.Incarnation, silent time.Duration) (taken int, err error) {
+	err = s.write("reap", func() error { taken, err = s.Store.Reap(ctx, node, silent); return err })
+	return taken, err
+}
+
+// faultWorld is an engine, its client, its providers and time, all of which go on when something fails: the client repeats
+// a call, delivery a report, a provider its PUT, each until it is told that it was taken.
+type faultWorld struct {
+	t        *testing.T
+	scenario faultScenario
+	fault    fault
+	at       int // which write fails
+	writes   int
+	hit      string // what that was
+
+	now      time.Time
+	database faultDatabase
+	rows     *faultyWrites
+	engine   *engine.Engine
+	ids      int
+	inbox    []store.Request // in the process's memory
+	untold   []store.Request // the same: they were sent, and the table does not know
+	calls    int             // that were taken
+	begun    bool            // the next one was made, and is repeated now
+	provider faultProvider
+}
+
+// faultProvider is all providers. They are no part of the process, and know a request that comes again.
+type faultProvider struct {
+	times   map[string]int // requests by "Create A"
+	answers map[wire.RequestID]string
+	// owed are answers that were not acknowledged yet, in order; taken those that were.
+	owed  []wire.RequestID
+	taken map[wire.RequestID]bool
+	// sent counts how often each request came.
+	sent map[wire.RequestID]int
+	// things are what there is, by physical id.
+	things map[wire.PhysicalID]wire.LogicalID
+}
+
+// ends runs the scenario and returns what it came to.
+func (w *faultWorld) ends() []string {
+	w.t.Helper()
+	w.provider = faultProvider{
+		times: map[string]int{}, answers: map[wire.RequestID]string{}, taken: map[wire.RequestID]bool{},
+		sent: map[wire.RequestID]int{}, things: map[wire.PhysicalID]wire.LogicalID{},
+	}
+	w.now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	for range 2000 {
+		if w.t.Failed() {
+			return nil
+		}
+		if !w.step() {
+			return w.outcome()
+		}
+	}
+	w.t.Errorf("it does not end; %d requests are in hand", len(w.inbox)+len(w.untold))
+	return nil
+}
+
+// step lets the next thing happen; false if there is none.
+func (w *faultWorld) step() bool {
+	switch {
+	case w.engine == nil || w.rows.dead:
+		w.start()
+	case len(w.provider.owed) > 0:
+		w.put(w.provider.owed[0])
+	case len(w.untold) > 0:
+		r := w.untold[0]
+		w.untold = w.untold[1:]
+		w.accepted(r)
+	case len(w.inbox) > 0:
+		r := w.inbox[0]
+		w.inbox = w.inbox[1:]
+		w.deliver(r)
+	case w.claim():
+	case w.calls < len(w.scenario.calls) && w.call():
+	default:
+		return w.pass()
+	}
+	return true
+}
+
+// start is a new process, on what the last one left.
+func (w *faultWorld) start() {
+	w.inbox, w.untold = nil, nil
+	if w.rows != nil && w.rows.dead {
+		if err := w.database.died(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	rows, err := w.database.open(func() time.Time { return w.now })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.rows = &faultyWrites{Store: rows, w: w}
+	w.engine, err = engine.Open(w.t.Context(), engine.Config{
+		Store: w.rows, Alone: true,
+		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
+		NewID: func() string {
+			w.ids++
+			return fmt.Sprintf("%08d-0000-4000-8000-000000000000", w.ids)
+		},
+	})
+	if err != nil { // and whoever started it starts it again
+		if !errors.Is(err, errWrite) {
+			w.t.Fatal(err)
+		}
+		w.rows.dead = true
+	}
+}
+
+// deliver carries a request to its provider, and reports that.
+func (w *faultWorld) deliver(r store.Request) {
+	p := &w.provider
+	p.sent[r.ID]++
+	if p.taken[r.ID] {
+		w.t.Errorf("%s of %s was sent after its answer was acknowledged", r.Type, r.Logical)
+	}
+	key := fmt.Sprint(r.Type, " ", r.Logical)
+	if _, known := p.answers[r.ID]; !known {
+		p.times[key]++
+		p.answers[r.ID] = w.perform(r, w.scenario.does[fmt.Sprint(key, " ", p.times[key])]+w.scenario.does[key])
+	}
+	if p.answers[r.ID] != "" && !slices.Contains(p.owed, r.ID) {
+		p.owed = append(p.owed, r.ID)
+	}
+	w.accepted(r)
+}
+
+func (w *faultWorld) accepted(r store.Request) {
+	if err := w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}); err != nil {
+		w.untold = append(w.untold, r)
+	}
+}
+
+// perform does what is asked, and returns the answer; none if the provider hangs.
+func (w *faultWorld) perform(r store.Request, does string) string {
+	things := w.provider.things
+	id := r.Body.PhysicalID
+	switch {
+	case does == "hang":
+		return ""
+	case does == "fail":
+		if id == "" {
+			id = wire.PhysicalID(fmt.Sprint("no-", r.Logical))
+		}
+		return document(r, fmt.Sprintf(`"Status": "FAILED", "PhysicalResourceId": %q, "Reason": "it was told to"`, id))
+	case r.Type == wire.Delete:
+		delete(things, id)
+	case r.Type == wire.Create || does == "replace":
+		id = wire.PhysicalID(fmt.Sprintf("%s-%d", r.Logical, len(things)+w.provider.times[fmt.Sprint("Create ", r.Logical)]))
+		for things[id] != "" {
+			id += "x"
+		}
+		things[id] = r.Logical
+	}
+	return document(r, success(string(id))+`, "Data": {"Secret": "s3cret"}, "NoEcho": true`)
+}
+
+// put sends an answer that is owed.
+func (w *faultWorld) put(id wire.RequestID) {
+	if err := w.engine.Answer(w.t.Context(), id, []byte(w.provider.answers[id]), 0); err == nil {
+		w.provider.owed = slices.DeleteFunc(w.provider.owed, func(r wire.RequestID) bool { return r == id })
+		w.provider.taken[id] = true
+	}
+}
+
+// claim reads the table as delivery does from time to time: a commit that was reported as failed handed nothing over.
+func (w *faultWorld) claim() bool {
+	left, err := w.rows.Claim(w.t.Context(), w.engine.Node(), 100, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.inbox = append(w.inbox, left...)
+	return len(left) > 0
+}
+
+// call makes the client's next call if its time has come. A refusal by which it is seen that the call was taken before
+// counts as taken.
+func (w *faultWorld) call() bool {
+	c := w.scenario.calls[w.calls]
+	stacks, err := w.rows.Stacks(w.t.Context(), account, region, true, 0, 1)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	rest := len(stacks) == 0 || stacks[0].Phase.Final()
+	if rest == c.meanwhile && !w.begun {
+		return false
+	}
+	w.begun = true
+	err = c.do(w.t.Context(), w.engine)
+	if err == nil {
+		w.calls++
+		w.begun = false
+		return true
+	}
+	var input *engine.Error
+	if errors.As(err, &input) {
+		w.t.Errorf("call %d: %v", w.calls, err)
+	}
+	return true
+}
+
+// pass moves time to what is due next; false if nothing ever is.
+func (w *faultWorld) pass() bool {
+	_, next, err := w.rows.Due(w.t.Context(), 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if next.IsZero() {
+		if w.calls < len(w.scenario.calls) {
+			w.t.Errorf("call %d never had its time", w.calls)
+		}
+		return false
+	}
+	if next.After(w.now) {
+		w.now = next
+	}
+	_ = w.engine.Fire(w.t.Context()) // what is not fired is still due
+	return true
+}
+
+// outcome is all that may be seen afterwards, but for ids and times.
+func (w *faultWorld) outcome() (lines []string) {
+	ctx := w.t.Context()
+	check := func(err error) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	stacks, err := w.rows.Stacks(ctx, account, region, true, 0, 10)
+	check(err)
+	for _, s := range stacks {
+		lines = append(lines, "stack "+engine.CloudFormation.StackStatus(s.Kind, s.Phase)+" "+string(s.OutputValues.JSON()))
+		open, err := w.rows.Requests(ctx, s.Key)
+		check(err)
+		for _, r := range open {
+			lines = append(lines, fmt.Sprintf("open %s %s", r.Type, r.Logical))
+		}
+		instances, err := w.rows.Instances(ctx, s.Key)
+		check(err)
+		for _, i := range instances {
+			lines = append(lines, fmt.Sprintf("instance %s %s %s %s", i.Logical, i.Role, i.PhysicalID, short(i.Body.Properties.JSON())))
+		}
+		lines = append(lines, w.history(s.Key)...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.provider.things)) {
+		lines = append(lines, fmt.Sprintf("there is %s of %s", id, w.provider.things[id]))
+	}
+	for id := range w.provider.taken { // none that was acknowledged is lost
+		r, err := w.rows.Request(ctx, id)
+		if err != nil || r.State != store.RequestSettled {
+			w.t.Errorf("the answer of %s %s was acknowledged, and the request is %s, error %v", r.Type, r.Logical, r.State, err)
+		}
+	}
+	for id, answer := range w.provider.answers { // none that was sent is forgotten
+		r, err := w.rows.Request(ctx, id)
+		if err != nil || answer != "" && !w.provider.taken[id] {
+			w.t.Errorf("%s of %s was answered, and that was never taken; error %v", r.Type, r.Logical, err)
+		}
+	}
+	for i, line := range lines {
+		lines[i] = anyID.ReplaceAllString(line, "ID")
+	}
+	return lines
+}
+
+// anyID is an id of the engine's, or made of one; it counts those that came to nothing too.
+var anyID = regexp.MustCompile(`[0-9]{8}-0000-4000-8000-0{12}|S-[A-Z]-[A-Z0-9]{12}`)
+
+// history is the events of the stack, and those of each resource in their order: what two of them do at once may come in
+// any order. That a creation was initiated is told only if it was heard of before the answer.
+func (w *faultWorld) history(key store.StackKey) []string {
+	rows, err := w.rows.Events(w.t.Context(), key, store.EventPlace{}, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var list []string
+	for _, row := range slices.Backward(rows) {
+		for _, e := range row.Events {
+			if line := eventLine(e); !strings.Contains(line, "Initiated") {
+				list = append(list, "event "+line)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1]) })
+	return list
+}
