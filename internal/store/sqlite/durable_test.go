@@ -22,9 +22,16 @@ import (
 // childEnv makes the test binary the process that is killed; it names the database.
 const childEnv = "PINTLE_TEST_DATABASE"
 
+// fullEnv makes it the process whose disk is full; it names a directory.
+const fullEnv = "PINTLE_TEST_FULL"
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childEnv); path != "" {
 		child(path)
+		return
+	}
+	if dir := os.Getenv(fullEnv); dir != "" {
+		fullChild(dir)
 		return
 	}
 	os.Exit(m.Run())

@@ -32,6 +32,9 @@ func (s *Store) explain(err error) error {
 	switch cause.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		remedy = "the disk is full: free some space and repeat; no data was lost"
+	case sqlite3.SQLITE_IOERR:
+		remedy = "the file could not be read or written: look for a disk that fails, a quota that is used up, a limit on the size of files, " +
+			"or a file system that became read-only; what was acknowledged is safe as far as the disk is"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
 		remedy = "check that this user may write the file and its directory, and that the file system is not mounted read-only"
 	case sqlite3.SQLITE_NOTADB:
