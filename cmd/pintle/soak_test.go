@@ -29,10 +29,12 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/pgtest"
 )
 
 var (
 	soakFor     = flag.Duration("soak.for", 3*time.Second, "how long TestSoak kills servers")
+	soakOn      = flag.String("soak.on", "", "the only database of TestSoak: sqlite, or postgres for two servers on one; empty is all")
 	soakWorkers = flag.Int("soak.workers", 6, "how many stacks TestSoak has at a time")
 	soakKill    = flag.Duration("soak.kill", 500*time.Millisecond, "the mean life of a server in TestSoak")
 )
@@ -44,12 +46,21 @@ const soakPatience = 2 * time.Minute
 type soakSetup struct {
 	name  string
 	nodes int
-	// args are what a node is started with, beside where it listens and its provider.
-	args func(dir string, node int) []string
+	// args returns what a node is started with, beside where it listens and its provider. What it needs is there for as
+	// long as t.
+	args func(t *testing.T, dir string) func(node int) []string
 }
 
 var soakSetups = []soakSetup{
-	{"sqlite", 1, func(dir string, _ int) []string { return []string{"--data", filepath.Join(dir, "data")} }},
+	{"sqlite", 1, func(_ *testing.T, dir string) func(int) []string {
+		return func(int) []string { return []string{"--data", filepath.Join(dir, "data")} }
+	}},
+	{"postgres", 2, func(t *testing.T, dir string) func(int) []string {
+		dsn := pgtest.Start(t, pgtest.Options{}).Database(t)
+		return func(node int) []string {
+			return []string{"--data", filepath.Join(dir, fmt.Sprint("data-", node)), "--database", dsn, "--key-file", filepath.Join(dir, "keys")}
+		}
+	}},
 }
 
 // TestSoak kills servers at random under load, with SIGKILL, starts them again, and compares what the stacks say with what
@@ -57,6 +68,9 @@ var soakSetups = []soakSetup{
 // the provider gets twice are counted; that is allowed.
 func TestSoak(t *testing.T) {
 	for _, setup := range soakSetups {
+		if setup.name != *soakOn && *soakOn != "" {
+			continue
+		}
 		t.Run(setup.name, func(t *testing.T) {
 			s := newSoak(t, setup)
 			s.run()
@@ -120,6 +134,7 @@ func newSoak(t *testing.T, setup soakSetup) *soak {
 		text, _ = os.ReadFile(address)
 		s.ledger = string(text)
 	}
+	args := setup.args(t, s.dir)
 	for i := range setup.nodes {
 		log, err := os.Create(filepath.Join(s.dir, fmt.Sprint("log-", i)))
 		if err != nil {
@@ -128,7 +143,7 @@ func newSoak(t *testing.T, setup soakSetup) *soak {
 		listen := freeAddress(t)
 		n := &soakNode{url: "http://" + listen, log: log, args: append([]string{
 			"serve", "--dev", "--listen", listen, "--provider", "Ledger=" + s.ledger + "/", "--log-level", "warn",
-		}, setup.args(s.dir, i)...)}
+		}, args(i)...)}
 		s.nodes = append(s.nodes, n)
 		s.start(n)
 		t.Cleanup(func() {

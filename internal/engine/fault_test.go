@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/pgtest"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-var allFaults = flag.Bool("faults.all", false, "TestFaultTable tries on SQLite too what never reaches it")
+var allFaults = flag.Bool("faults.all", false, "TestFaultTable tries everything on every store, PostgreSQL included; that takes minutes")
 
 // TestFaultTable runs each scenario once undisturbed, and then once for every write that it makes and every fault that may
 // befall that write, on every store: in the end everything is as if nothing had happened. What does not reach the store is
@@ -23,6 +24,10 @@ func TestFaultTable(t *testing.T) {
 	databases := map[string]func(*testing.T) faultDatabase{
 		"memory": func(*testing.T) faultDatabase { return &inMemory{} },
 		"sqlite": func(t *testing.T) faultDatabase { return &inSQLite{t: t} },
+	}
+	if *allFaults {
+		server := pgtest.Start(t, pgtest.Options{})
+		databases["postgres"] = func(t *testing.T) faultDatabase { return &inPostgres{dsn: server.Database(t)} }
 	}
 	for _, name := range slices.Sorted(maps.Keys(databases)) {
 		for _, scenario := range faultScenarios {

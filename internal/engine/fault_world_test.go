@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -47,6 +48,8 @@ type faultDatabase interface {
 	open(now func() time.Time) (store.Store, error)
 	// died is told that the process that had it open ended, with nothing done any more.
 	died() error
+	// close closes what is still open.
+	close() error
 }
 
 // inMemory is rows that are simply still there.
@@ -59,7 +62,8 @@ func (m *inMemory) open(now func() time.Time) (s store.Store, err error) {
 	return m.rows, err
 }
 
-func (*inMemory) died() error { return nil }
+func (*inMemory) died() error  { return nil }
+func (*inMemory) close() error { return nil }
 
 // inSQLite is a file. What a process leaves that dies is a copy of the files as they are while it has them open.
 type inSQLite struct {
@@ -114,6 +118,26 @@ func (f *inSQLite) died() error {
 	f.path = next
 	return f.now.Close()
 }
+
+func (f *inSQLite) close() error { return f.now.Close() }
+
+// inPostgres is a database of a server. What a process leaves that dies is what it has committed.
+type inPostgres struct {
+	dsn string
+	now *postgres.Store
+}
+
+func (p *inPostgres) open(now func() time.Time) (s store.Store, err error) {
+	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte("a"), store.KeySize)})
+	if err != nil {
+		return nil, err
+	}
+	p.now, err = postgres.Open(context.Background(), postgres.Config{DSN: p.dsn, Codec: store.NewCodec(keys), Now: now, Writers: 1, Readers: 1})
+	return p.now, err
+}
+
+func (p *inPostgres) died() error  { return p.now.Close() }
+func (p *inPostgres) close() error { return p.now.Close() }
 
 var errWrite = errors.New("the disk is full")
 
@@ -208,6 +232,11 @@ func (w *faultWorld) ends() []string {
 		sent: map[wire.RequestID]int{}, things: map[wire.PhysicalID]wire.LogicalID{},
 	}
 	w.now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	defer func() {
+		if err := w.database.close(); err != nil {
+			w.t.Error(err)
+		}
+	}()
 	for range 2000 {
 		if w.t.Failed() {
 			return nil

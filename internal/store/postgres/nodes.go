@@ -16,8 +16,14 @@ func (s *Store) Join(ctx context.Context, name string) (store.Incarnation, error
 	node := newNumber()
 	err := s.call(ctx, func() error {
 		return s.again(ctx, func() error {
-			_, err := s.pool.Exec(ctx, "INSERT INTO node (id, name, joined, beat) VALUES ($2, $3, "+now+", "+now+") ON CONFLICT DO NOTHING", s.clock(), node, name)
-			return err
+			return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+				if err := s.joinKeys(ctx, tx); err != nil {
+					return err
+				}
+				_, err := tx.Exec(ctx, "INSERT INTO node (id, name, joined, beat, seals) VALUES ($2, $3, "+now+", "+now+", $4) ON CONFLICT DO NOTHING",
+					s.clock(), node, name, s.codec.KeyID())
+				return err
+			})
 		})
 	})
 	if err != nil {

@@ -30,7 +30,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -65,6 +64,7 @@ type Store struct {
 	now      func() time.Time // nil: the database's
 	log      *slog.Logger
 	patience time.Duration
+	root     store.Root
 
 	gate    sync.RWMutex // read-locked during every call; Close takes it whole
 	closed  bool
@@ -131,29 +131,10 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if err := migrate(ctx, conn, s.address.schema, migrations); err != nil {
 		return err
 	}
-	if err := s.checkKeys(ctx, conn); err != nil {
+	if err := s.exchangeKeys(ctx, conn); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, "DELETE FROM writer WHERE at < "+now+" - $2", s.clock(), forgotten.Milliseconds())
-	return err
-}
-
-// checkKeys compares the keys with those of the nodes before this one: the first leaves a sealed text to know them by.
-func (s *Store) checkKeys(ctx context.Context, conn *pgx.Conn) error {
-	fresh, err := s.codec.Probe()
-	if err != nil {
-		return err
-	}
-	var probe string
-	err = conn.QueryRow(ctx, "UPDATE schema SET probe = CASE probe WHEN '' THEN $1 ELSE probe END RETURNING probe", fresh).Scan(&probe)
-	if err != nil {
-		return err
-	}
-	if err := s.codec.Check(probe); err != nil {
-		return err
-	}
-	// Sealed anew with the first key, so that an old one can be taken from the key files once no row needs it.
-	_, err = conn.Exec(ctx, "UPDATE schema SET probe = $1 WHERE probe = $2", fresh, probe)
 	return err
 }
 

@@ -156,15 +156,19 @@ func (s *Store) Requests(ctx context.Context, stack store.StackKey) ([]store.Req
 
 // Providers implements [store.Store].
 func (s *Store) Providers(ctx context.Context) ([]store.Provider, error) {
-	return all(ctx, s, scanProvider, "SELECT name, definition FROM provider ORDER BY name")
+	return all(ctx, s, s.scanProvider, "SELECT name, definition FROM provider ORDER BY name")
 }
 
 // PutProvider implements [store.Store].
 func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error {
+	definition, err := s.codec.SealDefinition(provider.Definition)
+	if err != nil {
+		return err
+	}
 	return s.call(ctx, func() error {
 		return s.again(ctx, func() error {
 			_, err := s.pool.Exec(ctx, "INSERT INTO provider (name, definition) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
-				provider.Name, []byte(provider.Definition))
+				provider.Name, definition)
 			return err
 		})
 	})

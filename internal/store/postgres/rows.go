@@ -110,10 +110,11 @@ func scanAudit(rows pgx.Row) (row store.Audit, err error) {
 	return row, err
 }
 
-func scanProvider(rows pgx.Row) (row store.Provider, err error) {
+func (s *Store) scanProvider(rows pgx.Row) (row store.Provider, err error) {
 	var definition []byte
-	err = rows.Scan(&row.Name, &definition)
-	row.Definition = definition
+	if err = rows.Scan(&row.Name, &definition); err == nil {
+		row.Definition, err = s.codec.OpenDefinition(definition)
+	}
 	return row, err
 }
 

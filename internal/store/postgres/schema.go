@@ -180,6 +180,25 @@ CREATE TABLE writer (
 	at    bigint NOT NULL
 ) WITH (fillfactor = 50);
 `,
+	// Keys by which rows may be sealed, what outlives them, and what is swept.
+	`
+CREATE TABLE sealing_key (
+	id    text COLLATE "C" PRIMARY KEY,
+	probe text NOT NULL, -- sealed with it, to know it by
+	since bigint NOT NULL
+);
+ALTER TABLE schema
+	ADD COLUMN root   text NOT NULL DEFAULT '', -- sealed
+	ADD COLUMN sealer text NOT NULL DEFAULT '', -- the key of the node that joined last
+	ADD COLUMN turns  bigint NOT NULL DEFAULT 0; -- how often that has changed
+ALTER TABLE node ADD COLUMN seals text NOT NULL DEFAULT ''; -- the key that it seals with
+CREATE INDEX revision_template ON revision (template);
+CREATE INDEX change_set_template ON change_set_body (template);
+CREATE INDEX operation_id_of ON operation_id (stack, number);
+CREATE TABLE remains (
+	stack bigint PRIMARY KEY -- was swept: its rows are still to go
+);
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -28,6 +28,10 @@ const (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[]) ON CONFLICT DO NOTHING`
 	makeBodies    = "INSERT INTO stack_body (key, plain, vals) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) ON CONFLICT DO NOTHING"
 	makeTemplates = "INSERT INTO template (hash, text) SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING"
+	// holdTemplates keeps templates from being swept until the rows that use them are committed. It fails, as a statement of
+	// exactly does, if one was swept since it was found there.
+	holdTemplates = `WITH held AS (SELECT hash FROM template WHERE hash = ANY($1::bytea[]) ORDER BY hash FOR KEY SHARE)
+		SELECT 1 / (CASE WHEN (SELECT count(*) FROM held) = cardinality($1) THEN 1 ELSE 0 END)`
 	makeRevisions = "INSERT INTO revision (stack, number, template, plain, vals) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bytea[], $4::bytea[], $5::bytea[])"
 	makeIDs       = "INSERT INTO operation_id (id, stack, number) SELECT * FROM unnest($1::text[], $2::bigint[], $3::int[]) ON CONFLICT DO NOTHING"
 	dropPlans     = "DELETE FROM step_plan WHERE stack = ANY($1::bigint[])"
@@ -158,6 +162,7 @@ func (b *batch) queueRevisions(trip *pgx.Batch, keys []store.StackKey) {
 	slices.SortFunc(templates, func(x, y revisionChange) int { return bytes.Compare(x.hash[:], y.hash[:]) })
 	templates = slices.CompactFunc(templates, func(x, y revisionChange) bool { return x.hash == y.hash })
 	trip.Queue(makeTemplates, column(templates, hash), column(templates, func(c revisionChange) []byte { return []byte(c.template) }))
+	trip.Queue(holdTemplates, column(templates, hash))
 	if len(list) == 0 {
 		return
 	}
