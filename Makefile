@@ -2,9 +2,10 @@
 
 SEEDS    ?= 5000
 FUZZTIME ?= 20000x
+SOAK     ?= 1h
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +36,12 @@ sim: ## the engine's simulation over SEEDS seeds, and what it covered
 
 mutations: ## break the engine on purpose; the simulation has to find each
 	go test ./internal/engine -count=1 -run '^TestMutations$$' -sim.mutations
+
+soak: ## kill servers under load for SOAK (1h) on each database, and reconcile stacks with a provider's ledger
+	go test ./cmd/pintle -count=1 -timeout 0 -run '^TestSoak$$' -v -soak.for=$(SOAK)
+
+faults: ## every write of fixed scenarios, and every fault that may befall it, on every store
+	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
 
 clients: ## every test, with the AWS CLI and boto3 required instead of skipped
 	PINTLE_REQUIRE=aws,boto3 go test -count=1 ./...

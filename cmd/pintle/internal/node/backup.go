@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
@@ -21,6 +22,9 @@ func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 		return fmt.Errorf("%s is not empty", into)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if text, err := os.ReadFile(filepath.Join(from, elsewhereFile)); err == nil {
+		return fmt.Errorf("its stacks are in the database %s: back that up with PostgreSQL's own means", strings.TrimSpace(string(text)))
 	}
 	into = filepath.Clean(into)
 	if err := os.MkdirAll(filepath.Dir(into), 0o700); err != nil {
