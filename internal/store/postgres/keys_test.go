@@ -122,7 +122,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		t.Error("a pass is done though a node has sealed with the old key meanwhile")
 	}
 	needed(fresh, "ab")
-	join("ba") // after which it is its key's turn again
+	join("ba")                               // after which it is its key's turn again
 	if !pass(fresh, func() { join("ba") }) { // one of the same key is in nobody's way
 		t.Error("nothing stands in its way, and the pass is not done")
 	}
