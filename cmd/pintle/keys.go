@@ -185,20 +185,18 @@ func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []stri
 	if _, err := a.keyFile(o, p); err != nil { // before anything is asked
 		return err
 	}
-	s, ok, err := a.keysReader(ctx, o, p)
+	s, err := a.keysReader(ctx, o, p)
 	if err != nil {
 		return err
 	}
-	if ok {
-		defer func() { err = errors.Join(err, s.close()) }()
-		needed, err := s.operator.sealingKeys(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		if slices.ContainsFunc(needed.Keys, func(k operator.Key) bool { return k.ID == args[0] }) {
-			return failed(fmt.Errorf("key %s is needed: rows may be sealed with it", args[0]),
-				"wait until pintle keys status says that nothing is; a server seals anew while it runs")
-		}
+	defer func() { err = errors.Join(err, s.close()) }()
+	needed, err := s.operator.sealingKeys(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if slices.ContainsFunc(needed.Keys, func(k operator.Key) bool { return k.ID == args[0] }) {
+		return failed(fmt.Errorf("key %s is needed: rows may be sealed with it", args[0]),
+			"wait until pintle keys status says that nothing is; a server seals anew while it runs")
 	}
 	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
 		at, err := findKey(keys, args[0])
@@ -224,10 +222,14 @@ func findKey(keys []store.Key, id string) (int, error) {
 	return at, nil
 }
 
-// keysReader connects to the engine to ask it about keys. ok is false if there is no database.
-func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (s *session, ok bool, err error) {
-	s, ok, err = a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file})
-	return s, ok, err
+// keysReader connects to the engine to ask it about keys.
+func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (*session, error) {
+	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file})
+	if err == nil && !ok {
+		err = failed(fmt.Errorf("there is no database in %s, so it cannot be seen which keys are needed", a.short(p.data)),
+			"name the directory of a server with --data, or its address with --endpoint")
+	}
+	return s, err
 }
 
 // shownKey is a key as status shows it.
@@ -251,12 +253,9 @@ func (a *app) keysStatus(ctx context.Context, o *keysOptions, p place, _ []strin
 	if err != nil {
 		return err
 	}
-	s, ok, err := a.keysReader(ctx, o, p)
+	s, err := a.keysReader(ctx, o, p)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		return failed(fmt.Errorf("there is no database in %s", a.short(p.data)), "name another directory with --data")
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	needed, err := s.operator.sealingKeys(ctx)
