@@ -3,8 +3,8 @@
 // Package pgtest runs real PostgreSQL servers for tests: each with a data directory of its own, on loopback, at a port
 // that was free, and ended by its process id. Where there is no PostgreSQL the test is skipped; see package require.
 //
-// [Start] gives a test a server that it may kill. Tests that only need a database share one server for a package: they
-// have a [Shared], whose Main their TestMain calls.
+// [Start] gives a test a server that it may kill, and [Server.Standby] another one that stands ready to take its place.
+// Tests that only need a database share one server for a package: they have a [Shared], whose Main their TestMain calls.
 package pgtest
 
 import (
@@ -104,51 +104,64 @@ func (s *Shared) Main(m *testing.M) int {
 }
 
 func create(bin string, options Options) (*Server, error) {
-	dir, err := os.MkdirTemp("", "pgtest-")
+	s, err := place(bin)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), settings: options.Settings}
+	s.settings = options.Settings
 	if !options.Durable {
 		s.settings = append([]string{"fsync=off", "full_page_writes=off"}, s.settings...)
 	}
-	if err := s.init(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	err = s.run("initdb", "-D", s.data, "-U", "pintle", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	if err == nil {
+		err = s.Start()
 	}
-	if err := s.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return s, nil
 }
 
-// init makes the data directory. PostgreSQL does not run as root, so root makes it as nobody.
-func (s *Server) init() error {
-	s.who = &syscall.SysProcAttr{}
+// place makes the folder of a server. PostgreSQL does not run as root, whose servers belong to nobody.
+func place(bin string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, dir: dir, data: filepath.Join(dir, "data"), who: &syscall.SysProcAttr{}}
 	if os.Getuid() == 0 {
-		nobody, err := user.Lookup("nobody")
-		if err != nil {
-			return fmt.Errorf("postgres does not run as root: %w", err)
-		}
-		uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
-		if err != nil {
-			return err
-		}
-		gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
-		if err != nil {
-			return err
-		}
-		s.who.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(s.dir, int(uid), int(gid)); err != nil {
-			return err
+		if err := s.disown(); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
+	return s, nil
+}
+
+func (s *Server) disown() error {
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return fmt.Errorf("postgres does not run as root: %w", err)
+	}
+	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
+	if err != nil {
+		return err
+	}
+	s.who.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return os.Chown(s.dir, int(uid), int(gid))
+}
+
+// run runs one of PostgreSQL's programs to its end.
+func (s *Server) run(program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	initdb := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data, "-U", "pintle", "-A", "trust", "-E", "UTF8",
-		"--locale=C", "--no-sync", "--no-instructions")
-	initdb.Dir, initdb.SysProcAttr, initdb.Env = s.dir, s.who, environment()
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", initdb, err, out)
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
+	cmd.Dir, cmd.SysProcAttr, cmd.Env = s.dir, s.who, environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return nil
 }

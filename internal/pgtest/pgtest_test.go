@@ -4,6 +4,7 @@ package pgtest_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,5 +41,32 @@ func TestServer(t *testing.T) {
 		if got, err := ask("SELECT a FROM kept"); got != "here" || err != nil {
 			t.Errorf("after a start: %q, error %v", got, err)
 		}
+	}
+}
+
+// TestStandby kills a server whose standby takes its place, twice: what was committed is there, and clients find it.
+func TestStandby(t *testing.T) {
+	primary := pgtest.Start(t, pgtest.Options{})
+	primary.Database(t)
+	primary.Exec(t, "test1", "CREATE TABLE kept (a int)")
+	for n := range 2 {
+		standby := primary.Standby(t)
+		primary.Exec(t, "test1", fmt.Sprintf("INSERT INTO kept VALUES (%d)", n))
+		if err := primary.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		standby.Promote(t)
+		conn, err := pgx.Connect(context.Background(), pgtest.Hosts("test1", primary, standby))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept int
+		if err := conn.QueryRow(context.Background(), "SELECT count(*) FROM kept").Scan(&kept); err != nil || kept != n+1 {
+			t.Errorf("%d rows are left of %d, error %v", kept, n+1, err)
+		}
+		if err := conn.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		primary = standby
 	}
 }
