@@ -49,8 +49,11 @@ func TestStandby(t *testing.T) {
 	primary := pgtest.Start(t, pgtest.Options{})
 	primary.Database(t)
 	primary.Exec(t, "test1", "CREATE TABLE kept (a int)")
+	standby := primary.Standby(t)
 	for n := range 2 {
-		standby := primary.Standby(t)
+		if n > 0 {
+			standby.Follow(t, primary)
+		}
 		primary.Exec(t, "test1", fmt.Sprintf("INSERT INTO kept VALUES (%d)", n))
 		if err := primary.Kill(); err != nil {
 			t.Fatal(err)
@@ -67,6 +70,6 @@ func TestStandby(t *testing.T) {
 		if err := conn.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		primary = standby
+		primary, standby = standby, primary
 	}
 }

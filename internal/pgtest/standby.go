@@ -31,16 +31,27 @@ func (s *Server) Standby(t testing.TB) *Server {
 		}
 	})
 	standby.settings = s.settings
-	if err := standby.copy(s); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s.Exec(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
-	s.Exec(t, "postgres", "SELECT pg_reload_conf()")
-	s.await(t, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	standby.Follow(t, s)
 	return standby
+}
+
+// Follow makes a server that is not running the standby of a running one, as [Server.Standby] does, at the port that it
+// had. What it held is gone.
+func (s *Server) Follow(t testing.TB, primary *Server) {
+	t.Helper()
+	err := os.RemoveAll(s.data)
+	if err == nil {
+		err = s.copy(primary)
+	}
+	if err == nil {
+		err = s.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	primary.Exec(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	primary.Exec(t, "postgres", "SELECT pg_reload_conf()")
+	primary.await(t, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 }
 
 // Promote makes the server, a standby whose primary is dead, one that writes. It waits for nobody to follow it.

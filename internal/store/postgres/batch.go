@@ -352,6 +352,7 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 		trip.Queue("COMMIT")
 		return false, b.send(trip)
 	}
+	unwarned(b.conn)
 	conflicts := int64(0)
 	made := b.queueWrites(trip, func(n int64) { conflicts = n })
 	trip.Queue(mark, b.store.clock(), b.writer.number, number)
@@ -375,5 +376,5 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 	if outcome != "COMMIT" {
 		return false, fmt.Errorf("the transaction ended with %s", outcome)
 	}
-	return false, nil
+	return true, assured(b.conn)
 }

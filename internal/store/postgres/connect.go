@@ -50,6 +50,11 @@ func parse(dsn string) (address, error) {
 	// A host that vanishes without a word is noticed in about ten seconds, also by who only waits for its answer.
 	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	config.DialFunc = dialer.DialContext
+	config.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			conn.CustomData()[warned] = true
+		}
+	}
 	set := func(name, value string) {
 		if _, ok := config.RuntimeParams[name]; !ok {
 			config.RuntimeParams[name] = value
@@ -105,6 +110,22 @@ func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
 	}
 	_, err := conn.Exec(ctx, sessionSettings, plans, commit)
 	return err
+}
+
+// warned is where a connection notes that the server has warned.
+const warned = "pintle.warned"
+
+// unwarned forgets what a connection was warned of.
+func unwarned(conn *pgx.Conn) { delete(conn.PgConn().CustomData(), warned) }
+
+// assured returns errUnassured if the server has warned since unwarned. None of our statements gives reason to, but for
+// one: a commit that was to wait for the standby, and whose waiting was ended by a timeout or by hand, is reported as
+// done. It is done on this server only, and lost if that dies now.
+func assured(conn *pgx.Conn) error {
+	if _, ok := conn.PgConn().CustomData()[warned]; ok {
+		return errUnassured
+	}
+	return nil
 }
 
 // pool returns connections for queries, which are opened when they are needed.

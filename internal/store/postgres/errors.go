@@ -15,6 +15,9 @@ var errConflict = errors.New("the stack was changed by another node meanwhile")
 // errUnclear is the failure of a batch of which nobody can say whether it was committed.
 var errUnclear = errors.New("the connection broke during the commit, and whether that was done cannot be seen: repeat the call")
 
+// errUnassured is the failure of a commit that was done on the primary while no standby has confirmed it.
+var errUnassured = errors.New("no synchronous standby has confirmed the commit: see that one runs and is connected to the primary")
+
 // verdict is the outcome of a member that wrote nothing and disturbs nobody: the decision's own error.
 type verdict struct{ error }
 
@@ -32,6 +35,9 @@ func (l lost) Unwrap() error { return l.error }
 // offline reports whether the database could not be reached, went away, or cannot serve for now: nothing is wrong with
 // what was asked.
 func offline(err error) bool {
+	if errors.Is(err, errUnassured) {
+		return true
+	}
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		switch refused.Code {

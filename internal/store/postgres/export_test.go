@@ -11,3 +11,6 @@ import (
 var Shared pgtest.Shared
 
 func TestMain(m *testing.M) { os.Exit(Shared.Main(m)) }
+
+// ErrUnassured is errUnassured.
+var ErrUnassured = errUnassured

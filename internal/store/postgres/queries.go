@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -167,9 +169,12 @@ func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error 
 	}
 	return s.call(ctx, func() error {
 		return s.again(ctx, func() error {
-			_, err := s.pool.Exec(ctx, "INSERT INTO provider (name, definition) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
-				provider.Name, definition)
-			return err
+			return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+				unwarned(conn.Conn())
+				_, err := conn.Exec(ctx, "INSERT INTO provider (name, definition) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
+					provider.Name, definition)
+				return cmp.Or(err, assured(conn.Conn()))
+			})
 		})
 	})
 }

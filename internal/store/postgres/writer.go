@@ -226,6 +226,9 @@ func (w *writer) askCommitted() (bool, error) {
 	// This waits for a transaction of ours that the server may not have ended yet.
 	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, 0, "+now+`)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING batch`, w.store.clock(), w.number).Scan(&last)
+	if err == nil {
+		err = assured(conn)
+	}
 	if err != nil {
 		return false, errors.Join(err, conn.Close(ctx))
 	}
