@@ -1,11 +1,13 @@
 # Plain commands with names. Run `make help` for the list.
 
-SEEDS    ?= 5000
-FUZZTIME ?= 20000x
-SOAK     ?= 1h
+SEEDS     ?= 5000
+STARTS    ?= 100
+FAILOVERS ?= 20
+FUZZTIME  ?= 20000x
+SOAK      ?= 1h
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults starts failover clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +44,12 @@ soak: ## kill servers under load for SOAK (1h) on each database, and reconcile s
 
 faults: ## every write of fixed scenarios, and every fault that may befall it, on every store
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
+
+starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
+	PINTLE_REQUIRE=postgres go test ./internal/store/postgres -count=1 -timeout 30m -v -run '^TestStartedAtOnce$$' -starts=$(STARTS)
+
+failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS times; prints what was lost
+	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^TestFailover$$' -failovers=$(FAILOVERS)
 
 clients: ## every test, with the AWS CLI and boto3 required instead of skipped
 	PINTLE_REQUIRE=aws,boto3 go test -count=1 ./...

@@ -47,11 +47,19 @@ type served struct {
 // serve starts `pintle serve --dev` and waits until it is ready. It is stopped when the test ends.
 func serve(t *testing.T, dir string, args ...string) *served {
 	t.Helper()
+	s := begin(t, dir, args...)
+	s.ready()
+	return s
+}
+
+// begin starts a server as serve does, and does not wait for it.
+func begin(t *testing.T, dir string, args ...string) *served {
+	t.Helper()
 	s := &served{t: t, dir: dir, url: "http://" + freeAddress(t)}
 	s.args = append([]string{
 		"serve", "--dev", "--listen", strings.TrimPrefix(s.url, "http://"), "--data", dir, "--log-level", "debug",
 	}, args...)
-	s.start()
+	s.begin()
 	t.Cleanup(s.kill)
 	return s
 }
@@ -67,6 +75,12 @@ func freeAddress(t *testing.T) string {
 }
 
 func (s *served) start() {
+	s.t.Helper()
+	s.begin()
+	s.ready()
+}
+
+func (s *served) begin() {
 	s.t.Helper()
 	s.cmd = exec.Command("pintle", s.args...)
 	output, input, err := os.Pipe()
@@ -88,6 +102,10 @@ func (s *served) start() {
 			s.mu.Unlock()
 		}
 	}()
+}
+
+func (s *served) ready() {
+	s.t.Helper()
 	s.until("the server is ready", func() bool {
 		response, err := http.Get(s.url + "/readyz")
 		if err != nil {

@@ -207,6 +207,26 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// TestServersAtOnce starts two servers at the same instant, when there is neither a key file nor anything in the database.
+func TestServersAtOnce(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	for range 3 {
+		dsn, dir := server.Database(t), t.TempDir()
+		var nodes []*served
+		for i := range 2 {
+			nodes = append(nodes, begin(t, filepath.Join(dir, fmt.Sprint("node-", i)), "--database", dsn, "--key-file", filepath.Join(dir, "keys")))
+		}
+		for _, node := range nodes {
+			node.ready()
+			if _, err := node.client().ListStacks(t.Context(), &cloudformation.ListStacksInput{}); err != nil {
+				t.Error(err)
+			}
+			node.kill()
+		}
+	}
+}
+
 // TestDatabaseKeys refuses a server whose key file is gone: it must not make another one for a database that is in use.
 func TestDatabaseKeys(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"os"
+	"path"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/pgtest"
@@ -9,6 +10,40 @@ import (
 
 // Shared is the server of all tests that need only a database.
 var Shared pgtest.Shared
+
+// free holds databases that no test uses, and which have the tables already.
+var free = make(chan string, 64)
+
+// wipe empties the tables. To make them anew takes a test longer than all that it does with them.
+const wipe = `DO $$ DECLARE name text; BEGIN
+	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'pintle' AND tablename <> 'schema' LOOP
+		EXECUTE format('DELETE FROM pintle.%I', name);
+	END LOOP;
+	UPDATE pintle.schema SET probe = '';
+END $$`
+
+// Database returns an empty database for the time of a test, in which others may have been before.
+func Database(t testing.TB) string {
+	t.Helper()
+	server := Shared.Server(t)
+	var dsn string
+	select {
+	case dsn = <-free:
+	default:
+		dsn = server.Database(t)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			return // who knows what it has left
+		}
+		server.Exec(t, path.Base(dsn), wipe)
+		select {
+		case free <- dsn:
+		default:
+		}
+	})
+	return dsn
+}
 
 func TestMain(m *testing.M) { os.Exit(Shared.Main(m)) }
 

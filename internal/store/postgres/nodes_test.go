@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -46,25 +47,31 @@ func closeStore(t testing.TB, s store.Store) {
 	}
 }
 
-// TestStartedAtOnce opens an empty database from eight nodes at the same moment, several times.
+var starts = flag.Int("starts", 6, "how often TestStartedAtOnce starts nodes on an empty database")
+
+// TestStartedAtOnce opens an empty database from two nodes at the same instant, and every third time from eight.
 func TestStartedAtOnce(t *testing.T) {
-	for range 5 {
+	for n := range *starts {
+		nodes := 2
+		if n%3 == 2 {
+			nodes = 8
+		}
 		dsn := postgres.Shared.Server(t).Database(t)
 		var all sync.WaitGroup
 		begin := make(chan struct{})
-		for node := range 8 {
+		for node := range nodes {
 			all.Go(func() {
 				<-begin
 				s, err := postgres.Open(context.Background(), postgres.Config{DSN: dsn, Codec: codec(t, 'a')})
 				if err != nil {
-					t.Errorf("node %d: %v", node, err)
+					t.Errorf("start %d, node %d: %v", n, node, err)
 					return
 				}
 				defer closeStore(t, s)
 				d := newStack(store.StackKey(node+1), fmt.Sprint("of-", node))
 				if err := s.Apply(context.Background(), store.Target{Name: store.StackName{Account: "1", Region: "r", Name: d.Stack.Name}},
 					func(*store.View) (store.Delta, error) { return d, nil }); err != nil {
-					t.Errorf("node %d: %v", node, err)
+					t.Errorf("start %d, node %d: %v", n, node, err)
 				}
 			})
 		}
@@ -72,17 +79,18 @@ func TestStartedAtOnce(t *testing.T) {
 		all.Wait()
 		s := open(t, dsn, nil)
 		list, err := s.Stacks(context.Background(), "1", "r", false, 0, 99)
-		if err != nil || len(list) != 8 {
-			t.Errorf("%d stacks, error %v", len(list), err)
+		if err != nil || len(list) != nodes {
+			t.Errorf("start %d: %d stacks of %d nodes, error %v", n, len(list), nodes, err)
 		}
 		closeStore(t, s)
 	}
+	t.Logf("nodes were started at the same instant on an empty database %d times", *starts)
 }
 
 // TestNodesRace lets three nodes move the same stacks on, and take the same names.
 func TestNodesRace(t *testing.T) {
 	const nodes, each, stacks = 3, 40, 4
-	dsn := postgres.Shared.Server(t).Database(t)
+	dsn := postgres.Database(t)
 	var all sync.WaitGroup
 	made := make(chan store.StackKey, nodes*each)
 	for node := range nodes {
@@ -130,7 +138,7 @@ func TestNodesRace(t *testing.T) {
 
 // TestReapMany takes over more requests than one transaction does, of many stacks, while their stacks are at work.
 func TestReapMany(t *testing.T) {
-	s := open(t, postgres.Shared.Server(t).Database(t), nil)
+	s := open(t, postgres.Database(t), nil)
 	defer closeStore(t, s)
 	ctx := context.Background()
 	dead, err := s.Join(ctx, "dead")

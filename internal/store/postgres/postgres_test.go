@@ -33,8 +33,7 @@ func open(t testing.TB, dsn string, now func() time.Time) *postgres.Store {
 }
 
 func TestStore(t *testing.T) {
-	server := postgres.Shared.Server(t)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return open(t, server.Database(t), now)
+		return open(t, postgres.Database(t), now)
 	})
 }

@@ -76,7 +76,8 @@ func (k KeySource) open(ctx context.Context, used func(context.Context) (is bool
 			if err != nil {
 				return nil, err
 			}
-			if is {
+			// A node that started at the same moment may have made both just now, the file first.
+			if _, err := os.Stat(k.File); is && err != nil {
 				return nil, fmt.Errorf("the key file %s is gone, and without it %s cannot be read: "+
 					"put it back from a copy or from another node, or begin anew without the data", k.File, of)
 			}
