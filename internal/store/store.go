@@ -143,8 +143,9 @@ type Store interface {
 	// Leave takes the node off the list when it stops in order; its rows wait for the next node's Reap.
 	Leave(ctx context.Context, node Incarnation) error
 	// Claim returns up to limit ready requests that node owns, bodies included, round robin over the stacks, oldest
-	// first within one; those in skip (nil: none) are left out, but count as a turn that their stack has had. It changes
-	// nothing.
+	// first within one; those in skip (nil: none) are left out, but count as a turn that their stack has had. If more than
+	// limit stacks have some, the next call may go on with those that had no turn in this one, so that no call needs to read
+	// all; see [Ring]. It changes nothing in the database.
 	Claim(ctx context.Context, node Incarnation, limit int, skip func(wire.RequestID) bool) ([]Request, error)
 	// Due returns the ids of up to limit requests whose Due has passed by database time, longest overdue first, and
 	// when the next one after those is due (zero if none waits).

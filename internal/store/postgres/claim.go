@@ -12,57 +12,60 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// oldest returns the ready requests of an owner in the order in which they are claimed, up to a number for every stack. It
-// goes from stack to stack in the index instead of reading all requests of each.
-const oldest = `
-WITH RECURSIVE stacks (stack) AS (
-	SELECT min(stack) FROM request WHERE state = 'ready' AND owner = $1
+const (
+	// heads returns the oldest ready request of an owner of each of the next stacks behind one; see [store.Ring]. It goes
+	// from stack to stack in the index.
+	heads = `
+WITH RECURSIVE above (stack, n) AS (
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack > $2), 1
 	UNION ALL
-	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack > s.stack)
-	FROM stacks s WHERE s.stack IS NOT NULL)
-SELECT turn, id FROM (
-	SELECT row_number() OVER (PARTITION BY r.stack ORDER BY r.born, r.id) AS turn, r.born, r.id
-	FROM stacks s CROSS JOIN LATERAL (
-		SELECT q.stack, q.born, q.id FROM request q WHERE q.state = 'ready' AND q.owner = $1 AND q.stack = s.stack ORDER BY q.born, q.id LIMIT $2) r) turns
-ORDER BY turn, born, id`
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack > a.stack), a.n + 1
+	FROM above a WHERE a.stack IS NOT NULL AND a.n < $3),
+below (stack, n) AS (
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack <= $2), 1
+	UNION ALL
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack > b.stack AND r.stack <= $2), b.n + 1
+	FROM below b WHERE b.stack IS NOT NULL AND b.n < $3)
+SELECT r.stack, r.id, r.born FROM (
+	SELECT stack FROM above WHERE stack IS NOT NULL UNION ALL SELECT stack FROM below WHERE stack IS NOT NULL LIMIT $3) s
+CROSS JOIN LATERAL (
+	SELECT q.stack, q.id, q.born FROM request q WHERE q.state = 'ready' AND q.owner = $1 AND q.stack = s.stack ORDER BY q.born, q.id LIMIT 1) r`
 
-// turn is a ready request's place in the order in which requests are claimed.
-type turn struct {
-	number int // 1 for the oldest of its stack
-	id     wire.RequestID
-}
+	// oldest returns the oldest ready requests of an owner of some stacks.
+	oldest = `
+SELECT r.stack, r.id, r.born FROM unnest($2::bigint[]) s (stack) CROSS JOIN LATERAL (
+	SELECT q.stack, q.id, q.born FROM request q WHERE q.state = 'ready' AND q.owner = $1 AND q.stack = s.stack ORDER BY q.born, q.id LIMIT $3) r`
+)
 
-func scanTurn(rows pgx.Row) (t turn, err error) {
-	err = rows.Scan(&t.number, (*string)(&t.id))
+func scanTurn(rows pgx.Row) (t store.Turn, err error) {
+	err = rows.Scan((*int64)(&t.Stack), (*string)(&t.ID), &t.Age)
 	return t, err
 }
 
-// Claim implements [store.Store]. A request in skip counts as a turn that its stack has had.
+// Claim implements [store.Store].
 func (s *Store) Claim(ctx context.Context, node store.Incarnation, limit int, skip func(wire.RequestID) bool) ([]store.Request, error) {
 	if limit <= 0 {
 		return nil, s.call(ctx, func() error { return nil })
 	}
-	var ids []string
-	for depth, more := 1, true; more && len(ids) < limit; depth *= 2 {
-		turns, err := all(ctx, s, scanTurn, oldest, node, depth)
-		if err != nil {
-			return nil, err
-		}
-		more = len(turns) > 0 && turns[len(turns)-1].number == depth
-		ids = ids[:0]
-		for _, t := range turns {
-			if len(ids) < limit && (skip == nil || !skip(t.id)) {
-				ids = append(ids, string(t.id))
-			}
-		}
+	ids, err := s.ring.Choose(limit, skip,
+		func(after store.StackKey, n int) ([]store.Turn, error) {
+			return all(ctx, s, scanTurn, heads, node, after, n)
+		},
+		func(stacks []store.StackKey, depth int) ([]store.Turn, error) {
+			keys := column(stacks, func(key store.StackKey) int64 { return int64(key) })
+			return all(ctx, s, scanTurn, oldest, node, keys, depth)
+		})
+	if err != nil {
+		return nil, err
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := all(ctx, s, s.scanRequest, fromRequest+" WHERE r.id = ANY($1::text[]) AND r.state = 'ready' AND r.owner = $2", ids, node)
+	rows, err := all(ctx, s, s.scanRequest, fromRequest+" WHERE r.id = ANY($1::text[]) AND r.state = 'ready' AND r.owner = $2",
+		column(ids, func(id wire.RequestID) string { return string(id) }), node)
 	place := make(map[wire.RequestID]int, len(ids))
 	for i, id := range ids {
-		place[wire.RequestID(id)] = i
+		place[id] = i
 	}
 	slices.SortFunc(rows, func(a, b store.Request) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return rows, err

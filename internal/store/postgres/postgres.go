@@ -76,6 +76,7 @@ type Store struct {
 	pulse   *pulse
 	ping    int64 // the number of the row that Ping writes
 	where   *whereabouts
+	ring    store.Ring // of the stacks that have ready requests
 }
 
 var _ store.Store = (*Store)(nil)

@@ -11,47 +11,49 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// oldest returns the oldest ready requests of an owner, up to a number for every stack. It goes from stack to stack in
-// the index instead of reading all requests of each.
-const oldest = `
-WITH RECURSIVE stacks (stack) AS (
-	SELECT min(stack) FROM request WHERE state = 'ready' AND owner = ?1
+const (
+	// heads returns the oldest ready request of an owner of each of the next stacks behind one; see [store.Ring]. It goes
+	// from stack to stack in the index.
+	heads = `
+WITH RECURSIVE above (stack, n) AS (
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack > ?2), 1
 	UNION ALL
-	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack > stacks.stack)
-	FROM stacks WHERE stacks.stack IS NOT NULL)
-SELECT r.seq, r.stack, r.id FROM stacks CROSS JOIN request r
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack > above.stack), n + 1
+	FROM above WHERE above.stack IS NOT NULL AND n < ?3),
+below (stack, n) AS (
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack <= ?2), 1
+	UNION ALL
+	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack > below.stack AND r.stack <= ?2), n + 1
+	FROM below WHERE below.stack IS NOT NULL AND n < ?3),
+next (stack) AS (
+	SELECT stack FROM above WHERE stack IS NOT NULL UNION ALL SELECT stack FROM below WHERE stack IS NOT NULL LIMIT ?3)
+SELECT r.stack, r.id, r.seq FROM next CROSS JOIN request r
+WHERE r.seq = (SELECT q.seq FROM request q WHERE q.state = 'ready' AND q.owner = ?1 AND q.stack = next.stack ORDER BY q.seq LIMIT 1)`
+
+	// oldest returns the oldest ready requests of an owner of some stacks.
+	oldest = `
+SELECT r.stack, r.id, r.seq FROM json_each(?2) stacks CROSS JOIN request r
 WHERE r.seq IN (
-	SELECT q.seq FROM request q WHERE q.state = 'ready' AND q.owner = ?1 AND q.stack = stacks.stack ORDER BY q.seq LIMIT ?2)`
+	SELECT q.seq FROM request q WHERE q.state = 'ready' AND q.owner = ?1 AND q.stack = stacks.value ORDER BY q.seq LIMIT ?3)`
+)
 
-// turn is a ready request's place in the order in which requests are claimed.
-type turn struct {
-	number int // 1 for the oldest of its stack
-	age    int64
-	stack  store.StackKey
-	id     wire.RequestID
-}
-
-func scanTurn(rows *sql.Rows) (t turn, err error) {
-	err = rows.Scan(&t.age, &t.stack, &t.id)
+func scanTurn(rows *sql.Rows) (t store.Turn, err error) {
+	err = rows.Scan(&t.Stack, &t.ID, &t.Age)
 	return t, err
 }
 
-// Claim implements [store.Store]. A request in skip counts as a turn that its stack has had.
+// Claim implements [store.Store].
 func (s *Store) Claim(ctx context.Context, node store.Incarnation, limit int, skip func(wire.RequestID) bool) ([]store.Request, error) {
 	return read(ctx, s, func(query querier) ([]store.Request, error) {
-		var ids []wire.RequestID
-		for depth, more := 1, true; more && len(ids) < limit; depth *= 2 {
-			turns, err := all(query, scanTurn, oldest, node, depth)
-			if err != nil {
-				return nil, err
-			}
-			more = takeTurns(turns) == depth
-			ids = ids[:0]
-			for _, t := range turns {
-				if len(ids) < limit && (skip == nil || !skip(t.id)) {
-					ids = append(ids, t.id)
-				}
-			}
+		ids, err := s.ring.Choose(limit, skip,
+			func(after store.StackKey, n int) ([]store.Turn, error) {
+				return all(query, scanTurn, heads, node, after, n)
+			},
+			func(stacks []store.StackKey, depth int) ([]store.Turn, error) {
+				return all(query, scanTurn, oldest, node, array(stacks), depth)
+			})
+		if err != nil {
+			return nil, err
 		}
 		if len(ids) == 0 {
 			return nil, nil
@@ -63,20 +65,6 @@ func (s *Store) Claim(ctx context.Context, node store.Incarnation, limit int, sk
 		})
 		return rows, err
 	})
-}
-
-// takeTurns numbers and sorts the requests, and returns the highest number.
-func takeTurns(turns []turn) (highest int) {
-	slices.SortFunc(turns, func(a, b turn) int { return cmp.Compare(a.age, b.age) })
-	had := make(map[store.StackKey]int)
-	for i := range turns {
-		t := &turns[i]
-		had[t.stack]++
-		t.number = had[t.stack]
-		highest = max(highest, t.number)
-	}
-	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.number, b.number) })
-	return highest
 }
 
 // Due implements [store.Store].

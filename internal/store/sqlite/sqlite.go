@@ -52,6 +52,7 @@ type Store struct {
 	closed bool
 	reads  *pool
 	writes *writer
+	ring   store.Ring // of the stacks that have ready requests
 }
 
 var _ store.Store = (*Store)(nil)

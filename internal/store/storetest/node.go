@@ -171,6 +171,32 @@ var nodeTests = []test{
 		}
 		same(t, "order", order, want)
 	}},
+	{"claim of many stacks", func(t *testing.T, b *bench) {
+		node := b.join()
+		const stacks = 11
+		for key := store.StackKey(1); key <= stacks; key++ {
+			b.create(stackOf(key, fmt.Sprint("one-of-", key)))
+			for _, n := range []int{0, 1} {
+				b.asks(key, store.Request{ID: wire.RequestID(fmt.Sprintf("%d-%d", key, n)), State: store.RequestReady, Owner: node,
+					Created: start.Add(time.Duration(n*stacks+int(key)) * time.Millisecond)})
+			}
+		}
+		held, turns := make(map[wire.RequestID]bool), make(map[store.StackKey]int)
+		for n := 0; n < 2*stacks; {
+			got, err := b.Claim(context.Background(), node, 4, func(id wire.RequestID) bool { return held[id] })
+			if err != nil || len(got) == 0 {
+				t.Fatalf("%d are claimed after %d, error %v", len(got), n, err)
+			}
+			for _, r := range got {
+				if turn := n / stacks; turns[r.Stack] != turn || r.ID != wire.RequestID(fmt.Sprintf("%d-%d", r.Stack, turn)) {
+					t.Errorf("claim %d is %s, in turn %d", n, r.ID, turn)
+				}
+				held[r.ID] = true
+				turns[r.Stack]++
+				n++
+			}
+		}
+	}},
 	{"due", func(t *testing.T, b *bench) {
 		b.create(stackOf(1, "one"))
 		ids, next, err := b.Due(context.Background(), 9)

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Turn is a ready request as [Ring] knows it. For implementations of [Store].
+type Turn struct {
+	Stack StackKey
+	ID    wire.RequestID
+	// Age orders the requests of one stack, and its turns among those of the others: the lower, the older. Equal ones are
+	// ordered by ID.
+	Age int64
+}
+
+// Ring chooses what [Store.Claim] returns without reading all that is ready. The stacks stand in a ring, by key. Each call
+// goes on where the last one ended and gives every stack it comes to one turn; only after a whole round does it give
+// further ones. So a call reads no more than a few times what it returns and skips, and nobody starves. The zero Ring is
+// ready for use, by several goroutines.
+type Ring struct {
+	mu    sync.Mutex
+	after StackKey // had its turn last
+}
+
+// Choose returns the ids of up to limit requests in the order in which they are claimed.
+//
+// heads returns the oldest request of each of the next n stacks behind after that have any: keys in rising order, and from
+// the lowest again when there is no higher one, up to after itself; fewer than n if that is the whole ring. oldest returns
+// the oldest requests of these stacks, up to depth of each.
+func (r *Ring) Choose(
+	limit int, skip func(wire.RequestID) bool,
+	heads func(after StackKey, n int) ([]Turn, error), oldest func(stacks []StackKey, depth int) ([]Turn, error),
+) ([]wire.RequestID, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	skipped := func(t Turn) bool { return skip != nil && skip(t.ID) }
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var chosen []Turn
+	var stacks []StackKey // that had their turn in this round
+	round := make(map[StackKey]bool)
+	for after, whole := r.after, false; !whole; {
+		turns, err := heads(after, limit)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(turns, func(a, b Turn) int { return cmp.Or(behind(after, a.Stack, b.Stack), cmp.Compare(a.Stack, b.Stack)) })
+		whole = len(turns) < limit
+		for _, t := range turns {
+			if round[t.Stack] {
+				whole = true
+				break
+			}
+			if !skipped(t) {
+				if len(chosen) == limit {
+					return sorted(chosen), nil
+				}
+				chosen = append(chosen, t)
+			}
+			round[t.Stack] = true
+			stacks = append(stacks, t.Stack)
+			after, r.after = t.Stack, t.Stack
+		}
+		if len(chosen) == limit {
+			return sorted(chosen), nil
+		}
+	}
+	for depth := 2; len(chosen) < limit; depth *= 2 {
+		turns, err := oldest(stacks, depth)
+		if err != nil {
+			return nil, err
+		}
+		highest := 0
+		chosen, highest = byTurn(turns)
+		chosen = slices.DeleteFunc(chosen, skipped)
+		if highest < depth {
+			break
+		}
+		chosen = chosen[:min(limit, len(chosen))]
+	}
+	return ids(chosen[:min(limit, len(chosen))]), nil
+}
+
+// behind orders two stacks in the ring that begins behind after.
+func behind(after, a, b StackKey) int {
+	switch {
+	case a > after && b <= after:
+		return -1
+	case a <= after && b > after:
+		return 1
+	}
+	return 0
+}
+
+func older(a, b Turn) int { return cmp.Or(cmp.Compare(a.Age, b.Age), cmp.Compare(a.ID, b.ID)) }
+
+func sorted(turns []Turn) []wire.RequestID {
+	slices.SortFunc(turns, older)
+	return ids(turns)
+}
+
+// byTurn sorts requests: first the oldest of every stack, then the second ones, and so on. It returns the highest number of
+// one stack.
+func byTurn(turns []Turn) (ordered []Turn, highest int) {
+	slices.SortFunc(turns, older)
+	had := make(map[StackKey]int)
+	number := make(map[wire.RequestID]int, len(turns))
+	for _, t := range turns {
+		had[t.Stack]++
+		number[t.ID] = had[t.Stack]
+		highest = max(highest, had[t.Stack])
+	}
+	slices.SortStableFunc(turns, func(a, b Turn) int { return cmp.Compare(number[a.ID], number[b.ID]) })
+	return turns, highest
+}
+
+func ids(turns []Turn) []wire.RequestID {
+	list := make([]wire.RequestID, len(turns))
+	for i, t := range turns {
+		list[i] = t.ID
+	}
+	return list
+}
