@@ -68,6 +68,8 @@ type Engine struct {
 
 	// Only Run's beats use these: when this node beat last, and from when on it may say of others that they are dead.
 	lastBeat, judgeFrom time.Time
+
+	turns turns
 }
 
 // Open joins the store as a node and takes over what dead nodes left. The engine then accepts calls; its timers run

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // absent is a store that is away from time to time.
@@ -80,6 +83,114 @@ func TestNodesThatLiveAndDie(t *testing.T) {
 		time.Sleep(13 * time.Second)
 		if owned(second) != 1 {
 			t.Error("nobody took over")
+		}
+	})
+}
+
+// firing counts how often each request is fired by a node.
+type firing struct {
+	store.Store
+	mu    sync.Mutex
+	fired map[wire.RequestID]int
+}
+
+func (f *firing) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
+	if target.Request != "" && !target.Alone {
+		f.mu.Lock()
+		f.fired[target.Request]++
+		f.mu.Unlock()
+	}
+	return f.Store.Apply(ctx, target, decide)
+}
+
+// restart forgets what was counted, and returns it.
+func (f *firing) restart() map[wire.RequestID]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fired := f.fired
+	f.fired = map[wire.RequestID]int{}
+	return fired
+}
+
+// TestTurns: of three nodes one fires what is due, each its share; what a dead node would have fired, another one does.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows, err := memory.New(memory.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []*firing
+		var engines []*engine.Engine
+		var stops []func()
+		var mu sync.Mutex
+		var sent []store.Request
+		for range 3 {
+			node := &firing{Store: rows, fired: map[wire.RequestID]int{}}
+			e, err := engine.Open(t.Context(), engine.Config{Store: node, Dispatch: func(ready []store.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				sent = append(sent, ready...)
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- e.Run(ctx) }()
+			nodes, engines = append(nodes, node), append(engines, e)
+			stops = append(stops, sync.OnceFunc(func() {
+				stop()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}))
+			defer stops[len(stops)-1]()
+			time.Sleep(300 * time.Millisecond) // their beats do not fall together
+		}
+		time.Sleep(5 * time.Second)
+		// round asks for things that never come, and returns how often each node fired and how many are due for ever.
+		round := func(name string, atLast func()) (each [3]int, all int, left int) {
+			t.Helper()
+			mu.Lock()
+			sent = nil
+			mu.Unlock()
+			for n := range 40 {
+				begin(t, engines[0], fmt.Sprint(name, n), one(`"ServiceTimeout": 120`))
+			}
+			mu.Lock()
+			asked := sent
+			mu.Unlock()
+			accept(t, engines[0], asked...)
+			for _, node := range nodes {
+				node.restart()
+			}
+			time.Sleep(117 * time.Second)
+			atLast()
+			time.Sleep(3*time.Second + 500*time.Millisecond)
+			synctest.Wait()
+			for i, node := range nodes {
+				fired := node.restart()
+				each[i] = len(fired)
+				for _, times := range fired {
+					all += times
+				}
+			}
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			for _, r := range asked {
+				row, err := rows.Request(t.Context(), r.ID)
+				if err != nil || row.State != store.RequestSettled {
+					left++
+				}
+			}
+			return each, all, left
+		}
+		each, all, left := round("a", func() {})
+		if all != 40 || min(each[0], each[1], each[2]) == 0 || left != 0 {
+			t.Errorf("%d requests were fired %d times, by the nodes %v; %d are left", 40, all, each, left)
+		}
+		if each, _, left := round("b", stops[1]); each[0]+each[2] == 40 || left != 0 {
+			t.Errorf("without one of the nodes the others fired %v at first; %d are left", each, left)
 		}
 	})
 }

@@ -82,6 +82,13 @@ func (e *Engine) live(ctx context.Context, now time.Time) error {
 	if taken > 0 {
 		e.log.Info("took over from a node that died", "requests", taken)
 	}
+	if err != nil {
+		return err
+	}
+	nodes, err := e.store.Nodes(ctx)
+	if err == nil {
+		e.turns.know(nodes)
+	}
 	return err
 }
 
@@ -97,7 +104,8 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 			return retry
 		}
 		left := 0 // still due: the others must not wait for them
-		for _, id := range ids {
+		ours, wait := e.turns.due(e.Node(), ids, time.Now())
+		for _, id := range ours {
 			fired, err := e.fire(ctx, id)
 			if err != nil && ctx.Err() == nil {
 				e.log.Error("fire what is due", "request", id, "error", err)
@@ -106,16 +114,23 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 				left++
 			}
 		}
+		pause := idle
+		if !e.turns.alone() {
+			pause = e.beat // what other nodes ask may be due sooner, and this one's turn to fire
+		}
 		switch {
-		case left < len(ids) && len(ids) == dueBatch:
+		case left < len(ours) && len(ids) == dueBatch:
 			continue
 		case left > 0:
-			return retry
-		case next.IsZero():
-			return idle
+			pause = min(pause, retry)
+		case !next.IsZero():
+			// The clock of the database may be behind ours: then next is past, and yet nothing is due.
+			pause = min(pause, max(time.Until(next), soonest))
 		}
-		// The clock of the database may be behind ours: then next is past, and yet nothing is due.
-		return min(max(time.Until(next), soonest), idle)
+		if wait > 0 {
+			pause = min(pause, max(wait, soonest))
+		}
+		return pause
 	}
 }
 

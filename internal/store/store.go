@@ -142,6 +142,8 @@ type Store interface {
 	Reap(ctx context.Context, node Incarnation, silent time.Duration) (int, error)
 	// Leave takes the node off the list when it stops in order; its rows wait for the next node's Reap.
 	Leave(ctx context.Context, node Incarnation) error
+	// Nodes returns the nodes on the list, in no certain order.
+	Nodes(ctx context.Context) ([]Incarnation, error)
 	// Claim returns up to limit ready requests that node owns, bodies included, round robin over the stacks, oldest
 	// first within one; those in skip (nil: none) are left out, but count as a turn that their stack has had. If more than
 	// limit stacks have some, the next call may go on with those that had no turn in this one, so that no call needs to read

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -67,6 +68,15 @@ func (s *Store) Leave(ctx context.Context, node store.Incarnation) error {
 		delete(s.nodes, node)
 		return nil
 	})
+}
+
+// Nodes implements [store.Store].
+func (s *Store) Nodes(ctx context.Context) (nodes []store.Incarnation, err error) {
+	err = s.do(ctx, func() error {
+		nodes = slices.Collect(maps.Keys(s.nodes))
+		return nil
+	})
+	return nodes, err
 }
 
 // Claim implements [store.Store].

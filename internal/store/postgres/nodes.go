@@ -210,3 +210,8 @@ func (s *Store) Leave(ctx context.Context, node store.Incarnation) error {
 		})
 	})
 }
+
+// Nodes implements [store.Store].
+func (s *Store) Nodes(ctx context.Context) ([]store.Incarnation, error) {
+	return all(ctx, s, scanValue[store.Incarnation], "SELECT id FROM node")
+}

@@ -69,3 +69,10 @@ func (s *Store) Leave(ctx context.Context, node store.Incarnation) error {
 		return err
 	})
 }
+
+// Nodes implements [store.Store].
+func (s *Store) Nodes(ctx context.Context) ([]store.Incarnation, error) {
+	return read(ctx, s, func(query querier) ([]store.Incarnation, error) {
+		return all(query, scanValue[store.Incarnation], "SELECT id FROM node")
+	})
+}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,21 @@ var nodeTests = []test{
 				t.Error(err)
 			}
 			isError(t, "beat of a node that left", b.Beat(context.Background(), node), store.ErrGone)
+		}
+	}},
+	{"list", func(t *testing.T, b *bench) {
+		var want []store.Incarnation
+		for range 3 {
+			want = append(want, b.join())
+		}
+		if err := b.Leave(context.Background(), want[1]); err != nil {
+			t.Error(err)
+		}
+		want = slices.Sorted(slices.Values(slices.Delete(want, 1, 2)))
+		got, err := b.Nodes(context.Background())
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("the nodes are %v, want %v, error %v", got, want, err)
 		}
 	}},
 	{"silence", func(t *testing.T, b *bench) {

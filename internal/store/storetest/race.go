@@ -236,6 +236,7 @@ func calls(s store.Store) map[string]func(context.Context) error {
 		"Apply":         func(ctx context.Context) error { return s.Apply(ctx, store.Target{Stack: 1}, step) },
 		"Join":          func(ctx context.Context) error { _, err := s.Join(ctx, "n"); return err },
 		"Beat":          func(ctx context.Context) error { return s.Beat(ctx, 1) },
+		"Nodes":         func(ctx context.Context) error { _, err := s.Nodes(ctx); return err },
 		"Reap":          func(ctx context.Context) error { _, err := s.Reap(ctx, 1, 0); return err },
 		"Leave":         func(ctx context.Context) error { return s.Leave(ctx, 1) },
 		"Claim":         func(ctx context.Context) error { _, err := s.Claim(ctx, 1, 1, nil); return err },
