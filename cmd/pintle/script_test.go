@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		"keeper":   keeper,
 		"web":      web,
 		"listener": listening,
-		"ledger":   ledger,
+		"ledger":   keepLedger,
 	})
 }
 

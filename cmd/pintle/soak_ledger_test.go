@@ -48,8 +48,8 @@ type soakRequest struct {
 	ResourceProperties                                                                  struct{ Fail, Replace string }
 }
 
-// ledger is the process. It writes its address to the file that it is given.
-func ledger() {
+// keepLedger is the process. It writes its address to the file that it is given.
+func keepLedger() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
