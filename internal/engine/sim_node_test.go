@@ -227,7 +227,11 @@ func (s *sim) lost() int {
 
 // awaitTakeover makes a node look for what is lost.
 func (s *sim) awaitTakeover() {
-	if s.alone || s.awaited || s.lost() == 0 {
+	if s.alone || s.awaited {
+		return
+	}
+	if s.lost() == 0 {
+		s.lostSince = time.Time{}
 		return
 	}
 	s.awaited = true
