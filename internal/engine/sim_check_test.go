@@ -215,21 +215,21 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 }
 
 // checkOld checks what an Update says the resource was: what its provider was asked to make of it last or, if that is what
-// it is asked once more, what it last confirmed.
+// it is asked once more, what it last confirmed or, if it is asked to go back to that once more, what it is to leave.
 func (s *sim) checkOld(r store.Request) {
 	want, ok := s.ledger.last(r.Instance)
 	again := ok && want.Equal(r.Body.Properties)
 	if again {
-		if want, ok = s.ledger.good[r.Body.PhysicalID]; !ok {
-			return // nothing ever: there is nothing true to be said
+		if want, ok = s.ledger.good[r.Body.PhysicalID]; ok && want.Equal(r.Body.Properties) {
+			want, ok = s.ledger.other(r.Instance, r.Body.Properties)
+		}
+		if !ok {
+			return // nothing else is known, of this physical resource at least
 		}
 	}
 	if !ok || !want.Equal(r.Body.OldProperties) {
 		s.breaks(truthful, "Update of %s says it was %s, want %s; it was sent %v", r.Logical,
 			short(r.Body.OldProperties.JSON()), short(want.JSON()), s.ledger.sent[r.Instance])
-	}
-	if !again && s.watch.op.Phase == store.PhaseApply && r.Body.Properties.Equal(r.Body.OldProperties) {
-		s.breaks(truthful, "%s is updated to what it is", r.Logical)
 	}
 }
 

@@ -49,6 +49,16 @@ func (l ledger) last(instance int) (value.Value, bool) {
 	return value.Value{}, false
 }
 
+// other returns the last that an instance was asked to be besides what it is asked to be now.
+func (l ledger) other(instance int, now value.Value) (value.Value, bool) {
+	for _, a := range slices.Backward(l.sent[instance]) {
+		if !a.properties.Equal(now) {
+			return a.properties, true
+		}
+	}
+	return value.Value{}, false
+}
+
 // forget forgets what was confirmed of an instance that the stack has just let go.
 func (l ledger) forget(i store.Instance) {
 	if !l.gone[i.Number] {
