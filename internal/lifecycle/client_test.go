@@ -46,20 +46,32 @@ func (c goClient) call(ctx context.Context, operation string, parameters map[str
 		return invoke(ctx, text, c.api.CancelUpdateStack)
 	case "ContinueUpdateRollback":
 		return invoke(ctx, text, c.api.ContinueUpdateRollback)
+	case "CreateChangeSet":
+		return invoke(ctx, text, c.api.CreateChangeSet)
 	case "CreateStack":
 		return invoke(ctx, text, c.api.CreateStack)
+	case "DeleteChangeSet":
+		return invoke(ctx, text, c.api.DeleteChangeSet)
 	case "DeleteStack":
 		return invoke(ctx, text, c.api.DeleteStack)
+	case "DescribeChangeSet":
+		return invoke(ctx, text, c.api.DescribeChangeSet)
 	case "DescribeStackEvents":
 		return invoke(ctx, text, c.api.DescribeStackEvents)
 	case "DescribeStackResources":
 		return invoke(ctx, text, c.api.DescribeStackResources)
 	case "DescribeStacks":
 		return invoke(ctx, text, c.api.DescribeStacks)
+	case "ExecuteChangeSet":
+		return invoke(ctx, text, c.api.ExecuteChangeSet)
 	case "RollbackStack":
 		return invoke(ctx, text, c.api.RollbackStack)
+	case "SetStackPolicy":
+		return invoke(ctx, text, c.api.SetStackPolicy)
 	case "UpdateStack":
 		return invoke(ctx, text, c.api.UpdateStack)
+	case "UpdateTerminationProtection":
+		return invoke(ctx, text, c.api.UpdateTerminationProtection)
 	}
 	return nil, fmt.Errorf("no transcript has called %s before", operation)
 }
@@ -90,11 +102,12 @@ func parseCall(line string, templates map[string]string) (operation string, para
 		option, isOption := strings.CutPrefix(word, "--")
 		switch {
 		case isOption:
-			name = pascal(option)
-			parameters[name] = true
+			negated, isNegation := strings.CutPrefix(option, "no-")
+			name = pascal(negated)
+			parameters[name] = !isNegation
 		case name == "":
 			return "", nil, fmt.Errorf("%s: %s is no option", line, word)
-		case name == "TemplateBody":
+		case strings.HasSuffix(name, "Body"):
 			text, ok := templates[word]
 			if !ok {
 				return "", nil, fmt.Errorf("%s: there is no %s", line, word)

@@ -21,9 +21,11 @@
 //	Site UPDATE_COMPLETE id=b {properties} an event of a resource
 //	Site DELETE_COMPLETE id=a (Site-UUID)  the same with the other form of event id; such an event has no properties
 //	= Site UPDATE_COMPLETE id=b            a row of describe-stack-resources
+//	= CREATE_COMPLETE AVAILABLE "reason"   what describe-change-set tells, and each change below it:
+//	= Modify Site Conditional: K Static DirectModification
 //	? Site orphan id=a                     after the last line: what the stack has left behind
 //
 // Properties are shown without the service token if it is the usual one, which ends in /thing; one that is not there is
-// null. Of what is random <stack> stands for the stack's ARN, <random> for the end of an id that the engine made up, and
-// q1 for the id of the request called so.
+// null. Of what is random <stack> stands for the stack's ARN, <change set> for that of a change set, <random> for the end
+// of an id that the engine made up, and q1 for the id of the request called so.
 package lifecycle

@@ -47,8 +47,8 @@ says in which direction. **q1**, **q2** and so on are requests.
 
 Every table here is a test: a server with a database, the AWS SDK as the client and a provider behind HTTP that
 answers at the response URL, compared event by event and request by request, with pauses of minutes cut short. What is
-random is written ` + "`<stack>`" + ` (the stack's ARN) and ` + "`<random>`" + `. The stack is called ` + "`demo`" + `: think of ` + "`--stack-name demo`" + `
-in every call. Properties are shown without the usual ` + "`ServiceToken`" + `.
+random is written ` + "`<stack>`" + ` (the stack's ARN), ` + "`<change set>`" + ` (that of a change set) and
+` + "`<random>`" + `. The stack is called ` + "`demo`" + `: think of ` + "`--stack-name demo`" + ` in every call. Properties are shown without the usual ` + "`ServiceToken`" + `.
 
 `
 
@@ -92,7 +92,7 @@ func anchor(title string) string {
 	return strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-var templateMark = regexp.MustCompile(`^\[(\S+\.yaml)(?: → (\S+\.yaml))?\]$`)
+var templateMark = regexp.MustCompile(`^\[(\S+\.(?:yaml|json))(?: → (\S+\.yaml))?\]$`)
 
 func (c chapter) writePart(b *bytes.Buffer, p part) error {
 	mark := templateMark.FindStringSubmatch(p.text)
@@ -110,6 +110,10 @@ func (c chapter) writePart(b *bytes.Buffer, p part) error {
 	first, ok := c.templates[mark[1]]
 	if !ok {
 		return fmt.Errorf("there is no %s", mark[1])
+	}
+	if strings.HasSuffix(mark[1], ".json") {
+		fmt.Fprintf(b, "```json\n%s```\n\n", first)
+		return nil
 	}
 	if mark[2] == "" {
 		fmt.Fprintf(b, "```yaml\n# %s\n%s```\n\n", mark[1], first)

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -194,6 +195,47 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// changeSet returns what DescribeChangeSet tells: the two statuses, then the changes.
+func (p *player) changeSet(parameters map[string]any) ([]string, error) {
+	text, err := p.client.call(p.ctx, "DescribeChangeSet", parameters)
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Status, ExecutionStatus string
+		StatusReason            *string
+		Changes                 []struct {
+			ResourceChange struct {
+				Action, LogicalResourceId, Replacement, PolicyAction string
+				Details                                              []struct {
+					Target                                  struct{ Attribute, Name string }
+					Evaluation, ChangeSource, CausingEntity string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, err
+	}
+	line := "= " + out.Status + " " + out.ExecutionStatus
+	if out.StatusReason != nil {
+		line += " " + strconv.Quote(p.plain(*out.StatusReason))
+	}
+	lines := []string{line}
+	for _, c := range out.Changes {
+		r := c.ResourceChange
+		line := strings.Join(slices.DeleteFunc([]string{"=", r.Action, r.LogicalResourceId, r.Replacement, r.PolicyAction},
+			func(word string) bool { return word == "" }), " ")
+		for i, d := range r.Details {
+			line += [2]string{": ", ", "}[min(i, 1)] + strings.TrimSpace(strings.Join([]string{
+				cmp.Or(d.Target.Name, d.Target.Attribute), d.Evaluation, d.ChangeSource, d.CausingEntity,
+			}, " "))
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
 }
 
 // resources returns the rows of DescribeStackResources.

@@ -175,18 +175,24 @@ func (p *player) call(line string) ([]string, error) {
 		return nil, err
 	}
 	parameters["StackName"] = stackName
-	if operation == "DescribeStackResources" {
+	token := ""
+	switch operation {
+	case "DescribeStackResources":
 		return p.resources()
+	case "DescribeChangeSet":
+		return p.changeSet(parameters)
+	case "CreateChangeSet", "DeleteChangeSet", "SetStackPolicy", "UpdateTerminationProtection": // they begin nothing
+	default:
+		p.calls++
+		token = "call-" + strconv.Itoa(p.calls)
+		parameters["ClientRequestToken"] = token
 	}
-	p.calls++
-	token := "call-" + strconv.Itoa(p.calls)
-	parameters["ClientRequestToken"] = token
 	out, err := p.client.call(p.ctx, operation, parameters)
 	if err != nil {
 		return nil, err
 	}
 	p.before, p.token = p.token, token
-	if operation == "CreateStack" {
+	if operation == "CreateStack" || operation == "CreateChangeSet" {
 		var created struct{ StackId string }
 		if err := json.Unmarshal(out, &created); err != nil {
 			return nil, err
@@ -289,11 +295,14 @@ func (p *player) over(want []string) error {
 	return nil
 }
 
+var changeSetARN = regexp.MustCompile(`arn:[-a-z0-9:]*:changeSet/[-A-Za-z0-9]+/` + uuid)
+
 // invented is an id that the engine makes up for a resource whose provider gave none.
 var invented = regexp.MustCompile(`\b` + stackName + `-([A-Za-z0-9]+)-[A-Z0-9]{12}\b`)
 
 // plain replaces what is random in a text by names.
 func (p *player) plain(text string) string {
+	text = changeSetARN.ReplaceAllString(text, "<change set>")
 	if p.stackID != "" {
 		text = strings.ReplaceAll(text, p.stackID, "<stack>")
 	}

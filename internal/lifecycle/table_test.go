@@ -47,6 +47,8 @@ var (
 	answerParts  = regexp.MustCompile(`^<- (q\d+) (.*)$`)
 	eventParts   = regexp.MustCompile(`^(\w+) ([A-Z_]+)(?: id=(\S*))?(?: (\{.*?\}))?(?: \(\w+-UUID\))?(?: (".*"))?$`)
 	restParts    = regexp.MustCompile(`^([=?]) (\w+) (\w+) id=(\S*)$`)
+	setParts     = regexp.MustCompile(`^= ([A-Z_]+) ([A-Z_]+)(?: (".*"))?$`)
+	changeParts  = regexp.MustCompile(`^= (Add|Modify|Remove) (\w+)(?: (\w+))?(?: (\w+))?(?:: (.*))?$`)
 	refusalParts = regexp.MustCompile(`^! (\w+) (".*")$`)
 )
 
@@ -94,7 +96,7 @@ func rowOf(line string) (row, error) {
 		return row{provider: fmt.Sprintf("← **%s** %s", part[1], answer[1]) + code(answer[2]) + below(prose(answer[3])) + code(answer[4])}, nil
 	}
 	if call, ok := strings.CutPrefix(line, "$ "); ok {
-		call = strings.ReplaceAll(call, "--template-body ", "--template-body file://")
+		call = strings.ReplaceAll(call, "-body ", "-body file://")
 		return row{client: "**`aws cloudformation " + call + "`**"}, nil
 	}
 	if remark, ok := strings.CutPrefix(line, "-- "); ok {
@@ -108,6 +110,18 @@ func rowOf(line string) (row, error) {
 			return row{client: fmt.Sprintf("*left behind, %s:* %s", part[3], part[2]) + code(part[4])}, nil
 		}
 		return row{client: part[2] + " " + part[3] + code(part[4])}, nil
+	}
+	if part := setParts.FindStringSubmatch(line); part != nil {
+		return row{client: part[1] + ", " + part[2] + below(prose(part[3]))}, nil
+	}
+	if part := changeParts.FindStringSubmatch(line); part != nil {
+		text := part[1] + " " + part[2]
+		for _, word := range part[3:5] {
+			if word != "" {
+				text += ", " + word
+			}
+		}
+		return row{client: text + below(strings.ReplaceAll(part[5], ", ", "<br>"))}, nil
 	}
 	part := eventParts.FindStringSubmatch(line)
 	if part == nil {
