@@ -20,6 +20,15 @@ func (f *foresight) parameters() []engine.Parameter {
 	return f.given
 }
 
+// policy makes a stack policy that denies something.
+func (f *foresight) policy() string {
+	action := []string{"Update:Modify", "Update:Replace", "Update:Delete", "Update:*"}[f.rng.IntN(4)]
+	text := fmt.Sprintf(`{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"},
+		{"Effect": "Deny", "Principal": "*", "Action": %q, "Resource": "LogicalResourceId/R%c"}]}`, action, 'A'+rune(f.rng.IntN(7)))
+	f.note("policy %s", text)
+	return text
+}
+
 // template makes a template, in which every resource may use those before it.
 func (f *foresight) template() string {
 	resources := map[string]string{}

@@ -34,7 +34,7 @@ func TestForesight(t *testing.T) {
 	t.Log(reached)
 	for _, what := range []string{
 		"Add", "Modify", "Remove", "Retain", "may", "may, and was not", "unsettled", "problem", "replaced", "not replaced",
-		"static value", "unknown value", "unchanged", "True", "Conditional", "False", "CREATE_COMPLETE", "UPDATE_COMPLETE",
+		"static value", "denied", "unknown value", "unchanged", "True", "Conditional", "False", "CREATE_COMPLETE", "UPDATE_COMPLETE",
 		"UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
 	} {
 		if reached[what] == 0 {
@@ -89,6 +89,9 @@ func (f *foresight) live() {
 		}
 		if kind == store.KindUpdate && f.stack().Phase == store.PhaseFailed {
 			in.DisableRollback = true
+		}
+		if kind == store.KindUpdate && f.chance(20) {
+			f.must(f.engine.SetPolicy(f.ctx, named("S"), f.policy()))
 		}
 		f.note("template %s\nparameters %v", in.Template, in.Parameters)
 		drawn, drawnErr := f.engine.Preview(f.ctx, engine.PreviewStack{Stack: named("S"), Options: in.Options, Template: in.Template})
@@ -227,6 +230,9 @@ func (f *foresight) checkChange(c *plan.Change, was store.Instance, succeeded bo
 	}
 	if c.Problem != "" {
 		f.reached["problem"]++
+		if strings.Contains(c.Problem, "stack policy") {
+			f.reached["denied"]++
+		}
 		if succeeded {
 			f.t.Errorf("%s was to fail: %s", c.LogicalID, c.Problem)
 		}
