@@ -293,6 +293,11 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, o
 	if list == nil {
 		add(DirectModification, "", false)
 	}
+	if !open && !slices.ContainsFunc(list, func(d Detail) bool { return !d.Dynamic }) {
+		for i := range list {
+			list[i].Dynamic = false // whatever comes of them, it is not what there is
+		}
+	}
 	return list
 }
 

@@ -395,6 +395,28 @@ func TestPreviewContext(t *testing.T) {
 	if diff := cmp.Diff(want, changeLines(plan.Preview(&before, before, candidates, world))); diff != "" {
 		t.Errorf("updates that failed before, of what depends on each other (-want +got):\n%s", diff)
 	}
+	// A is as an update left it that was tried in between: the template that stood last says of it what the next one says.
+	stood := side(t, "Resources: {A: {Type: Custom::T, Properties: {L: [!GetAtt B.x]}}, B: {Type: Custom::T, Properties: {P: 1}}}")
+	next := side(t, "Resources: {A: {Type: Custom::T, Properties: {L: [!GetAtt B.x]}}, B: {Type: Custom::T, Properties: {P: 2}}}")
+	there = present{t, stood}
+	if candidates, err = plan.Update(stood, next); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{
+		"Modify A id-A Conditional Properties", `  /Properties/L ResourceAttribute B.x conditional [] > ["?"]`,
+		"Modify B id-B Conditional Properties", "  /Properties/P DirectModification conditional 1 > 2",
+	}
+	if diff := cmp.Diff(want, changeLines(plan.Preview(&stood, next, candidates, plan.World{
+		Resources: there, Form: form, Now: func(logical string) *plan.Now {
+			now := there.now(logical)
+			if logical == "A" {
+				now.Properties = value.Object(value.Member{Key: "L", Value: value.Items()})
+			}
+			return now
+		},
+	}))); diff != "" {
+		t.Errorf("what is not as the template that stood last says (-want +got):\n%s", diff)
+	}
 	known := side(t, "Resources: {A: {Type: Native, Properties: {Name: n}}}")
 	there = present{t, known}
 	if candidates, err = plan.Update(known, known); err != nil {
