@@ -168,7 +168,7 @@ func (s *sim) checkRequests() {
 				s.breaks(oneInFlight, "instance %d of %s has %s and %s", r.Instance, r.Logical, other.ID, r.ID)
 			}
 		}
-		const bound = 5*time.Minute + time.Minute // the clock may have been set back since
+		bound := 5*time.Minute + s.setBack // maybe since
 		if r.Cancelled && r.State == store.RequestWaiting && r.Due.Sub(s.now) > bound {
 			s.breaks(itEnds, "a cancelled %s of %s is waited for another %v", r.Type, r.Logical, r.Due.Sub(s.now))
 		}

@@ -20,6 +20,7 @@ type sim struct {
 	seed     uint64
 	rng      *rand.Rand
 	now      time.Time
+	setBack  time.Duration // how much the clock has lost
 	rows     *memory.Store
 	fidelity engine.Fidelity
 	// faults is of how many in a thousand commits the database refuses one; as often it is the last that a node sees.
@@ -209,7 +210,8 @@ func (s *sim) step() {
 		return
 	}
 	if s.rng.IntN(100) == 0 {
-		s.now = s.now.Add(-time.Duration(s.rng.Int64N(int64(time.Minute))))
+		back := time.Duration(s.rng.Int64N(int64(time.Minute)))
+		s.now, s.setBack = s.now.Add(-back), s.setBack+back
 		s.count("clock set back")
 	}
 	s.awaitTakeover()
