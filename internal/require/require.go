@@ -19,10 +19,15 @@ import (
 // e.g. "aws,boto3".
 const Variable = "PINTLE_REQUIRE"
 
+// WithoutVariable is the environment variable that lists, in the same form, names whose tests are skipped though they are
+// installed: for a second run of all tests that is about something else.
+const WithoutVariable = "PINTLE_WITHOUT"
+
 // Tool returns the path of the program name on PATH. If there is none, it skips the test, or fails it when
 // [Variable] lists name.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
+	leftOut(t, name)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		missing(t, name, name+" is not on PATH")
@@ -34,6 +39,7 @@ func Tool(t testing.TB, name string) string {
 // it when [Variable] lists module.
 func Python(t testing.TB, module string) string {
 	t.Helper()
+	leftOut(t, module)
 	path, err := exec.LookPath("python3")
 	if err != nil {
 		missing(t, module, "python3 is not on PATH")
@@ -54,6 +60,7 @@ const PostgresVariable = "PINTLE_POSTGRES_BIN"
 // [Variable] lists postgres.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	leftOut(t, "postgres")
 	if dir := os.Getenv(PostgresVariable); dir != "" {
 		if !hasPostgres(dir) {
 			t.Fatalf("%s is %s, where there are no initdb and postgres", PostgresVariable, dir)
@@ -87,16 +94,24 @@ func hasPostgres(dir string) bool {
 	return true
 }
 
+// leftOut skips the test if name is to be left out, and is not required as well.
+func leftOut(t testing.TB, name string) {
+	t.Helper()
+	if named(os.Getenv(WithoutVariable), name) && !named(os.Getenv(Variable), name) {
+		t.Skip(WithoutVariable + " leaves " + name + " out")
+	}
+}
+
 // missing ends the test: skipped, or failed if name is required.
 func missing(t testing.TB, name, reason string) {
 	t.Helper()
-	if required(os.Getenv(Variable), name) {
+	if named(os.Getenv(Variable), name) {
 		t.Fatalf("%s, and %s requires it", reason, Variable)
 	}
 	t.Skip(reason)
 }
 
-func required(list, name string) bool {
+func named(list, name string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(item string) bool {
 		return strings.TrimSpace(item) == name
 	})

@@ -113,3 +113,21 @@ func TestPostgres(t *testing.T) {
 		t.Errorf("on PATH: path %q, outcome %+v", path, o)
 	}
 }
+
+// A program that is there is left out when the variable says so, but for one that is required.
+func TestWithout(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "present"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "")
+	t.Setenv(require.WithoutVariable, "other,present")
+	if o := run(func(t testing.TB) { require.Tool(t, "present") }); o.skipped != "PINTLE_WITHOUT leaves present out" {
+		t.Errorf("left out: %+v, want a skip with the reason", o)
+	}
+	t.Setenv(require.Variable, "present")
+	if o := run(func(t testing.TB) { require.Tool(t, "present") }); o.skipped+o.failed != "" {
+		t.Errorf("left out and required: %+v, want it found", o)
+	}
+}
