@@ -40,10 +40,11 @@ var mutations = []mutation{
 	},
 	{
 		name: "the rollback spares the resource that failed", file: "settle.go",
-		from: `		i.Body.Attempted = r.Body.Properties
-		m.changeBody(i)
-	case wire.Delete:`,
-		to:    `	case wire.Delete:`,
+		from: `		if i.Body.Back {
+			i.Body.Attempted`,
+		to: `		i.Body.Attempted = value.Value{}
+		if i.Body.Back {
+			i.Body.Attempted`,
 		found: []invariant{agreed, truthful},
 	},
 	{
