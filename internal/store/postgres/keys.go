@@ -27,7 +27,7 @@ func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
 }
 
 // lockKeys keeps everybody else from changing which keys there are.
-const lockKeys = "SELECT probe, root FROM schema FOR UPDATE"
+const lockKeys = "SELECT s.probe, r.root FROM ring r, schema s FOR UPDATE OF r"
 
 // exchangeKeys refuses keys that are not those of the database, notes which one seals from now on, and opens the root.
 func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
@@ -73,7 +73,10 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
 		if root, err = s.codec.SealRoot(s.root); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "UPDATE schema SET probe = $1, root = $2", fresh[s.codec.KeyID()], root)
+		if _, err := tx.Exec(ctx, "UPDATE ring SET root = $1", root); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE schema SET probe = $1", fresh[s.codec.KeyID()])
 		return err
 	})
 }
@@ -97,7 +100,7 @@ func (s *Store) joinKeys(ctx context.Context, tx pgx.Tx) error {
 	if err := s.noteKey(ctx, tx, s.codec.KeyID(), probe); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "UPDATE schema SET sealer = $1, turns = turns + 1 WHERE sealer <> $1", s.codec.KeyID())
+	_, err = tx.Exec(ctx, "UPDATE ring SET sealer = $1, turns = turns + 1 WHERE sealer <> $1", s.codec.KeyID())
 	return err
 }
 
@@ -240,14 +243,14 @@ const otherSealers = "EXISTS (SELECT FROM node WHERE seals <> $1)"
 
 // turn returns how often the sealing key has changed, and whether all nodes seal with this one's.
 func (s *Store) turn(ctx context.Context) (turn int64, alike bool, err error) {
-	err = s.pool.QueryRow(ctx, "SELECT turns, NOT "+otherSealers+" FROM schema", s.codec.KeyID()).Scan(&turn, &alike)
+	err = s.pool.QueryRow(ctx, "SELECT turns, NOT "+otherSealers+" FROM ring", s.codec.KeyID()).Scan(&turn, &alike)
 	return turn, alike, err
 }
 
 // forgetKeys ends a pass: what the other keys have sealed is gone, unless a node came with one of them meanwhile.
 func (s *Store) forgetKeys(ctx context.Context, turn int64) (done bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, "SELECT turns = $2 AND NOT "+otherSealers+" FROM schema FOR UPDATE", s.codec.KeyID(), turn).Scan(&done)
+		err := tx.QueryRow(ctx, "SELECT turns = $2 AND NOT "+otherSealers+" FROM ring FOR UPDATE", s.codec.KeyID(), turn).Scan(&done)
 		if errors.Is(err, pgx.ErrNoRows) || err != nil || !done {
 			return err
 		}

@@ -16,7 +16,8 @@ const schemaTable = `CREATE TABLE IF NOT EXISTS schema (
 	probe   text NOT NULL -- sealed, to know the keys by
 )`
 
-// migrations make the schema, each from the one before. What was released is never changed, only added to.
+// migrations make the schema, each from the one before. What was released is never changed, only added to. None may alter
+// the table schema: nodes that wait to make the same step have it in hand.
 //
 // What loops and lists read is narrow; what is large and seldom changes lies in a table of its own, so that a change of
 // state does not write it again. What is settled, deleted or gone is in no index that a loop reads. What a row holds in
@@ -187,10 +188,13 @@ CREATE TABLE sealing_key (
 	probe text NOT NULL, -- sealed with it, to know it by
 	since bigint NOT NULL
 );
-ALTER TABLE schema
-	ADD COLUMN root   text NOT NULL DEFAULT '', -- sealed
-	ADD COLUMN sealer text NOT NULL DEFAULT '', -- the key of the node that joined last
-	ADD COLUMN turns  bigint NOT NULL DEFAULT 0; -- how often that has changed
+CREATE TABLE ring (
+	one    int PRIMARY KEY CHECK (one = 1),
+	root   text NOT NULL,  -- sealed
+	sealer text NOT NULL,  -- the key of the node that joined last
+	turns  bigint NOT NULL -- how often that has changed
+);
+INSERT INTO ring VALUES (1, '', '', 0);
 ALTER TABLE node ADD COLUMN seals text NOT NULL DEFAULT ''; -- the key that it seals with
 CREATE INDEX revision_template ON revision (template);
 CREATE INDEX change_set_template ON change_set_body (template);
