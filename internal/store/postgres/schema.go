@@ -228,10 +228,6 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string)
 			return nil
 		}
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			// A step may change this very table: who waits for its row would hold a lock of it meanwhile.
-			if _, err := tx.Exec(ctx, "LOCK TABLE schema IN ACCESS EXCLUSIVE MODE"); err != nil {
-				return err
-			}
 			moved, err := tx.Exec(ctx, "UPDATE schema SET version = $1 WHERE version = $2", version+1, version)
 			if err != nil || moved.RowsAffected() == 0 { // then another node has made it
 				return err
