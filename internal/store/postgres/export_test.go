@@ -16,10 +16,11 @@ var free = make(chan string, 64)
 
 // wipe empties the tables. To make them anew takes a test longer than all that it does with them.
 const wipe = `DO $$ DECLARE name text; BEGIN
-	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'pintle' AND tablename <> 'schema' LOOP
+	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'pintle' AND tablename NOT IN ('schema', 'ring') LOOP
 		EXECUTE format('DELETE FROM pintle.%I', name);
 	END LOOP;
 	UPDATE pintle.schema SET probe = '';
+	UPDATE pintle.ring SET root = '', sealer = '', turns = 0;
 END $$`
 
 // Database returns an empty database for the time of a test, in which others may have been before.

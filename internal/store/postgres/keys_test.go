@@ -44,7 +44,7 @@ func keysOf(t *testing.T, letters string) store.Codec {
 // TestKeysOfTwoNodes changes the key of two nodes, one after the other: the old one is needed until none seals with it.
 func TestKeysOfTwoNodes(t *testing.T) {
 	ctx := context.Background()
-	dsn := postgres.Shared.Server(t).Database(t)
+	dsn := postgres.Database(t)
 	join := func(letters string) (*postgres.Store, store.Incarnation) {
 		t.Helper()
 		s, err := postgres.Open(ctx, postgres.Config{DSN: dsn, Codec: keysOf(t, letters)})
@@ -139,7 +139,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 // TestTemplatesSweptInUse lets nodes sweep all the time while others begin to use, and cease to use, the same few texts.
 func TestTemplatesSweptInUse(t *testing.T) {
 	ctx := context.Background()
-	dsn := postgres.Shared.Server(t).Database(t)
+	dsn := postgres.Database(t)
 	stop := make(chan struct{})
 	var sweeping, working sync.WaitGroup
 	keep := store.Keep{Deleted: time.Nanosecond, Requests: time.Nanosecond, Events: 1, Audit: 1}
