@@ -1,0 +1,295 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// floor makes the exchanges of the cycles and commits their rows, and does nothing else.
+type floor struct {
+	b       *testing.B
+	client  *http.Client
+	writers []chan *write
+	all     sync.WaitGroup // of senders
+	ended   sync.WaitGroup // of writers
+	door    *httptest.Server
+	asks    string // the provider's URL
+	length  int
+}
+
+// write is what one step of a cycle has to write: that its request was delivered, or all that its answer leads to.
+type write struct {
+	chain, n int
+	answer   bool
+	done     chan struct{}
+}
+
+// Bytes of the rows' parts, as the engine's own are in this benchmark on average.
+var (
+	requestPlain   = bytes.Repeat([]byte("r"), 97)
+	requestBody    = bytes.Repeat([]byte("r"), 213)
+	requestValues  = bytes.Repeat([]byte("r"), 117)
+	operationPlain = bytes.Repeat([]byte("o"), 288)
+	stepPlain      = bytes.Repeat([]byte("s"), 75)
+	planPlain      = bytes.Repeat([]byte("s"), 265)
+	instancePlain  = bytes.Repeat([]byte("i"), 117)
+	instanceBody   = bytes.Repeat([]byte("i"), 100)
+	instanceValues = bytes.Repeat([]byte("i"), 163)
+	events         = bytes.Repeat([]byte("e"), 1089)
+)
+
+// floorCycles returns how many cycles the floor makes in a second.
+func floorCycles(b *testing.B, dsn func() string, chains, length int) float64 {
+	b.Helper()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
+	p := newProvider(b, chains, chains*(length-1))
+	f := &floor{b: b, client: &http.Client{Transport: transport}, asks: p.URL, length: length}
+	if dsn == nil {
+		f.onSQLite(chains)
+	} else {
+		f.onPostgres(dsn(), chains)
+	}
+	f.door = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer struct{ Status, PhysicalResourceId string }
+		var chain, n int
+		if err := json.NewDecoder(r.Body).Decode(&answer); err != nil || answer.Status != "SUCCESS" {
+			b.Errorf("answer %v, error %v", answer, err)
+		}
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &chain, &n); err != nil {
+			b.Error(err)
+		}
+		f.write(chain, n, true)
+		f.send(chain, n+1)
+	}))
+	for chain := range chains {
+		f.send(chain, 0)
+	}
+	rate := p.measure()
+	p.all.Wait() // the last answers
+	f.all.Wait()
+	for _, w := range f.writers {
+		close(w)
+	}
+	f.ended.Wait()
+	p.close()
+	f.door.Close()
+	f.client.CloseIdleConnections()
+	return rate
+}
+
+func (f *floor) write(chain, n int, answer bool) {
+	w := &write{chain: chain, n: n, answer: answer, done: make(chan struct{})}
+	f.writers[chain%len(f.writers)] <- w
+	<-w.done
+}
+
+// send asks the provider and notes that it did. It does not wait for that.
+func (f *floor) send(chain, n int) {
+	if n == f.length {
+		return
+	}
+	f.all.Go(func() {
+		body, err := json.Marshal(map[string]any{
+			"RequestType": "Create", "ServiceToken": f.asks, "ResponseURL": fmt.Sprintf("%s/%d/%d?%s", f.door.URL, chain, n, strings.Repeat("s", 300)),
+			"StackId": strings.Repeat("s", 96), "RequestId": fmt.Sprintf("%018d%018d", chain, n), "LogicalResourceId": fmt.Sprint("R", n),
+			"ResourceType": "Custom::Thing", "ResourceProperties": map[string]string{"ServiceToken": f.asks, "Endpoint": "https://example.com/", "Size": "1"},
+		})
+		if err != nil {
+			f.b.Error(err)
+		}
+		response, err := f.client.Post(f.asks, "application/json", bytes.NewReader(body))
+		if err != nil {
+			f.b.Error(err)
+			return
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close() // its status is what is wanted
+		if response.StatusCode != http.StatusAccepted {
+			f.b.Errorf("a request was answered with %s", response.Status)
+		}
+		f.write(chain, n, false)
+	})
+}
+
+// run commits what is queued, batch by batch.
+func (f *floor) run(queue chan *write, commit func([]*write) error) {
+	f.writers = append(f.writers, queue)
+	f.ended.Go(func() {
+		for w := range queue {
+			batch := []*write{w}
+			for range min(len(queue), 255) {
+				batch = append(batch, <-queue)
+			}
+			if err := commit(batch); err != nil {
+				f.b.Error(err)
+			}
+			for _, w := range batch {
+				close(w.done)
+			}
+		}
+	})
+}
+
+func requestID(chain, n int) string { return fmt.Sprintf("%018d%018d", chain, n) }
+
+// The statements, as SQLite and PostgreSQL both understand them. The tables are the stores' own.
+const (
+	makeOperation = "INSERT INTO operation (stack, number, version, plain) VALUES ($1, 1, 1, $2)"
+	delivered     = "UPDATE request SET state = 'waiting', owner = 0, due = $2, plain = $3 WHERE id = $1 AND state = 'ready'"
+	settled       = "UPDATE request SET state = 'settled', owner = 0, due = NULL, plain = $2 WHERE id = $1"
+	operation     = "UPDATE operation SET version = version + 1, plain = $2 WHERE stack = $1 AND number = 1"
+	instance      = "UPDATE instance SET plain = $3 WHERE stack = $1 AND number = $2"
+	makeEvent     = "INSERT INTO event (stack, operation, number, events) VALUES ($1, 1, $2, $3)"
+)
+
+func (f *floor) onSQLite(chains int) {
+	ctx := context.Background()
+	path := filepath.Join(f.b.TempDir(), "floor.db")
+	tables(f.b, path, "")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-16384)")
+	if err != nil {
+		f.b.Fatal(err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		f.b.Fatal(err)
+	}
+	f.b.Cleanup(func() {
+		_ = conn.Close()
+		_ = db.Close()
+	})
+	prepared := map[string]*sql.Stmt{}
+	exec := func(text string, args ...any) int64 {
+		if prepared[text] == nil {
+			if prepared[text], err = conn.PrepareContext(ctx, text); err != nil {
+				f.b.Fatal(err)
+			}
+		}
+		for i, arg := range args {
+			if text, ok := arg.([]byte); ok {
+				args[i] = string(text)
+			}
+		}
+		result, err := prepared[text].Exec(args...)
+		if err != nil {
+			f.b.Fatal(err)
+		}
+		seq, _ := result.LastInsertId()
+		return seq
+	}
+	steps, instances := map[[2]int]int64{}, map[[2]int]int64{}
+	ask := func(chain, n int) {
+		seq := exec("INSERT INTO instance (stack, number, logical, role, plain) VALUES ($1, $2, $3, 'current', $4)", chain+1, n+1, fmt.Sprint("R", n), instancePlain)
+		exec("INSERT INTO instance_body (seq, plain, vals) VALUES ($1, $2, $3)", seq, instanceBody, instanceValues)
+		instances[[2]int{chain, n}] = seq
+		seq = exec("INSERT INTO request (id, stack, operation, logical, instance, type, state, owner, executor, plain) VALUES ($1, $2, 1, $3, $4, 'Create', 'ready', 1, 0, $5)",
+			requestID(chain, n), chain+1, fmt.Sprint("R", n), n+1, requestPlain)
+		exec("INSERT INTO request_body (seq, plain, vals) VALUES ($1, $2, $3)", seq, requestBody, requestValues)
+	}
+	exec("BEGIN")
+	for chain := range chains {
+		exec(makeOperation, chain+1, operationPlain)
+		for n := range f.length + 1 {
+			seq := exec("INSERT INTO step (stack, logical, plain) VALUES ($1, $2, $3)", chain+1, fmt.Sprint("R", n), stepPlain)
+			exec("INSERT INTO step_plan (seq, plain) VALUES ($1, $2)", seq, planPlain)
+			steps[[2]int{chain, n}] = seq
+		}
+		ask(chain, 0)
+	}
+	exec("COMMIT")
+	f.run(make(chan *write, 256), func(batch []*write) error {
+		exec("BEGIN IMMEDIATE")
+		for _, w := range batch {
+			key := w.chain + 1
+			if !w.answer {
+				exec(delivered, requestID(w.chain, w.n), 1<<40, requestPlain)
+				continue
+			}
+			exec(settled, requestID(w.chain, w.n), requestPlain)
+			exec(operation, key, operationPlain)
+			for n := range 2 {
+				exec("UPDATE step SET plain = $2 WHERE seq = $1", steps[[2]int{w.chain, w.n + n}], stepPlain)
+			}
+			exec(instance, key, w.n+1, instancePlain)
+			exec("UPDATE instance_body SET plain = $2, vals = $3 WHERE seq = $1", instances[[2]int{w.chain, w.n}], instanceBody, instanceValues)
+			ask(w.chain, w.n+1)
+			exec(makeEvent, key, w.n+1, events)
+		}
+		exec("COMMIT")
+		return nil
+	})
+}
+
+func (f *floor) onPostgres(dsn string, chains int) {
+	ctx := context.Background()
+	tables(f.b, "", dsn)
+	ask := func(trip *pgx.Batch, chain, n int) {
+		logical := fmt.Sprint("R", n)
+		trip.Queue("INSERT INTO instance (stack, number, logical, role, plain) VALUES ($1, $2, $3, 'current', $4)", chain+1, n+1, logical, instancePlain)
+		trip.Queue("INSERT INTO instance_body (stack, number, plain, vals) VALUES ($1, $2, $3, $4)", chain+1, n+1, instanceBody, instanceValues)
+		trip.Queue("INSERT INTO request (id, stack, operation, logical, instance, type, state, owner, executor, born, plain) VALUES ($1, $2, 1, $3, $4, 'Create', 'ready', 1, 0, 1, $5)",
+			requestID(chain, n), chain+1, logical, n+1, requestPlain)
+		trip.Queue("INSERT INTO request_body (id, plain, vals) VALUES ($1, $2, $3)", requestID(chain, n), requestBody, requestValues)
+	}
+	for number := range 2 { // as many writers as the store has
+		config, err := pgx.ParseConfig(dsn)
+		if err != nil {
+			f.b.Fatal(err)
+		}
+		config.RuntimeParams["search_path"] = "pintle"
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			f.b.Fatal(err)
+		}
+		f.b.Cleanup(func() { _ = conn.Close(ctx) })
+		if number == 0 {
+			trip := &pgx.Batch{}
+			for chain := range chains {
+				trip.Queue(makeOperation, chain+1, operationPlain)
+				for n := range f.length + 1 {
+					trip.Queue("INSERT INTO step (stack, logical, next, plain) VALUES ($1, $2, '{}', $3)", chain+1, fmt.Sprint("R", n), stepPlain)
+					trip.Queue("INSERT INTO step_plan (stack, logical, needs, plain) VALUES ($1, $2, '{}', $3)", chain+1, fmt.Sprint("R", n), planPlain)
+				}
+				ask(trip, chain, 0)
+			}
+			if err := conn.SendBatch(ctx, trip).Close(); err != nil {
+				f.b.Fatal(err)
+			}
+		}
+		f.run(make(chan *write, 256), func(batch []*write) error {
+			trip := &pgx.Batch{}
+			trip.Queue("BEGIN")
+			for _, w := range batch {
+				key := w.chain + 1
+				if !w.answer {
+					trip.Queue(delivered, requestID(w.chain, w.n), 1<<40, requestPlain)
+					continue
+				}
+				trip.Queue(settled, requestID(w.chain, w.n), requestPlain)
+				trip.Queue(operation, key, operationPlain)
+				for n := range 2 {
+					trip.Queue("UPDATE step SET plain = $3 WHERE stack = $1 AND logical = $2", key, fmt.Sprint("R", w.n+n), stepPlain)
+				}
+				trip.Queue(instance, key, w.n+1, instancePlain)
+				trip.Queue("UPDATE instance_body SET plain = $3, vals = $4 WHERE stack = $1 AND number = $2", key, w.n+1, instanceBody, instanceValues)
+				ask(trip, w.chain, w.n+1)
+				trip.Queue(makeEvent, key, w.n+1, events)
+			}
+			trip.Queue("COMMIT")
+			return conn.SendBatch(ctx, trip).Close()
+		})
+	}
+}
