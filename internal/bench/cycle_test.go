@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench
 
 import (
@@ -40,23 +42,25 @@ func BenchmarkCycle(b *testing.B) {
 					server := pgtest.Start(b, pgtest.Options{Durable: true, Settings: []string{"shared_buffers=256MB", "max_wal_size=4GB"}})
 					dsn = func() string { return server.Database(b) }
 				}
-				var ratios, ours, floors []float64
+				var ratios, rates, cpus, cpuFloors []float64
 				for n := range *rounds + 1 {
-					run := func() float64 { return engineCycles(b, dsn, size.chains, size.length) }
-					floor := func() float64 { return floorCycles(b, dsn, size.chains, size.length) }
-					var o, f float64
+					run := func() rate { return engineCycles(b, dsn, size.chains, size.length) }
+					floor := func() rate { return floorCycles(b, dsn, size.chains, size.length) }
+					var ours, theirs rate
 					if n%2 == 0 {
-						o, f = run(), floor()
+						ours, theirs = run(), floor()
 					} else {
-						f, o = floor(), run()
+						theirs, ours = floor(), run()
 					}
 					if n > 0 { // the first one warms up
-						ratios, ours, floors = append(ratios, o/f), append(ours, o), append(floors, f)
+						ratios, rates = append(ratios, ours.perSecond/theirs.perSecond), append(rates, ours.perSecond)
+						cpus, cpuFloors = append(cpus, ours.cpu), append(cpuFloors, theirs.cpu)
 					}
 				}
-				b.ReportMetric(median(ours), "cycles/s")
-				b.ReportMetric(median(floors), "floor/s")
+				b.ReportMetric(median(rates), "cycles/s")
 				b.ReportMetric(median(ratios), "of-floor")
+				b.ReportMetric(median(cpus), "cpu-µs/cycle")
+				b.ReportMetric(median(cpuFloors), "floor-cpu-µs/cycle")
 				b.ReportMetric(0, "ns/op")
 			})
 		}
@@ -95,8 +99,8 @@ func tables(b *testing.B, path, dsn string) {
 	}
 }
 
-// engineCycles runs stacks that are one chain of resources each, and returns how many cycles there are in a second.
-func engineCycles(b *testing.B, dsn func() string, chains, length int) float64 {
+// engineCycles runs stacks that are one chain of resources each, and returns how fast the cycles are made.
+func engineCycles(b *testing.B, dsn func() string, chains, length int) rate {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
 	path, at := filepath.Join(b.TempDir(), "pintle.db"), ""
@@ -170,9 +174,9 @@ func engineCycles(b *testing.B, dsn func() string, chains, length int) float64 {
 			b.Fatal(err)
 		}
 	}
-	rate := p.measure()
+	made := p.measure()
 	stop()
 	running.Wait()
 	p.close()
-	return rate
+	return made
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench
 
 import (
@@ -50,8 +52,8 @@ var (
 	events         = bytes.Repeat([]byte("e"), 1089)
 )
 
-// floorCycles returns how many cycles the floor makes in a second.
-func floorCycles(b *testing.B, dsn func() string, chains, length int) float64 {
+// floorCycles returns how fast the floor makes cycles.
+func floorCycles(b *testing.B, dsn func() string, chains, length int) rate {
 	b.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
@@ -77,7 +79,7 @@ func floorCycles(b *testing.B, dsn func() string, chains, length int) float64 {
 	for chain := range chains {
 		f.send(chain, 0)
 	}
-	rate := p.measure()
+	made := p.measure()
 	p.all.Wait() // the last answers
 	f.all.Wait()
 	for _, w := range f.writers {
@@ -87,7 +89,7 @@ func floorCycles(b *testing.B, dsn func() string, chains, length int) float64 {
 	p.close()
 	f.door.Close()
 	f.client.CloseIdleConnections()
-	return rate
+	return made
 }
 
 func (f *floor) write(chain, n int, answer bool) {

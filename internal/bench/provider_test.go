@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench
 
 import (
@@ -8,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -92,20 +95,35 @@ func (p *provider) answer(ctx context.Context, a ask) {
 	}
 }
 
-// measure lets the answers out and returns how many cycles were made in a second.
-func (p *provider) measure() float64 {
+// rate is how fast cycles were made.
+type rate struct {
+	perSecond float64
+	cpu       float64 // µs of processor time of this process for each
+}
+
+// measure lets the answers out and returns how fast cycles are made.
+func (p *provider) measure() rate {
 	p.begun.Wait()
 	p.mu.Lock()
 	cycles := p.left
 	p.mu.Unlock()
-	began := time.Now()
+	began, cpu := time.Now(), processorTime(p.b)
 	close(p.open)
 	select {
 	case <-p.done:
 	case <-time.After(2 * time.Minute):
 		p.b.Fatal("the cycles do not end")
 	}
-	return float64(cycles) / time.Since(began).Seconds()
+	return rate{float64(cycles) / time.Since(began).Seconds(), float64((processorTime(p.b) - cpu).Microseconds()) / float64(cycles)}
+}
+
+// processorTime returns how much of it this process has used.
+func processorTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func (p *provider) close() {

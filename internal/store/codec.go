@@ -12,11 +12,12 @@ import (
 // Codec turns rows into bytes for a database and back. A row's plain fields become JSON; its values become a second
 // text, in which every secret is sealed. The zero Codec cannot seal: use [NewCodec].
 type Codec struct {
-	keys *Keys
+	keys    *Keys
+	decoded *decoded
 }
 
 // NewCodec returns a codec that seals secrets with keys.
-func NewCodec(keys *Keys) Codec { return Codec{keys} }
+func NewCodec(keys *Keys) Codec { return Codec{keys, newDecoded()} }
 
 // errNoKeys is the error of opening a store with the zero Codec.
 var errNoKeys = errors.New("a store needs keys to seal secrets with")
@@ -155,6 +156,18 @@ func encodeJSON(row any) ([]byte, error) {
 
 // Decode fills row from what [Codec.Encode] returned. Values that a row written by an older version lacks stay null.
 func (c Codec) Decode(row Row, plain, values []byte) error {
+	key := bodyKey(row, plain, values)
+	if c.decoded.fill(row, key) {
+		return nil
+	}
+	if err := c.decode(row, plain, values); err != nil {
+		return err
+	}
+	c.decoded.keep(row, key)
+	return nil
+}
+
+func (c Codec) decode(row Row, plain, values []byte) error {
 	if err := json.Unmarshal(plain, row); err != nil {
 		return fmt.Errorf("decode %T: %w", row, err)
 	}

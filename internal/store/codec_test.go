@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 func TestCodec(t *testing.T) {
@@ -40,6 +42,53 @@ func TestCodec(t *testing.T) {
 	}
 	if err := codec.Decode(&got, plain, append(values, "\nnull"...)); err == nil || !strings.Contains(err.Error(), "more than the 6 values") {
 		t.Errorf("a newer row: error %v", err)
+	}
+}
+
+// TestCodecRemembers decodes the same bytes again: every reader gets a body that is its own to change, and what one appends
+// to a list another does not see.
+func TestCodecRemembers(t *testing.T) {
+	codec := store.NewCodec(newKeys(t, key("a", 1)))
+	body := store.InstanceBody{Type: "T", Properties: value.Str("p"), Signals: []store.Signal{{ID: "1"}, {ID: "2"}, {ID: "3"}}}
+	plan := store.StepPlan{Type: "T", NewNeeds: []wire.LogicalID{"A", "B", "C"}}
+	for _, again := range []bool{false, true, true} {
+		var b store.InstanceBody
+		var p store.StepPlan
+		var r store.RequestBody
+		for row, from := range map[store.Row]store.Row{&b: &body, &p: &plan, &r: &store.RequestBody{Region: "r"}} {
+			plain, values, err := codec.Encode(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := codec.Decode(row, plain, values); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(body, b) + cmp.Diff(plan, p); diff != "" || r.Region != "r" {
+			t.Errorf("decoded again %t (-want +got):\n%s", again, diff)
+		}
+		b.Type, b.Properties, p.Type, r.Region = "changed", value.Str("changed"), "changed", "changed"
+		b.Signals = append(b.Signals, store.Signal{ID: "4"})
+		p.NewNeeds = append(p.NewNeeds, "D")
+	}
+}
+
+// TestCodecMemoryIsBounded decodes more than is remembered, and then the first again.
+func TestCodecMemoryIsBounded(t *testing.T) {
+	codec := store.NewCodec(newKeys(t, key("a", 1)))
+	for n := range 300 {
+		from := store.RequestBody{Region: fmt.Sprint(n%299, strings.Repeat("x", 64<<10))}
+		plain, values, err := codec.Encode(&from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got store.RequestBody
+		if err := codec.Decode(&got, plain, values); err != nil || got.Region != from.Region {
+			t.Fatalf("body %d: error %v", n, err)
+		}
+	}
+	if size := store.Remembered(codec); size > 2*store.MaxDecodedBytes {
+		t.Errorf("%d bytes are remembered", size)
 	}
 }
 

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxDecodedBytes bounds the encoded bodies that each of the two generations of a decoder's memory stands for.
+const maxDecodedBytes = 4 << 20
+
+// decoded remembers the bodies decoded last by their encoded bytes. A body is read several times in its life and seldom
+// written, and to decode it costs more than to read it. What the bytes say never changes, so nothing has to be kept in step
+// with the database.
+type decoded struct {
+	mu         sync.Mutex
+	young, old map[string]any
+	size       int // of young's keys
+}
+
+func newDecoded() *decoded { return &decoded{young: make(map[string]any)} }
+
+// bodyKey returns the key of a body's bytes, or none if the row is of a kind that is not remembered. No plain part is empty
+// or ends with a zero byte, so no two bodies have the same.
+func bodyKey(row Row, plain, values []byte) []byte {
+	var kind byte
+	switch row.(type) {
+	case *RequestBody:
+		kind = 'r'
+	case *InstanceBody:
+		kind = 'i'
+	case *StepPlan:
+		kind = 's'
+	default:
+		return nil
+	}
+	key := make([]byte, 0, 2+len(plain)+len(values))
+	key = append(append(key, kind), plain...)
+	return append(append(key, 0), values...)
+}
+
+// fill fills row from memory, and reports whether it could. The row gets a body of its own; the slices and values in it are
+// shared, as [View] says of all that a decision sees.
+func (d *decoded) fill(row Row, key []byte) bool {
+	if d == nil || key == nil {
+		return false
+	}
+	d.mu.Lock()
+	found, ok := d.young[string(key)]
+	if !ok {
+		if found, ok = d.old[string(key)]; ok {
+			d.put(key, found)
+		}
+	}
+	d.mu.Unlock()
+	if !ok {
+		return false
+	}
+	switch row := row.(type) {
+	case *RequestBody:
+		*row = *found.(*RequestBody)
+	case *InstanceBody:
+		*row = *found.(*InstanceBody)
+	case *StepPlan:
+		*row = *found.(*StepPlan)
+	}
+	return true
+}
+
+// keep remembers a body that was decoded. Its slices lose their spare room: who appends to one must get another.
+func (d *decoded) keep(row Row, key []byte) {
+	if d == nil || key == nil {
+		return
+	}
+	var kept any
+	switch row := row.(type) {
+	case *RequestBody:
+		body := *row
+		kept = &body
+	case *InstanceBody:
+		row.Signals = slices.Clip(row.Signals)
+		body := *row
+		kept = &body
+	case *StepPlan:
+		for _, list := range []*[]wire.LogicalID{&row.OldNeeds, &row.NewNeeds, &row.OldFeeds, &row.NewFeeds} {
+			*list = slices.Clip(*list)
+		}
+		plan := *row
+		kept = &plan
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.put(key, kept)
+}
+
+func (d *decoded) put(key []byte, kept any) {
+	if d.size+len(key) > maxDecodedBytes {
+		d.old, d.young, d.size = d.young, make(map[string]any), 0
+	}
+	if _, ok := d.young[string(key)]; !ok {
+		d.size += len(key)
+	}
+	d.young[string(key)] = kept
+}
