@@ -7,7 +7,7 @@ FUZZTIME  ?= 20000x
 SOAK      ?= 1h
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults starts failover clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench starts failover clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ soak: ## kill servers under load for SOAK (1h) on each database, and reconcile s
 
 faults: ## every write of fixed scenarios, and every fault that may befall it, on every store
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
+
+bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
+	go test ./internal/bench -run '^$$' -bench Cycle -benchtime 1x -timeout 60m
 
 starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
 	PINTLE_REQUIRE=postgres go test ./internal/store/postgres -count=1 -timeout 30m -v -run '^TestStartedAtOnce$$' -starts=$(STARTS)

@@ -169,27 +169,36 @@ func (f *floor) onSQLite(chains int) {
 	if err != nil {
 		f.b.Fatal(err)
 	}
+	prepared := map[string]*sql.Stmt{}
 	f.b.Cleanup(func() {
+		for _, statement := range prepared {
+			_ = statement.Close()
+		}
 		_ = conn.Close()
 		_ = db.Close()
 	})
-	prepared := map[string]*sql.Stmt{}
-	exec := func(text string, args ...any) int64 {
-		if prepared[text] == nil {
-			if prepared[text], err = conn.PrepareContext(ctx, text); err != nil {
-				f.b.Fatal(err)
+	var failed error // the first failure; after that nothing is done
+	exec := func(text string, args ...any) (seq int64) {
+		if failed != nil {
+			return 0
+		}
+		statement := prepared[text]
+		if statement == nil {
+			if statement, failed = conn.PrepareContext(ctx, text); failed != nil {
+				return 0
 			}
+			prepared[text] = statement
 		}
 		for i, arg := range args {
 			if text, ok := arg.([]byte); ok {
 				args[i] = string(text)
 			}
 		}
-		result, err := prepared[text].Exec(args...)
-		if err != nil {
-			f.b.Fatal(err)
+		result, err := statement.Exec(args...)
+		if err == nil {
+			seq, err = result.LastInsertId()
 		}
-		seq, _ := result.LastInsertId()
+		failed = err
 		return seq
 	}
 	steps, instances := map[[2]int]int64{}, map[[2]int]int64{}
@@ -212,6 +221,9 @@ func (f *floor) onSQLite(chains int) {
 		ask(chain, 0)
 	}
 	exec("COMMIT")
+	if failed != nil {
+		f.b.Fatal(failed)
+	}
 	f.run(make(chan *write, 256), func(batch []*write) error {
 		exec("BEGIN IMMEDIATE")
 		for _, w := range batch {
@@ -231,7 +243,7 @@ func (f *floor) onSQLite(chains int) {
 			exec(makeEvent, key, w.n+1, events)
 		}
 		exec("COMMIT")
-		return nil
+		return failed
 	})
 }
 
