@@ -289,8 +289,11 @@ func TestAWSDeploy(t *testing.T) {
 		}
 		return string(out)
 	}
+	var last time.Time // the CLI names its change sets by the second
 	deploy := func(want string, more ...string) {
 		t.Helper()
+		<-time.After(time.Until(last.Truncate(time.Second).Add(time.Second)))
+		defer func() { last = time.Now() }()
 		if out := run(append([]string{"deploy", "--stack-name", "hello", "--template-file", file}, more...)...); !strings.Contains(out, want) {
 			t.Errorf("aws cloudformation deploy %s: %s", strings.Join(more, " "), out)
 		}
