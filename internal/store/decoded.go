@@ -79,13 +79,11 @@ func (d *decoded) keep(row Row, key []byte) {
 		body := *row
 		kept = &body
 	case *InstanceBody:
-		row.Signals = slices.Clip(row.Signals)
+		row.clip()
 		body := *row
 		kept = &body
 	case *StepPlan:
-		for _, list := range []*[]wire.LogicalID{&row.OldNeeds, &row.NewNeeds, &row.OldFeeds, &row.NewFeeds} {
-			*list = slices.Clip(*list)
-		}
+		row.clip()
 		plan := *row
 		kept = &plan
 	}
@@ -102,4 +100,14 @@ func (d *decoded) put(key []byte, kept any) {
 		d.size += len(key)
 	}
 	d.young[string(key)] = kept
+}
+
+// The clip methods take the spare room from the slices of a body that is shared: who appends to one gets another.
+
+func (b *InstanceBody) clip() { b.Signals = slices.Clip(b.Signals) }
+
+func (p *StepPlan) clip() {
+	for _, list := range []*[]wire.LogicalID{&p.OldNeeds, &p.NewNeeds, &p.OldFeeds, &p.NewFeeds} {
+		*list = slices.Clip(*list)
+	}
 }

@@ -112,10 +112,10 @@ func (b *batch) begin(members []*member) error {
 	})
 	if len(keys) > 0 {
 		trip.Queue(loadStack, keys).Query(func(rows pgx.Rows) error {
-			return collect(rows, b.store.scanStack, func(row store.Stack) { b.images[row.Key].stack = row })
+			return collect(rows, b.store.scanStack, func(row store.Stack) { b.images[row.Key].Stack = row })
 		})
 		trip.Queue(loadOperation, keys).Query(func(rows pgx.Rows) error {
-			return collect(rows, b.store.scanOperation, func(row store.Operation) { b.images[row.Stack].operation = row })
+			return collect(rows, b.store.scanOperation, func(row store.Operation) { b.images[row.Stack].Operation = row })
 		})
 	}
 	b.queueNames(trip)
@@ -124,7 +124,7 @@ func (b *batch) begin(members []*member) error {
 		return err
 	}
 	for key, im := range b.images {
-		if im.stack.Key == 0 {
+		if im.Stack.Key == 0 {
 			delete(b.images, key)
 		}
 	}
@@ -168,8 +168,8 @@ func (b *batch) loadRevisions(members []*member) error {
 		if im == nil || m.target.Alone {
 			continue
 		}
-		for _, number := range im.numbers() {
-			if _, ok := im.revisions[number]; !ok {
+		for _, number := range im.Numbers() {
+			if _, ok := im.Revisions[number]; !ok {
 				b.wantRevision(&missing, im, number)
 			}
 		}
@@ -178,12 +178,12 @@ func (b *batch) loadRevisions(members []*member) error {
 }
 
 func (b *batch) wantRevision(w *wanted, im *image, number int) {
-	if r, ok := b.writer.revisions.Get(im.stack.Key, number); ok {
-		im.revisions[number] = &r
+	if r, ok := b.writer.revisions.Get(im.Stack.Key, number); ok {
+		im.Revisions[number] = &r
 		return
 	}
-	im.revisions[number] = nil // asked for; it is there if it comes
-	w.revisionStacks, w.revisions = append(w.revisionStacks, int64(im.stack.Key)), append(w.revisions, int32(number))
+	im.Revisions[number] = nil // asked for; it is there if it comes
+	w.revisionStacks, w.revisions = append(w.revisionStacks, int64(im.Stack.Key)), append(w.revisions, int32(number))
 }
 
 // load makes a round trip for what is missing.
@@ -201,23 +201,23 @@ func (b *batch) load(w *wanted) error {
 }
 
 // more loads what a view or a delta needs of one stack.
-func (b *batch) more(im *image, n need) error {
+func (b *batch) more(im *image, n store.Need) error {
 	var w wanted
-	for _, number := range n.revisions {
+	for _, number := range n.Revisions {
 		b.wantRevision(&w, im, number)
 	}
-	for _, id := range n.requests {
+	for _, id := range n.Requests {
 		w.requests = append(w.requests, string(id))
 	}
-	if n.all {
-		w.whole = []int64{int64(im.stack.Key)}
+	if n.All {
+		w.whole = []int64{int64(im.Stack.Key)}
 	} else {
-		for _, logical := range n.steps {
+		for _, logical := range n.Steps {
 			if !clean(string(logical)) {
-				im.near[logical], im.here[logical] = true, true // nothing has that name
+				im.Near(logical) // nothing has that name
 				continue
 			}
-			w.stepStacks, w.steps = append(w.stepStacks, int64(im.stack.Key)), append(w.steps, string(logical))
+			w.stepStacks, w.steps = append(w.stepStacks, int64(im.Stack.Key)), append(w.steps, string(logical))
 		}
 	}
 	return b.load(&w)
@@ -262,21 +262,21 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 		if m.target.Name == (store.StackName{}) {
 			return nil, store.ErrNotFound
 		}
-		v := emptyView(scope.Whole)
+		v := store.EmptyView(scope.Whole)
 		v.Now = b.now
 		return v, nil
 	}
 	asked := false
 	for {
-		v, n := im.view(m.target, scope)
-		if n.nothing() {
+		v, n := im.View(m.target, scope)
+		if n.Nothing() {
 			v.Now = b.now
 			return v, nil
 		}
-		if len(n.requests) > 0 && asked {
+		if len(n.Requests) > 0 && asked {
 			return nil, store.ErrNotFound
 		}
-		asked = len(n.requests) > 0
+		asked = len(n.Requests) > 0
 		if err := b.more(im, n); err != nil {
 			return nil, err
 		}
@@ -297,7 +297,7 @@ func (b *batch) owner(id wire.RequestID) (*image, store.Request) {
 	if im == nil {
 		return nil, store.Request{}
 	}
-	row, ok := im.requests[id]
+	row, ok := im.Request(id)
 	if !ok {
 		return nil, row
 	}
@@ -315,9 +315,9 @@ func (b *batch) take(m *member, d *store.Delta) error {
 			return verdict{fmt.Errorf("stack %q: its key is another one's", d.Stack.ID)}
 		}
 		im = newImage()
-		im.all = true
+		im.All = true
 	}
-	if n := im.unknown(d); !n.nothing() {
+	if n := im.Unknown(d); !n.Nothing() {
 		if err := b.more(im, n); err != nil {
 			return err
 		}
@@ -326,10 +326,10 @@ func (b *batch) take(m *member, d *store.Delta) error {
 	if err != nil {
 		return verdict{err}
 	}
-	im.take(d)
+	im.Take(d)
 	im.changes.add(c)
 	b.ids = append(b.ids, c.ids...)
-	b.images[im.stack.Key] = im
+	b.images[im.Stack.Key] = im
 	if d.Stack != nil {
 		name := store.StackName{Account: d.Stack.Account, Region: d.Stack.Region, Name: d.Stack.Name}
 		if d.Stack.Live {

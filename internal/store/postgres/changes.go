@@ -86,7 +86,7 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 		return c, err
 	}
 	if d.Stack != nil {
-		c.stack = &stackChange{row: d.Stack, made: im.stack.Key == 0, moved: im.stack.Live != d.Stack.Live || !im.stack.Created.Equal(d.Stack.Created)}
+		c.stack = &stackChange{row: d.Stack, made: im.Stack.Key == 0, moved: im.Stack.Live != d.Stack.Live || !im.Stack.Created.Equal(d.Stack.Created)}
 		if c.stack.plain, c.stack.values, err = codec.Encode(d.Stack); err != nil {
 			return c, err
 		}
@@ -104,12 +104,12 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 		c.revisions = append(c.revisions, r)
 	}
 	if o := d.Operation; o != nil {
-		change := &operationChange{version: o.Version, made: o.Number != im.operation.Number, before: im.operation.Version}
+		change := &operationChange{version: o.Version, made: o.Number != im.Operation.Number, before: im.Operation.Version}
 		if change.plain, _, err = codec.Encode(o); err != nil {
 			return c, err
 		}
 		c.operations = map[int]*operationChange{o.Number: change}
-		for _, id := range o.NewIDs(&im.operation) {
+		for _, id := range o.NewIDs(&im.Operation) {
 			if !clean(id) {
 				return c, errName
 			}
@@ -138,18 +138,18 @@ func (im *image) checkBodies(d *store.Delta) error {
 	written := make(map[wire.LogicalID]bool)
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if _, ok := im.steps[s.Logical]; s.Plan == nil && (!ok || d.DropSteps) && !written[s.Logical] {
+		if s.Plan == nil && (!im.HasStep(s.Logical) || d.DropSteps) && !written[s.Logical] {
 			return fmt.Errorf(missing, "step "+string(s.Logical))
 		}
 		written[s.Logical] = true
 	}
 	for i := range d.Instances {
-		if _, ok := im.instances[d.Instances[i].Number]; !ok && d.Instances[i].Body == nil {
+		if d.Instances[i].Body == nil && !im.HasInstance(d.Instances[i].Number) {
 			return fmt.Errorf(missing, fmt.Sprint("instance ", d.Instances[i].Number))
 		}
 	}
 	for i := range d.Requests {
-		if _, ok := im.requests[d.Requests[i].ID]; !ok && d.Requests[i].Body == nil {
+		if _, ok := im.Request(d.Requests[i].ID); !ok && d.Requests[i].Body == nil {
 			return fmt.Errorf(missing, "request "+string(d.Requests[i].ID))
 		}
 	}

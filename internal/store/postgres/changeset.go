@@ -76,14 +76,14 @@ type setChange struct {
 // checkSets refuses change sets whose names are taken, or without a body that are not there. The image is whole.
 func (im *image) checkSets(d *store.Delta) error {
 	names := make(map[string]store.ChangeSetID)
-	for id, set := range im.sets {
+	for id, set := range im.ChangeSets() {
 		if !slices.Contains(d.DropChangeSets, id) {
 			names[set.Name] = id
 		}
 	}
 	for i := range d.ChangeSets {
 		c := &d.ChangeSets[i]
-		_, ok := im.sets[c.ID]
+		_, ok := im.ChangeSets()[c.ID]
 		switch taken, named := names[c.Name]; {
 		case c.Body == nil && (!ok || slices.Contains(d.DropChangeSets, c.ID)):
 			return fmt.Errorf("change set %s is not there, and without its body it cannot be made", c.ID)
@@ -137,17 +137,6 @@ func (c *changes) addSets(later changes) {
 			change.body, change.values, change.hash, change.template = before.body, before.values, before.hash, before.template
 		}
 		c.sets[i] = change
-	}
-}
-
-// takeSets lays the change sets of a delta over the image.
-func (im *image) takeSets(d *store.Delta) {
-	for _, id := range d.DropChangeSets {
-		delete(im.sets, id)
-	}
-	for _, row := range d.ChangeSets {
-		row.Body = nil
-		im.sets[row.ID] = row
 	}
 }
 

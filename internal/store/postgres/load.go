@@ -73,15 +73,15 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 	s := b.store
 	onRequest := func(row store.Request) {
 		if im := b.images[row.Stack]; im != nil {
-			im.loadRequest(row)
+			im.LoadRequest(row)
 		}
 	}
 	onStep := func(row store.Step) {
 		w.came[place{row.Stack, row.Logical}] = row
-		b.images[row.Stack].loadStep(row)
+		b.images[row.Stack].LoadStep(row)
 	}
 	w.came = make(map[place]store.Step)
-	onInstance := func(row store.Instance) { b.images[row.Stack].loadInstance(row) }
+	onInstance := func(row store.Instance) { b.images[row.Stack].LoadInstance(row) }
 	if len(w.requests)+len(w.around) > 0 {
 		trip.Queue(loadRequest, append(append([]string{}, w.requests...), w.around...)).Query(func(rows pgx.Rows) error {
 			return collect(rows, s.scanRequest, onRequest)
@@ -98,13 +98,13 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 		trip.Queue(allInstances, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanInstance, onInstance) })
 		trip.Queue(allRequests, w.whole).Query(func(rows pgx.Rows) error { return collect(rows, s.scanRequest, onRequest) })
 		trip.Queue(allChangeSets, w.whole).Query(func(rows pgx.Rows) error {
-			return collect(rows, s.scanChangeSet, func(row store.ChangeSet) { b.images[row.Stack].sets[row.ID] = row })
+			return collect(rows, s.scanChangeSet, func(row store.ChangeSet) { b.images[row.Stack].LoadChangeSet(row) })
 		})
 	}
 	if len(w.revisions) > 0 {
 		trip.Queue(loadRevision, w.revisionStacks, w.revisions).Query(func(rows pgx.Rows) error {
 			return collect(rows, s.scanRevision, func(row store.Revision) {
-				b.images[row.Stack].revisions[row.Number] = &row
+				b.images[row.Stack].Revisions[row.Number] = &row
 				b.writer.revisions.Put(row)
 			})
 		})
@@ -115,13 +115,13 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 func (w *wanted) arrived(b *batch) {
 	for i, stack := range w.revisionStacks {
 		im, number := b.images[store.StackKey(stack)], int(w.revisions[i])
-		if _, ok := im.revisions[number]; !ok {
-			im.revisions[number] = nil
+		if _, ok := im.Revisions[number]; !ok {
+			im.Revisions[number] = nil
 		}
 	}
 	for _, stack := range w.whole {
 		if im := b.images[store.StackKey(stack)]; im != nil {
-			im.all = true
+			im.All = true
 		}
 	}
 	for i, stack := range w.stepStacks {
@@ -139,11 +139,11 @@ func (w *wanted) arrived(b *batch) {
 // came.
 func (w *wanted) arrivedAround(im *image, center place) {
 	for _, logical := range append([]wire.LogicalID{center.logical}, w.came[center].Next...) {
-		im.near[logical], im.here[logical] = true, true
+		im.Near(logical)
 		if plan := w.came[place{center.stack, logical}].Plan; plan != nil {
 			for _, needs := range [][]wire.LogicalID{plan.OldNeeds, plan.NewNeeds} {
 				for _, need := range needs {
-					im.here[need] = true
+					im.Here(need)
 				}
 			}
 		}

@@ -1,0 +1,359 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Image is what a writer knows of a stack: rows of the database, and over them what was decided since. It makes views, and
+// says what must be loaded for one first. It is for implementations of [Store], and for one goroutine at a time.
+type Image struct {
+	// Stack is the stack's row; Key 0 before it is known.
+	Stack Stack
+	// Operation is the newest one; Number 0 if there is none.
+	Operation Operation
+	// All says that every step, instance and unsettled request, and every change set, is here.
+	All bool
+	// Revisions are those looked for so far; nil stands for one that is not there.
+	Revisions map[int]*Revision
+
+	// dropped says that the steps of the database are void: a decision has removed them.
+	dropped bool
+	// near are the logical ids of which step, unsettled requests and living instances are here, as far as there are any.
+	near map[wire.LogicalID]bool
+	// here are those of which the living instances are here.
+	here map[wire.LogicalID]bool
+
+	steps     map[wire.LogicalID]Step
+	instances map[int]Instance
+	requests  map[wire.RequestID]Request // targets and those that were written too, settled or not
+	sets      map[ChangeSetID]ChangeSet  // if all is here, without bodies
+
+	instancesOf map[wire.LogicalID][]int
+	requestsOf  map[wire.LogicalID][]wire.RequestID
+}
+
+// NewImage returns an image in which nothing is known.
+func NewImage() *Image {
+	return &Image{
+		Revisions: make(map[int]*Revision),
+		near:      make(map[wire.LogicalID]bool), here: make(map[wire.LogicalID]bool),
+		steps: make(map[wire.LogicalID]Step), instances: make(map[int]Instance), requests: make(map[wire.RequestID]Request),
+		sets: make(map[ChangeSetID]ChangeSet), instancesOf: make(map[wire.LogicalID][]int), requestsOf: make(map[wire.LogicalID][]wire.RequestID),
+	}
+}
+
+// Need is what must be loaded of a stack before a view can be made, or a delta taken.
+type Need struct {
+	// All wants everything that [Image.All] speaks of.
+	All bool
+	// Steps are logical ids: their steps with those in their Next, the unsettled requests and living instances of all
+	// these, and the living instances of what they need.
+	Steps []wire.LogicalID
+	// Revisions are their numbers.
+	Revisions []int
+	// Requests are wanted whatever their state.
+	Requests []wire.RequestID
+}
+
+// Nothing reports whether nothing is missing.
+func (n Need) Nothing() bool {
+	return !n.All && len(n.Steps) == 0 && len(n.Revisions) == 0 && len(n.Requests) == 0
+}
+
+// LoadStep takes a row of the database; as with the other Load methods what is here already is as new or newer.
+func (im *Image) LoadStep(row Step) {
+	if _, ok := im.steps[row.Logical]; !ok && !im.dropped {
+		im.steps[row.Logical] = row
+	}
+}
+
+// LoadInstance takes a row of the database.
+func (im *Image) LoadInstance(row Instance) {
+	if _, ok := im.instances[row.Number]; !ok {
+		im.putInstance(row)
+	}
+}
+
+// LoadRequest takes a row of the database.
+func (im *Image) LoadRequest(row Request) {
+	if _, ok := im.requests[row.ID]; !ok {
+		im.putRequest(row)
+	}
+}
+
+// LoadChangeSet takes a row of the database.
+func (im *Image) LoadChangeSet(row ChangeSet) { im.sets[row.ID] = row }
+
+func (im *Image) putInstance(row Instance) {
+	if before, ok := im.instances[row.Number]; !ok || before.Logical != row.Logical {
+		im.instancesOf[row.Logical] = append(im.instancesOf[row.Logical], row.Number)
+	}
+	im.instances[row.Number] = row
+}
+
+func (im *Image) putRequest(row Request) {
+	if before, ok := im.requests[row.ID]; !ok || before.Logical != row.Logical {
+		im.requestsOf[row.Logical] = append(im.requestsOf[row.Logical], row.ID)
+	}
+	im.requests[row.ID] = row
+}
+
+// Near notes that what there is of a logical id has come: its step, unsettled requests and living instances.
+func (im *Image) Near(logical wire.LogicalID) { im.near[logical], im.here[logical] = true, true }
+
+// Here notes that the living instances of a logical id have come.
+func (im *Image) Here(logical wire.LogicalID) { im.here[logical] = true }
+
+// HasStep reports whether a step is known to be there.
+func (im *Image) HasStep(logical wire.LogicalID) bool { _, ok := im.steps[logical]; return ok }
+
+// HasInstance reports whether an instance is known to be there.
+func (im *Image) HasInstance(number int) bool { _, ok := im.instances[number]; return ok }
+
+// Request returns a request that is known, and whether it is.
+func (im *Image) Request(id wire.RequestID) (Request, bool) {
+	row, ok := im.requests[id]
+	return row, ok
+}
+
+// ChangeSets returns the change sets that are known, which must not be changed.
+func (im *Image) ChangeSets() map[ChangeSetID]ChangeSet { return im.sets }
+
+// View makes the view that a decision may see, or says what is missing. The view's time is the caller's to set.
+func (im *Image) View(target Target, scope Scope) (v *View, n Need) {
+	v = EmptyView(scope.Whole)
+	v.Stack, v.Operation = im.Stack, im.Operation
+	if target.Request != "" {
+		own, ok := im.requests[target.Request]
+		if !ok {
+			return v, Need{Requests: []wire.RequestID{target.Request}}
+		}
+		copied := copyRequest(own)
+		v.Request = &copied
+		if own.State != RequestSettled {
+			v.Requests[own.ID] = copyRequest(own)
+		}
+	}
+	if scope.Bare() {
+		return v, n
+	}
+	for _, number := range im.Numbers() {
+		switch r, ok := im.Revisions[number]; {
+		case !ok:
+			n.Revisions = append(n.Revisions, number)
+		case r != nil:
+			v.Revisions[number] = *r
+		}
+	}
+	if scope.Whole {
+		if n.All = !im.All; !n.All {
+			im.fillWhole(v)
+		}
+		return v, n
+	}
+	centers := scope.Steps
+	if scope.Own {
+		centers = append(slices.Clip(centers), v.Request.Logical)
+	}
+	steps, near, missing := im.around(centers)
+	if n.Steps = missing; len(missing) == 0 {
+		im.fillNear(v, steps, near)
+	}
+	return v, n
+}
+
+// EmptyView returns a view in which nothing is.
+func EmptyView(whole bool) *View {
+	return &View{
+		Whole: whole, Revisions: make(map[int]Revision), Steps: make(map[wire.LogicalID]Step),
+		Instances: make(map[int]Instance), Requests: make(map[wire.RequestID]Request),
+	}
+}
+
+// Numbers are those of the revisions that a view holds.
+func (im *Image) Numbers() []int {
+	list := append([]int{im.Operation.From, im.Operation.To, im.Stack.Revision}, im.Operation.Tried...)
+	return slices.DeleteFunc(list, func(number int) bool { return number == 0 })
+}
+
+// around returns the logical ids of the centers and of what is next to them, those and what they need, and which of all
+// these are not here.
+func (im *Image) around(centers []wire.LogicalID) (steps, near map[wire.LogicalID]bool, missing []wire.LogicalID) {
+	steps = make(map[wire.LogicalID]bool)
+	for _, logical := range centers {
+		steps[logical] = true
+		for _, next := range im.steps[logical].Next {
+			steps[next] = true
+		}
+	}
+	near = maps.Clone(steps)
+	for logical := range steps {
+		if step, ok := im.steps[logical]; ok {
+			for _, needs := range [][]wire.LogicalID{step.Plan.OldNeeds, step.Plan.NewNeeds} {
+				for _, logical := range needs {
+					near[logical] = true
+				}
+			}
+		}
+	}
+	if !im.All {
+		for logical := range near {
+			if !im.near[logical] && (steps[logical] || !im.here[logical]) {
+				missing = append(missing, logical)
+			}
+		}
+	}
+	return steps, near, missing
+}
+
+func (im *Image) fillNear(v *View, steps, near map[wire.LogicalID]bool) {
+	for logical := range steps {
+		if row, ok := im.steps[logical]; ok {
+			v.Steps[logical] = copyStep(row)
+		}
+		for _, id := range im.requestsOf[logical] {
+			if row := im.requests[id]; row.State != RequestSettled && row.Logical == logical {
+				v.Requests[id] = copyRequest(row)
+			}
+		}
+	}
+	for logical := range near {
+		for _, number := range im.instancesOf[logical] {
+			if row := im.instances[number]; row.Role != RoleGone && row.Logical == logical {
+				v.Instances[number] = copyInstance(row)
+			}
+		}
+	}
+}
+
+func (im *Image) fillWhole(v *View) {
+	for logical, row := range im.steps {
+		v.Steps[logical] = copyStep(row)
+	}
+	for number, row := range im.instances {
+		v.Instances[number] = copyInstance(row)
+	}
+	for id, row := range im.requests {
+		if row.State != RequestSettled {
+			v.Requests[id] = copyRequest(row)
+		}
+	}
+	v.ChangeSets = maps.Clone(im.sets)
+}
+
+// The copies have bodies of their own, so that a decision that changes a field of one changes its copy.
+
+func copyStep(row Step) Step {
+	plan := *row.Plan
+	row.Plan = &plan
+	return row
+}
+
+func copyInstance(row Instance) Instance {
+	body := *row.Body
+	row.Body = &body
+	return row
+}
+
+func copyRequest(row Request) Request {
+	body := *row.Body
+	row.Body = &body
+	return row
+}
+
+// Unknown says what must be loaded before a delta can be taken: rows whose bodies it leaves as they are.
+func (im *Image) Unknown(d *Delta) (n Need) {
+	n.All = len(d.ChangeSets)+len(d.DropChangeSets) > 0 && !im.All
+	for i := range d.Steps {
+		if d.Steps[i].Plan == nil && !im.HasStep(d.Steps[i].Logical) && !im.dropped && !im.near[d.Steps[i].Logical] {
+			n.All = !im.All
+		}
+	}
+	for i := range d.Instances {
+		if d.Instances[i].Body == nil && !im.HasInstance(d.Instances[i].Number) {
+			n.All = !im.All
+		}
+	}
+	for i := range d.Requests {
+		if _, ok := im.requests[d.Requests[i].ID]; !ok && d.Requests[i].Body == nil {
+			n.Requests = append(n.Requests, d.Requests[i].ID)
+		}
+	}
+	return n
+}
+
+// Take lays a delta over the image, so that the next decision sees it. Rows without a body get the one that is here, which
+// must be: see [Image.Unknown]. The rows are kept, as a database would show them, with bodies of their own.
+func (im *Image) Take(d *Delta) {
+	if d.Stack != nil {
+		im.Stack = *d.Stack
+	}
+	if d.Operation != nil {
+		im.Operation = *d.Operation
+		im.Operation.Tried = slices.Clip(im.Operation.Tried) // who appends to it gets another
+	}
+	for _, row := range d.Revisions {
+		im.Revisions[row.Number] = &row
+	}
+	if d.DropSteps {
+		im.dropped = true
+		clear(im.steps)
+	}
+	for _, row := range d.Steps {
+		if row.Plan == nil {
+			row.Plan = im.steps[row.Logical].Plan
+		} else {
+			row = copyStep(row)
+			row.Plan.clip()
+		}
+		row.Next = slices.Clip(row.Next)
+		im.steps[row.Logical] = row
+	}
+	for _, row := range d.Instances {
+		if row.Body == nil {
+			row.Body = im.instances[row.Number].Body
+		} else {
+			row = copyInstance(row)
+			row.Body.clip()
+		}
+		im.putInstance(row)
+	}
+	for _, row := range d.Requests {
+		if row.Body == nil {
+			row.Body = im.requests[row.ID].Body
+		} else {
+			row = copyRequest(row)
+		}
+		if !row.Due.IsZero() {
+			row.Due = time.UnixMilli(row.Due.UnixMilli()).UTC()
+		}
+		im.putRequest(row)
+	}
+	for _, id := range d.DropChangeSets {
+		delete(im.sets, id)
+	}
+	for _, row := range d.ChangeSets {
+		row.Body = nil
+		im.sets[row.ID] = row
+	}
+}
+
+// Rest makes the image ready to be kept from one transaction to the next: it forgets what nobody will ask for again, settled
+// requests and revisions, and returns how many rows are left.
+func (im *Image) Rest() int {
+	clear(im.Revisions)
+	for id, row := range im.requests {
+		if row.State == RequestSettled {
+			delete(im.requests, id)
+			im.requestsOf[row.Logical] = slices.DeleteFunc(im.requestsOf[row.Logical], func(other wire.RequestID) bool { return other == id })
+			if len(im.requestsOf[row.Logical]) == 0 {
+				delete(im.requestsOf, row.Logical)
+			}
+		}
+	}
+	return len(im.steps) + len(im.instances) + len(im.requests) + len(im.sets)
+}
