@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -80,7 +79,7 @@ func (s *Store) keyOfName(ctx context.Context, name store.StackName) (key store.
 
 // keyOfRequest returns the key of a request's stack, or [store.ErrNotFound]. It never changes, so most are remembered.
 func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.StackKey, err error) {
-	if key, ok := s.where.get(id); ok {
+	if key, ok := s.where.Get(id); ok {
 		return key, nil
 	}
 	if !clean(string(id)) {
@@ -93,55 +92,17 @@ func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.
 		return 0, store.ErrNotFound
 	}
 	if err == nil {
-		s.where.put(id, key)
+		s.where.Put(id, key)
 	}
 	return key, err
 }
 
-// maxWhereabouts is how many requests each of two generations remembers.
-const maxWhereabouts = 1 << 16
-
-// whereabouts remembers the stacks of the requests used last.
-type whereabouts struct {
-	mu         sync.Mutex
-	young, old map[wire.RequestID]store.StackKey
-}
-
-func newWhereabouts() *whereabouts {
-	return &whereabouts{young: make(map[wire.RequestID]store.StackKey)}
-}
-
-func (w *whereabouts) get(id wire.RequestID) (store.StackKey, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	key, ok := w.young[id]
-	if !ok {
-		key, ok = w.old[id]
-	}
-	return key, ok
-}
-
-func (w *whereabouts) put(id wire.RequestID, key store.StackKey) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.set(id, key)
-}
-
-func (w *whereabouts) set(id wire.RequestID, key store.StackKey) {
-	if len(w.young) >= maxWhereabouts {
-		w.old, w.young = w.young, make(map[wire.RequestID]store.StackKey)
-	}
-	w.young[id] = key
-}
-
 // remember notes the requests that a batch has committed and that somebody will answer.
-func (w *whereabouts) remember(b *batch) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (s *Store) remember(b *batch) {
 	for key, im := range b.images {
 		for id, change := range im.changes.requests {
 			if change.row.State != store.RequestSettled {
-				w.set(id, key)
+				s.where.Put(id, key)
 			}
 		}
 	}

@@ -75,7 +75,7 @@ type Store struct {
 	writers []*writer
 	pulse   *pulse
 	ping    int64 // the number of the row that Ping writes
-	where   *whereabouts
+	where   *store.Whereabouts
 	ring    store.Ring // of the stacks that have ready requests
 }
 
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		address: a, codec: cfg.Codec, now: cfg.Now, log: cfg.Log, patience: cmp.Or(cfg.Patience, 15*time.Second),
-		closing: make(chan struct{}), where: newWhereabouts(),
+		closing: make(chan struct{}), where: store.NewWhereabouts(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -196,7 +196,7 @@ func (w *writer) transact(members []*member) (int, error) {
 	b := &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx}
 	n, err := b.run(members, w.batches)
 	if err == nil {
-		w.store.where.remember(b)
+		w.store.remember(b)
 	}
 	return n, err
 }

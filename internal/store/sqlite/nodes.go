@@ -53,7 +53,9 @@ func (s *Store) Reap(ctx context.Context, node store.Incarnation, silent time.Du
 		}
 		waiting, err := tx.exec(`UPDATE request SET state = 'ready', owner = ?, executor = 0, due = NULL
 			WHERE state = 'waiting' AND executor <> 0 AND executor NOT IN (SELECT id FROM node)`, node)
-		taken = ready + waiting
+		if taken = ready + waiting; taken > 0 {
+			tx.forget()
+		}
 		return err
 	})
 	if err != nil {

@@ -82,6 +82,7 @@ func (s *Store) sweepRemains(ctx context.Context, limit int) (rows int, more boo
 	}
 	err = s.write(ctx, func(tx *tx) error {
 		rows, more = 0, true
+		tx.forget()
 		stack, err := one(tx.query, scanValue[int64], next)
 		if errors.Is(err, store.ErrNotFound) {
 			more = false
@@ -99,7 +100,6 @@ func (s *Store) sweepRemains(ctx context.Context, limit int) (rows int, more boo
 				return nil
 			}
 		}
-		tx.revisions.Clear()
 		_, err = tx.exec("DELETE FROM remains WHERE stack = ?", stack)
 		return err
 	})
@@ -130,6 +130,7 @@ func (s *Store) sweepStacks(ctx context.Context, keep store.Keep, after int64, l
 	err = s.write(ctx, func(tx *tx) error {
 		w, err := s.surplus(tx.query, keep, after+1, limit)
 		if err == nil {
+			tx.forget()
 			rows, err = tx.remove(w, after+1)
 		}
 		return err
@@ -194,9 +195,6 @@ func (t *tx) remove(w surplus, key int64) (rows int, err error) {
 			return 0, err
 		}
 		rows += int(gone)
-	}
-	if len(w.revisions) > 0 {
-		t.revisions.Clear()
 	}
 	return rows, nil
 }
@@ -385,6 +383,7 @@ func (s *Store) sweepRequests(ctx context.Context, keep store.Keep, after int64,
 			}
 			rows = int(removed)
 		}
+		tx.forget()
 		return nil
 	})
 	return rows, end.seq, more, err

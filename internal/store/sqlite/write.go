@@ -15,8 +15,9 @@ import (
 func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
 	return s.write(ctx, func(tx *tx) error {
 		var broken error // of the database, not of the decision
-		view, delta, err := store.Run(target, func(scope store.Scope) (*store.View, error) {
-			v, err := tx.view(target, scope)
+		var im *store.Image
+		view, delta, err := store.Run(target, func(scope store.Scope) (v *store.View, err error) {
+			v, im, err = tx.view(target, scope)
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				broken = err
 			}
@@ -28,8 +29,35 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 		if err != nil {
 			return verdict{err}
 		}
-		return tx.put(view, &delta)
+		return tx.take(im, view, &delta)
 	})
+}
+
+// take writes a delta, and lays it over the image of its stack.
+func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
+	made := im == nil
+	if made {
+		if d.Stack == nil { // then the delta is empty: that was checked
+			return nil
+		}
+		im = store.NewImage()
+		im.All = true
+	} else if need := im.Unknown(d); !need.Nothing() {
+		if err := t.load(im, need); err != nil && !errors.Is(err, store.ErrNotFound) { // put has words for a row that is not there
+			return err
+		}
+	}
+	if err := t.put(view, d); err != nil {
+		return err
+	}
+	im.Take(d)
+	if made {
+		t.images.put(im)
+	}
+	for i := range d.Requests {
+		t.where.Put(d.Requests[i].ID, im.Stack.Key)
+	}
+	return nil
 }
 
 // put writes a delta. The rows of a stack come in the order in which a reader would look for them.

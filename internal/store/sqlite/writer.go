@@ -34,6 +34,8 @@ type writer struct {
 	conn       *sql.Conn // nil after a failure that left it in doubt
 	statements map[string]*sql.Stmt
 	revisions  *store.RevisionCache
+	images     *images
+	where      *store.Whereabouts
 }
 
 // member is one caller's work in a batch.
@@ -52,7 +54,7 @@ func newWriter(s *Store, db *sql.DB, log *slog.Logger) *writer {
 	return &writer{
 		store: s, log: log, db: db,
 		queue: make(chan *member, maxBatch), done: make(chan struct{}),
-		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes),
+		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes), images: newImages(), where: store.NewWhereabouts(),
 	}
 }
 
@@ -168,7 +170,11 @@ func (w *writer) transact(batch []*member) (err error) {
 		}
 		m.result = err
 	}
-	return w.command("COMMIT")
+	if err := w.command("COMMIT"); err != nil {
+		return err
+	}
+	w.images.rest()
+	return nil
 }
 
 // attempt runs a member. A decision that panics fails, and the stacks of the others go on.
@@ -185,7 +191,7 @@ func (w *writer) attempt(m *member) (err error) {
 // rollback undoes the transaction. What was read in it may be of members that never were, so it is forgotten. When
 // SQLite has rolled back on its own, or cannot, the connection is replaced.
 func (w *writer) rollback() {
-	w.revisions.Clear()
+	w.forget()
 	if err := w.command("ROLLBACK"); err == nil {
 		return
 	}
@@ -199,6 +205,12 @@ func (w *writer) rollback() {
 	if err != nil {
 		w.log.Warn("close the connection after a failed write", "error", err)
 	}
+}
+
+// forget drops what was read of the database: it has changed otherwise than by decisions, or what was read never was.
+func (w *writer) forget() {
+	w.revisions.Clear()
+	w.images.clear()
 }
 
 func (w *writer) connect() (err error) {

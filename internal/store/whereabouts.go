@@ -1,0 +1,42 @@
+package store
+
+import (
+	"sync"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxWhereabouts is how many requests each of two generations remembers.
+const maxWhereabouts = 1 << 16
+
+// Whereabouts remembers the stacks of the requests used last, which never change. Its methods are safe for concurrent use.
+type Whereabouts struct {
+	mu         sync.Mutex
+	young, old map[wire.RequestID]StackKey
+}
+
+// NewWhereabouts returns one that remembers nothing yet.
+func NewWhereabouts() *Whereabouts {
+	return &Whereabouts{young: make(map[wire.RequestID]StackKey)}
+}
+
+// Get returns the stack of a request, and whether it is remembered.
+func (w *Whereabouts) Get(id wire.RequestID) (StackKey, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key, ok := w.young[id]
+	if !ok {
+		key, ok = w.old[id]
+	}
+	return key, ok
+}
+
+// Put remembers the stack of a request.
+func (w *Whereabouts) Put(id wire.RequestID, key StackKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.young) >= maxWhereabouts {
+		w.old, w.young = w.young, make(map[wire.RequestID]StackKey)
+	}
+	w.young[id] = key
+}
