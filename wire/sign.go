@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,7 @@ type SignerConfig struct {
 type Signer struct {
 	keyID, secret string
 	bases         []endpoint
+	last          atomic.Pointer[scopedKey]
 }
 
 // endpoint is what of a base URL is signed.
@@ -139,7 +141,7 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 		},
 	}
 	return base.Scheme + "://" + base.Host + escapePath(p.path) + "?" + escapeQuery(p.query) +
-		"&X-Amz-Signature=" + p.signature(s.secret), nil
+		"&X-Amz-Signature=" + s.signature(p), nil
 }
 
 // Verify checks the signature and age of a request to a response URL and returns what the URL names. The signature is
@@ -159,11 +161,14 @@ func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	valid := false
 	try := func(host, path string) {
 		p.host, p.path = host, path
-		valid = subtle.ConstantTimeCompare([]byte(p.signature(s.secret)), []byte(signature)) == 1 || valid
+		valid = subtle.ConstantTimeCompare([]byte(s.signature(p)), []byte(signature)) == 1 || valid
 	}
-	try(canonicalHost(r.Host), r.URL.Path)
+	host := canonicalHost(r.Host)
+	try(host, r.URL.Path)
 	for _, base := range s.bases {
-		try(base.host, base.path+"/"+tail)
+		if path := base.path + "/" + tail; base.host != host || path != r.URL.Path {
+			try(base.host, path)
+		}
 	}
 	if !valid {
 		return ResponseKey{}, errSignature
@@ -269,19 +274,38 @@ type presigned struct {
 }
 
 // signature returns the hexadecimal Signature Version 4 of the request for the service s3.
-func (p presigned) signature(secret string) string {
+func (s *Signer) signature(p presigned) string {
 	canonical := p.method + "\n" + escapePath(p.path) + "\n" + escapeQuery(p.query) + "\nhost:" + p.host +
 		"\n\nhost\nUNSIGNED-PAYLOAD"
 	hash := sha256.Sum256([]byte(canonical))
-	scope := p.at.Format(dateFormat) + "/" + p.region + scopeSuffix
-	toSign := algorithm + "\n" + p.at.Format(timeFormat) + "\n" + scope + "\n" + hex.EncodeToString(hash[:])
-	key := []byte("AWS4" + secret)
-	for _, part := range []string{p.at.Format(dateFormat), p.region, "s3", "aws4_request", toSign} {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(part))
-		key = mac.Sum(nil)
+	date := p.at.Format(dateFormat)
+	toSign := algorithm + "\n" + p.at.Format(timeFormat) + "\n" + date + "/" + p.region + scopeSuffix + "\n" + hex.EncodeToString(hash[:])
+	return hex.EncodeToString(hmacSHA256(s.scopeKey(date, p.region), toSign))
+}
+
+// scopedKey is the signing key of a date and region.
+type scopedKey struct {
+	date, region string
+	key          []byte
+}
+
+// scopeKey returns the signing key of a scope. It changes with the day, so the last one is remembered.
+func (s *Signer) scopeKey(date, region string) []byte {
+	if last := s.last.Load(); last != nil && last.date == date && last.region == region {
+		return last.key
 	}
-	return hex.EncodeToString(key)
+	key := []byte("AWS4" + s.secret)
+	for _, part := range []string{date, region, "s3", "aws4_request"} {
+		key = hmacSHA256(key, part)
+	}
+	s.last.Store(&scopedKey{date, region, key})
+	return key
+}
+
+func hmacSHA256(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
 }
 
 // canonicalHost returns a host in lower case and without the port of its scheme, which some clients leave out.

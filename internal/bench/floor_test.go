@@ -80,14 +80,14 @@ func floorCycles(b *testing.B, dsn func() string, chains, length int) rate {
 		f.send(chain, 0)
 	}
 	made := p.measure()
-	p.all.Wait() // the last answers
+	p.all.Wait()   // the last answers
+	f.door.Close() // and those that a client has sent twice, because its connection broke
 	f.all.Wait()
 	for _, w := range f.writers {
 		close(w)
 	}
 	f.ended.Wait()
 	p.close()
-	f.door.Close()
 	f.client.CloseIdleConnections()
 	return made
 }

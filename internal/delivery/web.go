@@ -32,6 +32,10 @@ const (
 	shown      = 200 // bytes of it that are shown
 )
 
+// idleConns is how many connections to one provider are kept: as many as are sent to at a time, so that under load none is
+// dialled anew.
+const idleConns = DefaultSends
+
 // web speaks to providers behind URLs.
 type web struct {
 	secret        []byte
@@ -48,8 +52,8 @@ func newWeb(secret []byte, now func() time.Time) *web {
 				ForceAttemptHTTP2:      true,
 				TLSHandshakeTimeout:    10 * time.Second,
 				IdleConnTimeout:        time.Minute,
-				MaxIdleConns:           256,
-				MaxIdleConnsPerHost:    32,
+				MaxIdleConns:           2 * idleConns,
+				MaxIdleConnsPerHost:    idleConns,
 				MaxResponseHeaderBytes: 64 << 10,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

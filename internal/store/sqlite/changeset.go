@@ -71,8 +71,9 @@ func (t *tx) putChangeSet(r *store.ChangeSet) error {
 		return err
 	}
 	if r.Body == nil {
-		return t.update("change set "+string(r.ID), "UPDATE change_set SET name = ?, plain = ? WHERE id = ? AND stack = ?",
-			r.Name, string(plain), r.ID, r.Stack)
+		return isThere("change set "+string(r.ID), func() (int64, error) {
+			return t.exec("UPDATE change_set SET name = ?, plain = ? WHERE id = ? AND stack = ?", r.Name, string(plain), r.ID, r.Stack)
+		})
 	}
 	body, values, err := t.store.codec.Encode(r.Body)
 	if err != nil {

@@ -47,7 +47,7 @@ func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
 			return err
 		}
 	}
-	if err := t.put(view, d); err != nil {
+	if err := t.put(im, view, d); err != nil {
 		return err
 	}
 	im.Take(d)
@@ -61,7 +61,7 @@ func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
 }
 
 // put writes a delta. The rows of a stack come in the order in which a reader would look for them.
-func (t *tx) put(view *store.View, d *store.Delta) error {
+func (t *tx) put(im *store.Image, view *store.View, d *store.Delta) error {
 	if d.Stack != nil {
 		if err := t.putStack(d.Stack, view.Stack.Key == 0); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (t *tx) put(view *store.View, d *store.Delta) error {
 		}
 	}
 	for i := range d.Instances {
-		if err := t.putInstance(&d.Instances[i]); err != nil {
+		if err := t.putInstance(&d.Instances[i], im.HasInstance(d.Instances[i].Number)); err != nil {
 			return err
 		}
 	}
@@ -183,45 +183,64 @@ func (t *tx) putStep(r *store.Step) error {
 	if err != nil {
 		return err
 	}
+	change := func() (int64, error) {
+		return t.exec("UPDATE step SET plain = ? WHERE stack = ? AND logical = ?", string(plain), r.Stack, r.Logical)
+	}
 	if r.Plan == nil {
-		return t.update("step "+string(r.Logical), "UPDATE step SET plain = ? WHERE stack = ? AND logical = ?", string(plain), r.Stack, r.Logical)
+		return isThere("step "+string(r.Logical), change)
 	}
 	plan, _, err := t.store.codec.Encode(r.Plan)
 	if err != nil {
 		return err
 	}
-	seq, err := one(t.query, scanValue[int64],
-		"INSERT INTO step (stack, logical, plain) VALUES (?, ?, ?) ON CONFLICT (stack, logical) DO UPDATE SET plain = excluded.plain RETURNING seq",
-		r.Stack, r.Logical, string(plain))
+	seq, err := t.insert("INSERT INTO step (stack, logical, plain) VALUES (?, ?, ?) ON CONFLICT (stack, logical) DO NOTHING", r.Stack, r.Logical, string(plain))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO step_plan (seq, plain) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain", seq, string(plan))
+	if seq != 0 {
+		_, err = t.exec("INSERT INTO step_plan (seq, plain) VALUES (?, ?)", seq, string(plan))
+		return err
+	}
+	if _, err := change(); err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE step_plan SET plain = ? WHERE seq = (SELECT seq FROM step WHERE stack = ? AND logical = ?)", string(plan), r.Stack, r.Logical)
 	return err
 }
 
-func (t *tx) putInstance(r *store.Instance) error {
+// putInstance is told whether the row is known to be there.
+func (t *tx) putInstance(r *store.Instance, there bool) error {
 	plain, _, err := t.store.codec.Encode(r)
 	if err != nil {
 		return err
 	}
-	if r.Body == nil {
-		return t.update(fmt.Sprint("instance ", r.Number), "UPDATE instance SET logical = ?, role = ?, plain = ? WHERE stack = ? AND number = ?",
+	change := func() (int64, error) {
+		return t.exec("UPDATE instance SET logical = ?, role = ?, plain = ? WHERE stack = ? AND number = ?",
 			r.Logical, r.Role, string(plain), r.Stack, r.Number)
+	}
+	if r.Body == nil {
+		return isThere(fmt.Sprint("instance ", r.Number), change)
 	}
 	body, values, err := t.store.codec.Encode(r.Body)
 	if err != nil {
 		return err
 	}
-	seq, err := one(t.query, scanValue[int64],
-		`INSERT INTO instance (stack, number, logical, role, plain) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (stack, number) DO UPDATE SET logical = excluded.logical, role = excluded.role, plain = excluded.plain RETURNING seq`,
-		r.Stack, r.Number, r.Logical, r.Role, string(plain))
-	if err != nil {
+	if !there {
+		seq, err := t.insert("INSERT INTO instance (stack, number, logical, role, plain) VALUES (?, ?, ?, ?, ?) ON CONFLICT (stack, number) DO NOTHING",
+			r.Stack, r.Number, r.Logical, r.Role, string(plain))
+		if err != nil {
+			return err
+		}
+		if seq != 0 {
+			_, err = t.exec("INSERT INTO instance_body (seq, plain, vals) VALUES (?, ?, ?)", seq, string(body), string(values))
+			return err
+		}
+	}
+	if _, err := change(); err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO instance_body (seq, plain, vals) VALUES (?, ?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain, vals = excluded.vals",
-		seq, string(body), string(values))
+	_, err = t.exec("UPDATE instance_body SET plain = ?, vals = ? WHERE seq = (SELECT seq FROM instance WHERE stack = ? AND number = ?)",
+		string(body), string(values), r.Stack, r.Number)
 	return err
 }
 
@@ -234,29 +253,36 @@ func (t *tx) putRequest(r *store.Request) error {
 	if due.Valid {
 		due.Int64 = unix(r.Due)
 	}
-	if r.Body == nil {
-		return t.update("request "+string(r.ID),
+	change := func() (int64, error) {
+		return t.exec(
 			"UPDATE request SET operation = ?, logical = ?, instance = ?, type = ?, state = ?, owner = ?, executor = ?, due = ?, plain = ? WHERE id = ? AND stack = ?",
 			r.Operation, r.Logical, r.Instance, r.Type, r.State, r.Owner, r.Executor, due, string(plain), r.ID, r.Stack)
+	}
+	if r.Body == nil {
+		return isThere("request "+string(r.ID), change)
 	}
 	body, values, err := t.store.codec.Encode(r.Body)
 	if err != nil {
 		return err
 	}
-	seq, err := one(t.query, scanValue[int64],
-		`INSERT INTO request (id, stack, operation, logical, instance, type, state, owner, executor, due, plain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET operation = excluded.operation, logical = excluded.logical, instance = excluded.instance, type = excluded.type,
-			state = excluded.state, owner = excluded.owner, executor = excluded.executor, due = excluded.due, plain = excluded.plain
-		WHERE stack = excluded.stack RETURNING seq`,
+	seq, err := t.insert(`INSERT INTO request (id, stack, operation, logical, instance, type, state, owner, executor, due, plain)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		r.ID, r.Stack, r.Operation, r.Logical, r.Instance, r.Type, r.State, r.Owner, r.Executor, due, string(plain))
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("request %s belongs to another stack", r.ID)
+	if err != nil {
+		return err
+	}
+	if seq != 0 {
+		_, err = t.exec("INSERT INTO request_body (seq, plain, vals) VALUES (?, ?, ?)", seq, string(body), string(values))
+		return err
+	}
+	written, err := change()
+	if err == nil && written == 0 {
+		err = fmt.Errorf("request %s belongs to another stack", r.ID)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = t.exec("INSERT INTO request_body (seq, plain, vals) VALUES (?, ?, ?) ON CONFLICT (seq) DO UPDATE SET plain = excluded.plain, vals = excluded.vals",
-		seq, string(body), string(values))
+	_, err = t.exec("UPDATE request_body SET plain = ?, vals = ? WHERE seq = (SELECT seq FROM request WHERE id = ?)", string(body), string(values), r.ID)
 	return err
 }
 
@@ -287,9 +313,9 @@ func (t *tx) putHistory(view *store.View, d *store.Delta) error {
 	return nil
 }
 
-// update changes the narrow part of a row whose body was written before.
-func (t *tx) update(what, text string, args ...any) error {
-	written, err := t.exec(text, args...)
+// isThere runs the change of the narrow part of a row whose body was written before.
+func isThere(what string, change func() (int64, error)) error {
+	written, err := change()
 	if err == nil && written != 1 {
 		err = fmt.Errorf("%s is not there, and without its body it cannot be made", what)
 	}

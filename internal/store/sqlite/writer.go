@@ -251,18 +251,34 @@ func (w *writer) statement(text string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
-// exec runs a statement and returns how many rows it touched. Contexts do not reach it: a member that was begun is
-// finished.
+// exec runs a statement and returns how many rows it touched.
 func (t *tx) exec(text string, args ...any) (int64, error) {
-	statement, err := t.statement(text) //nolint:sqlclosecheck // kept for the next time; disconnect closes it
-	if err != nil {
-		return 0, err
-	}
-	result, err := statement.ExecContext(context.Background(), args...)
+	result, err := t.perform(text, args...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// insert runs an INSERT that does nothing where the row is there already, and returns the number of the row it made, or 0.
+func (t *tx) insert(text string, args ...any) (int64, error) {
+	result, err := t.perform(text, args...)
+	if err != nil {
+		return 0, err
+	}
+	if made, err := result.RowsAffected(); made == 0 || err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// perform runs a statement. Contexts do not reach it: a member that was begun is finished.
+func (t *tx) perform(text string, args ...any) (sql.Result, error) {
+	statement, err := t.statement(text) //nolint:sqlclosecheck // kept for the next time; disconnect closes it
+	if err != nil {
+		return nil, err
+	}
+	return statement.ExecContext(context.Background(), args...)
 }
 
 // query implements querier in the transaction.
