@@ -7,7 +7,7 @@ import (
 )
 
 // maxRows bounds the rows in the images that are kept from one batch to the next.
-const maxRows = 20_000
+const maxRows = 50_000
 
 // images are those of the stacks that were written last. The writer is the only one who writes, so what it has read or
 // written need not be read again: an image is in step with the database as long as every change goes through it. What
