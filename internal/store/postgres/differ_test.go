@@ -3,19 +3,13 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/store/storetest"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -91,246 +85,19 @@ func queued(s *Store, members int) {
 	}
 }
 
-// TestAgainstMemory gives random decisions to this store, many in a batch, and to the one in memory, one after the other:
-// every decision must see the same and the rows must be the same at the end. A failure names its seed.
 func TestAgainstMemory(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	seeds := 8
-	if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			clock := func() time.Time { return now }
-			want, err := memory.New(memory.Config{Now: clock})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := openTest(t, Config{Now: clock})
-			random := rand.New(rand.NewPCG(uint64(seed), 7))
-			for key := 1; key < stacks; key++ { // the last one is made by a move
-				for _, s := range []store.Store{want, got} {
-					name := fmt.Sprint("stack-", key)
-					d := made(store.StackKey(key), name, "arn:"+name)
-					for n := range 6 {
-						d.Requests = append(d.Requests, store.Request{ID: request(key, n), Stack: d.Stack.Key, Operation: 1, Logical: "A", Instance: 1,
-							Type: "Create", State: store.RequestSettled, Created: time.Unix(int64(n), 0).UTC(), Body: &store.RequestBody{}})
-					}
-					if err := <-apply(s, named(name), func(*store.View) (store.Delta, error) { return d, nil }); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			for range 6 {
-				var moves []*move
-				for range 1 + random.IntN(24) {
-					moves = append(moves, newMove(random))
-				}
-				for _, m := range moves {
-					m.want = m.run(want)
-				}
-				release := hold(t, got)
-				var results []<-chan []any
-				for _, m := range moves {
-					result, before := make(chan []any, 1), len(got.writers[0].queue)
-					go func() { result <- m.run(got) }()
-					results = append(results, result)
-					for len(got.writers[0].queue) == before && len(result) == 0 { // what is not there is told at once
-						runtime.Gosched()
-					}
-				}
-				release()
-				for i, m := range moves {
-					if diff := cmp.Diff(m.want, <-results[i], cmpopts.EquateEmpty()); diff != "" {
-						t.Fatalf("move %d of the batch, %+v, saw another world (-memory +postgres):\n%s", i, m.target, diff)
-					}
-				}
-			}
-			for key := store.StackKey(1); key <= stacks; key++ {
-				if diff := cmp.Diff(state(t, want, key), state(t, got, key), cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("stack %d (-memory +postgres):\n%s", key, diff)
-				}
-			}
-		})
-	}
-}
-
-const stacks = 3
-
-// move is a random decision: the same rolls lead to the same decision on the same view.
-type move struct {
-	target store.Target
-	rolls  [2]uint64
-	want   []any
-}
-
-func newMove(random *rand.Rand) *move {
-	m := &move{rolls: [2]uint64{random.Uint64(), random.Uint64()}}
-	key := 1 + random.IntN(stacks)
-	switch random.IntN(5) {
-	case 0:
-		m.target.Name = store.StackName{Account: "1", Region: "r", Name: fmt.Sprint("stack-", key)}
-	case 1:
-		m.target.Stack = store.StackKey(key)
-	case 2:
-		m.target.Request, m.target.Alone = request(key, random.IntN(6)), true
-	default:
-		m.target.Request = request(key, random.IntN(6))
-	}
-	return m
-}
-
-func request(key, n int) wire.RequestID { return wire.RequestID(fmt.Sprintf("r%d-%d", key, n)) }
-
-// run applies the move and returns all that it saw, and how it ended.
-func (m *move) run(s store.Store) []any {
-	var saw []any
-	err := s.Apply(context.Background(), m.target, func(v *store.View) (store.Delta, error) {
-		random := rand.New(rand.NewPCG(m.rolls[0], m.rolls[1]))
-		saw = append(saw, *v)
-		if v.Stack.Key != 0 && random.IntN(8) == 0 {
-			return store.Delta{}, errors.New("odd")
+	storetest.AgainstMemory(t, func(t *testing.T, clock func() time.Time) store.Store {
+		s, err := memory.New(memory.Config{Now: clock})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if v.Stack.Key != 0 && !v.Whole && random.IntN(3) == 0 && len(saw) < 3 {
-			return store.Delta{}, &store.More{Whole: random.IntN(4) == 0, Steps: []wire.LogicalID{logical(random), wire.LogicalID(fmt.Sprint("More", len(saw)))}}
+		return s
+	}, func(t *testing.T, clock func() time.Time) storetest.Batched {
+		cfg := Config{Now: clock, DSN: Shared.Server(t).Database(t)}
+		s := openTest(t, cfg)
+		return storetest.Batched{
+			Store: s, Hold: func(t *testing.T) func() { return hold(t, s) }, Queued: func() int { return len(s.writers[0].queue) },
+			Reopen: func(t *testing.T) store.Store { return openTest(t, cfg) },
 		}
-		return decide(random, v, m.target), nil
 	})
-	if err != nil {
-		saw = append(saw, err.Error())
-	}
-	return saw
-}
-
-func logical(random *rand.Rand) wire.LogicalID {
-	return []wire.LogicalID{"A", "B", "C", "D", "E"}[random.IntN(5)]
-}
-
-func decide(random *rand.Rand, v *store.View, target store.Target) (d store.Delta) {
-	key := v.Stack.Key
-	if key == 0 {
-		_, _ = fmt.Sscanf(target.Name.Name, "stack-%d", &key)
-		d = made(key, target.Name.Name, "arn:"+target.Name.Name)
-	} else if random.IntN(2) == 0 {
-		o := v.Operation
-		o.Version++
-		if random.IntN(6) == 0 && v.Whole {
-			o.Number, o.Version, o.Events = o.Number+1, 1, 0
-			d.Revisions = []store.Revision{{Stack: key, Number: o.Number, Template: fmt.Sprint("t", o.Number%3)}}
-			o.From, o.To, o.ID, o.RollbackID = o.To, o.Number, fmt.Sprint("id-", random.IntN(9)), ""
-		}
-		if random.IntN(6) == 0 {
-			o.RollbackID = fmt.Sprint("id-", random.IntN(9))
-		}
-		if random.IntN(2) == 0 {
-			o.Events++
-			d.Events = []store.Event{{ID: fmt.Sprint(o.Number, ".", o.Events)}}
-		}
-		d.Operation = &o
-	}
-	if random.IntN(4) == 0 && key != 0 && v.Stack.Key != 0 {
-		s := v.Stack
-		s.Reason = fmt.Sprint(random.IntN(100))
-		d.Stack = &s
-	}
-	d.DropSteps = random.IntN(8) == 0
-	for range random.IntN(4) {
-		name := logical(random)
-		step, there := v.Steps[name]
-		step.Stack, step.Logical, step.State, step.Next = key, name, store.StepRunning, []wire.LogicalID{logical(random), logical(random)}
-		if step.Plan = nil; !there || d.DropSteps || random.IntN(2) == 0 {
-			step.Plan = &store.StepPlan{Type: fmt.Sprint("T", random.IntN(9)), OldNeeds: []wire.LogicalID{logical(random)}, NewNeeds: []wire.LogicalID{logical(random)}}
-		}
-		d.Steps = append(d.Steps, step)
-	}
-	for range random.IntN(3) {
-		number := 1 + random.IntN(6)
-		row, there := v.Instances[number]
-		row.Stack, row.Number, row.Logical = key, number, logical(random)
-		row.Role = []store.Role{store.RoleCurrent, store.RoleCondemned, store.RoleGone}[random.IntN(3)]
-		if row.Body = nil; !there || random.IntN(2) == 0 {
-			row.Body = &store.InstanceBody{Type: fmt.Sprint("I", random.IntN(9)), Data: value.Object(value.Member{Key: "a", Value: value.SecretStr("s")})}
-		}
-		d.Instances = append(d.Instances, row)
-	}
-	for range random.IntN(4) {
-		if key == stacks { // who answers a request knows it from the commit of whoever made it
-			break
-		}
-		n := random.IntN(6)
-		id := request(int(key), n)
-		row, there := v.Requests[id]
-		if target.Request == id && v.Request != nil {
-			row, there = *v.Request, true
-		}
-		row.ID, row.Stack, row.Operation, row.Logical, row.Instance, row.Type = id, key, 1, logical(random), 1, "Create"
-		row.Owner, row.Due, row.Created = 0, time.Time{}, time.Unix(int64(n), 0).UTC()
-		switch random.IntN(3) {
-		case 0:
-			row.State, row.Owner = store.RequestReady, 7
-		case 1:
-			row.State, row.Due = store.RequestWaiting, v.Now.Add(time.Hour)
-		default:
-			row.State = store.RequestSettled
-		}
-		if row.Body = nil; !there || random.IntN(2) == 0 {
-			row.Body = &store.RequestBody{Region: fmt.Sprint("region-", random.IntN(9)), Properties: value.Object()}
-		}
-		d.Requests = append(d.Requests, row)
-	}
-	if v.Stack.Key != 0 && v.Whole && random.IntN(2) == 0 {
-		id := store.ChangeSetID(fmt.Sprint(key, "-", random.IntN(4)))
-		if random.IntN(3) == 0 {
-			d.DropChangeSets = []store.ChangeSetID{id}
-		}
-		set, there := v.ChangeSets[id]
-		set.ID, set.Stack, set.Name, set.State, set.Description = id, key, fmt.Sprint("n", random.IntN(6)), store.ChangeSetAvailable, fmt.Sprint(random.IntN(99))
-		for other, row := range v.ChangeSets {
-			if other != id && row.Name == set.Name {
-				set.Name = string(id)
-			}
-		}
-		if set.Body = nil; !there || len(d.DropChangeSets) > 0 || random.IntN(2) == 0 {
-			set.Body = &store.ChangeSetBody{Revision: store.Revision{Template: fmt.Sprint("t", random.IntN(3)), Parameters: value.Object()}}
-		}
-		if random.IntN(4) > 0 {
-			d.ChangeSets = []store.ChangeSet{set}
-		}
-	}
-	if random.IntN(5) == 0 {
-		d.Audit = []store.Audit{{Text: fmt.Sprint(random.IntN(100))}, {Text: "second"}}
-	}
-	return d
-}
-
-// state is all there is of a stack.
-func state(t *testing.T, s store.Store, key store.StackKey) []any {
-	t.Helper()
-	ctx := context.Background()
-	var all []any
-	if err := s.Apply(ctx, store.Target{Stack: key}, func(v *store.View) (store.Delta, error) {
-		all = append(all, *v)
-		return store.Delta{}, nil
-	}); err != nil {
-		all = append(all, err.Error())
-	}
-	events, err := s.Events(ctx, key, store.EventPlace{}, 1000)
-	all = append(all, fmt.Sprint(events, err))
-	sets, err := s.ChangeSets(ctx, key)
-	all = append(all, sets, fmt.Sprint(err))
-	for n := range 4 {
-		set, err := s.ChangeSet(ctx, store.ChangeSetID(fmt.Sprint(key, "-", n)))
-		all = append(all, set, fmt.Sprint(err))
-	}
-	audit, err := s.Audit(ctx, key, 1000)
-	all = append(all, fmt.Sprint(audit, err))
-	for n := range 9 {
-		stack, o, err := s.FindOperation(ctx, fmt.Sprint("id-", n))
-		all = append(all, stack, o, fmt.Sprint(err))
-	}
-	for n := range 6 {
-		r, err := s.Request(ctx, request(int(key), n))
-		all = append(all, fmt.Sprintf("%+v %+v %v", r.State, r.Logical, err))
-	}
-	return all
 }

@@ -9,8 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/store/storetest"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -75,6 +78,37 @@ func queued(s *Store, members int) {
 	for len(s.writes.queue) < members {
 		runtime.Gosched()
 	}
+}
+
+func TestAgainstMemory(t *testing.T) {
+	storetest.AgainstMemory(t, func(t *testing.T, clock func() time.Time) store.Store {
+		s, err := memory.New(memory.Config{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}, func(t *testing.T, clock func() time.Time) storetest.Batched {
+		s := openTest(t)
+		s.now = clock
+		return storetest.Batched{
+			Store: s, Hold: func(t *testing.T) func() { return hold(t, s) }, Queued: func() int { return len(s.writes.queue) },
+			Reopen: func(t *testing.T) store.Store {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				anew, err := Open(context.Background(), Config{Path: s.path, Codec: s.codec, Now: clock})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := anew.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				return anew
+			},
+		}
+	})
 }
 
 func TestBatchReplay(t *testing.T) {

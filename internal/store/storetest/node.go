@@ -118,6 +118,10 @@ var nodeTests = []test{
 			t.Errorf("due: %v, error %v", ids, err)
 		}
 		// A view shows the take-over, and a decision may go on from there.
+		if seen := b.see(store.Target{Request: "run-dead"}); seen.Request.State != store.RequestReady || seen.Request.Owner != self ||
+			seen.Requests["ready-left"].Owner != self || seen.Requests["ready-other"].Owner != other {
+			t.Errorf("a view after the take-over: %+v, %+v", seen.Request, seen.Requests)
+		}
 		b.settle("run-dead")
 		same(t, "claimed after the settling", b.claim(self, 9), "ready-dead ready-left")
 	}},

@@ -211,6 +211,9 @@ var sweepTests = []test{
 			if gone(number) != want {
 				t.Errorf("instance %d is gone: %t", number, !want)
 			}
+			if _, there := b.whole(1).Instances[number]; there == want {
+				t.Errorf("a view has instance %d: %t", number, there)
+			}
 		}
 		for number := 1; number <= 9; number++ {
 			r, err := b.Revision(context.Background(), 1, number)

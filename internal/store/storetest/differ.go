@@ -1,0 +1,286 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Batched is a store whose batches a test makes.
+type Batched struct {
+	store.Store
+	// Hold keeps the one writer busy until release is called, so that what is queued meanwhile becomes one batch.
+	Hold func(t *testing.T) (release func())
+	// Queued returns how many members wait behind a held writer.
+	Queued func() int
+	// Reopen closes the store and opens it again, on the same database.
+	Reopen func(t *testing.T) store.Store
+}
+
+// AgainstMemory gives random decisions to a store, many in a batch, and to another one, one after the other: every decision
+// must see the same and the rows must be the same at the end, also for one who reads them anew. Both are opened for each
+// seed, with a clock. A failure names its seed.
+func AgainstMemory(t *testing.T, memory func(t *testing.T, clock func() time.Time) store.Store, open func(t *testing.T, clock func() time.Time) Batched) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	seeds := 8
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			clock := func() time.Time { return now }
+			against(t, uint64(seed), memory(t, clock), open(t, clock))
+		})
+	}
+}
+
+func against(t *testing.T, seed uint64, want store.Store, got Batched) {
+	random := rand.New(rand.NewPCG(seed, 7))
+	for key := 1; key < stacks; key++ { // the last one is made by a move
+		for _, s := range []store.Store{want, got} {
+			name := fmt.Sprint("stack-", key)
+			d := made(store.StackKey(key), name, "arn:"+name)
+			for n := range 6 {
+				d.Requests = append(d.Requests, store.Request{ID: moveRequest(key, n), Stack: d.Stack.Key, Operation: 1, Logical: "A", Instance: 1,
+					Type: "Create", State: store.RequestSettled, Created: time.Unix(int64(n), 0).UTC(), Body: &store.RequestBody{}})
+			}
+			target := store.Target{Name: store.StackName{Account: "1", Region: "r", Name: name}}
+			if err := s.Apply(context.Background(), target, func(*store.View) (store.Delta, error) { return d, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 6 {
+		var moves []*move
+		for range 1 + random.IntN(24) {
+			moves = append(moves, newMove(random))
+		}
+		for _, m := range moves {
+			m.want = m.run(want)
+		}
+		release := got.Hold(t)
+		var results []<-chan []any
+		for _, m := range moves {
+			result, before := make(chan []any, 1), got.Queued()
+			go func() { result <- m.run(got) }()
+			results = append(results, result)
+			for got.Queued() == before && len(result) == 0 { // what is not there is told at once
+				runtime.Gosched()
+			}
+		}
+		release()
+		for i, m := range moves {
+			if diff := cmp.Diff(m.want, <-results[i], cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("move %d of the batch, %+v, saw another world (-memory +this):\n%s", i, m.target, diff)
+			}
+		}
+	}
+	compare := func(s store.Store, which string) {
+		for key := store.StackKey(1); key <= stacks; key++ {
+			if diff := cmp.Diff(state(t, want, key), state(t, s, key), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("stack %d %s (-memory +this):\n%s", key, which, diff)
+			}
+		}
+	}
+	compare(got, "at the end")
+	compare(got.Reopen(t), "read anew")
+}
+
+func made(key store.StackKey, name, id string) store.Delta {
+	return store.Delta{
+		Stack:     &store.Stack{Key: key, ID: wire.StackID(id), Account: "1", Region: "r", Name: name, Live: true, Revision: 1},
+		Operation: &store.Operation{Stack: key, Number: 1, Version: 1, To: 1},
+		Revisions: []store.Revision{{Stack: key, Number: 1, Template: "template of " + name}},
+	}
+}
+
+const stacks = 3
+
+// move is a random decision: the same rolls lead to the same decision on the same view.
+type move struct {
+	target store.Target
+	rolls  [2]uint64
+	want   []any
+}
+
+func newMove(random *rand.Rand) *move {
+	m := &move{rolls: [2]uint64{random.Uint64(), random.Uint64()}}
+	key := 1 + random.IntN(stacks)
+	switch random.IntN(5) {
+	case 0:
+		m.target.Name = store.StackName{Account: "1", Region: "r", Name: fmt.Sprint("stack-", key)}
+	case 1:
+		m.target.Stack = store.StackKey(key)
+	case 2:
+		m.target.Request, m.target.Alone = moveRequest(key, random.IntN(6)), true
+	default:
+		m.target.Request = moveRequest(key, random.IntN(6))
+	}
+	return m
+}
+
+func moveRequest(key, n int) wire.RequestID { return wire.RequestID(fmt.Sprintf("r%d-%d", key, n)) }
+
+// run applies the move and returns all that it saw, and how it ended.
+func (m *move) run(s store.Store) []any {
+	var saw []any
+	err := s.Apply(context.Background(), m.target, func(v *store.View) (store.Delta, error) {
+		random := rand.New(rand.NewPCG(m.rolls[0], m.rolls[1]))
+		saw = append(saw, *v)
+		if v.Stack.Key != 0 && random.IntN(8) == 0 {
+			return store.Delta{}, errors.New("odd")
+		}
+		if v.Stack.Key != 0 && !v.Whole && random.IntN(3) == 0 && len(saw) < 3 {
+			return store.Delta{}, &store.More{Whole: random.IntN(4) == 0, Steps: []wire.LogicalID{moveLogical(random), wire.LogicalID(fmt.Sprint("More", len(saw)))}}
+		}
+		return decideMove(random, v, m.target), nil
+	})
+	if err != nil {
+		saw = append(saw, err.Error())
+	}
+	return saw
+}
+
+func moveLogical(random *rand.Rand) wire.LogicalID {
+	return []wire.LogicalID{"A", "B", "C", "D", "E"}[random.IntN(5)]
+}
+
+func decideMove(random *rand.Rand, v *store.View, target store.Target) (d store.Delta) {
+	key := v.Stack.Key
+	if key == 0 {
+		_, _ = fmt.Sscanf(target.Name.Name, "stack-%d", &key)
+		d = made(key, target.Name.Name, "arn:"+target.Name.Name)
+	} else if random.IntN(2) == 0 {
+		o := v.Operation
+		o.Version++
+		if random.IntN(6) == 0 && v.Whole {
+			o.Number, o.Version, o.Events = o.Number+1, 1, 0
+			d.Revisions = []store.Revision{{Stack: key, Number: o.Number, Template: fmt.Sprint("t", o.Number%3)}}
+			o.From, o.To, o.ID, o.RollbackID = o.To, o.Number, fmt.Sprint("id-", random.IntN(9)), ""
+		}
+		if random.IntN(6) == 0 {
+			o.RollbackID = fmt.Sprint("id-", random.IntN(9))
+		}
+		if random.IntN(2) == 0 {
+			o.Events++
+			d.Events = []store.Event{{ID: fmt.Sprint(o.Number, ".", o.Events)}}
+		}
+		d.Operation = &o
+	}
+	if random.IntN(4) == 0 && key != 0 && v.Stack.Key != 0 {
+		s := v.Stack
+		s.Reason = fmt.Sprint(random.IntN(100))
+		d.Stack = &s
+	}
+	d.DropSteps = random.IntN(8) == 0
+	for range random.IntN(4) {
+		name := moveLogical(random)
+		step, there := v.Steps[name]
+		step.Stack, step.Logical, step.State, step.Next = key, name, store.StepRunning, []wire.LogicalID{moveLogical(random), moveLogical(random)}
+		if step.Plan = nil; !there || d.DropSteps || random.IntN(2) == 0 {
+			step.Plan = &store.StepPlan{Type: fmt.Sprint("T", random.IntN(9)), OldNeeds: []wire.LogicalID{moveLogical(random)}, NewNeeds: []wire.LogicalID{moveLogical(random)}}
+		}
+		d.Steps = append(d.Steps, step)
+	}
+	for range random.IntN(3) {
+		number := 1 + random.IntN(6)
+		row, there := v.Instances[number]
+		row.Stack, row.Number, row.Logical = key, number, moveLogical(random)
+		row.Role = []store.Role{store.RoleCurrent, store.RoleCondemned, store.RoleGone}[random.IntN(3)]
+		if row.Body = nil; !there || random.IntN(2) == 0 {
+			row.Body = &store.InstanceBody{Type: fmt.Sprint("I", random.IntN(9)), Data: value.Object(value.Member{Key: "a", Value: value.SecretStr("s")})}
+		}
+		d.Instances = append(d.Instances, row)
+	}
+	for range random.IntN(4) {
+		if key == stacks { // who answers a request knows it from the commit of whoever made it
+			break
+		}
+		n := random.IntN(6)
+		id := moveRequest(int(key), n)
+		row, there := v.Requests[id]
+		if target.Request == id && v.Request != nil {
+			row, there = *v.Request, true
+		}
+		row.ID, row.Stack, row.Operation, row.Logical, row.Instance, row.Type = id, key, 1, moveLogical(random), 1, "Create"
+		row.Owner, row.Due, row.Created = 0, time.Time{}, time.Unix(int64(n), 0).UTC()
+		switch random.IntN(3) {
+		case 0:
+			row.State, row.Owner = store.RequestReady, 7
+		case 1:
+			row.State, row.Due = store.RequestWaiting, v.Now.Add(time.Hour)
+		default:
+			row.State = store.RequestSettled
+		}
+		if row.Body = nil; !there || random.IntN(2) == 0 {
+			row.Body = &store.RequestBody{Region: fmt.Sprint("region-", random.IntN(9)), Properties: value.Object()}
+		}
+		d.Requests = append(d.Requests, row)
+	}
+	if v.Stack.Key != 0 && v.Whole && random.IntN(2) == 0 {
+		id := store.ChangeSetID(fmt.Sprint(key, "-", random.IntN(4)))
+		if random.IntN(3) == 0 {
+			d.DropChangeSets = []store.ChangeSetID{id}
+		}
+		set, there := v.ChangeSets[id]
+		set.ID, set.Stack, set.Name, set.State, set.Description = id, key, fmt.Sprint("n", random.IntN(6)), store.ChangeSetAvailable, fmt.Sprint(random.IntN(99))
+		for other, row := range v.ChangeSets {
+			if other != id && row.Name == set.Name {
+				set.Name = string(id)
+			}
+		}
+		if set.Body = nil; !there || len(d.DropChangeSets) > 0 || random.IntN(2) == 0 {
+			set.Body = &store.ChangeSetBody{Revision: store.Revision{Template: fmt.Sprint("t", random.IntN(3)), Parameters: value.Object()}}
+		}
+		if random.IntN(4) > 0 {
+			d.ChangeSets = []store.ChangeSet{set}
+		}
+	}
+	if random.IntN(5) == 0 {
+		d.Audit = []store.Audit{{Text: fmt.Sprint(random.IntN(100))}, {Text: "second"}}
+	}
+	return d
+}
+
+// state is all there is of a stack.
+func state(t *testing.T, s store.Store, key store.StackKey) []any {
+	t.Helper()
+	ctx := context.Background()
+	var all []any
+	if err := s.Apply(ctx, store.Target{Stack: key}, func(v *store.View) (store.Delta, error) {
+		all = append(all, *v)
+		return store.Delta{}, nil
+	}); err != nil {
+		all = append(all, err.Error())
+	}
+	events, err := s.Events(ctx, key, store.EventPlace{}, 1000)
+	all = append(all, fmt.Sprint(events, err))
+	sets, err := s.ChangeSets(ctx, key)
+	all = append(all, sets, fmt.Sprint(err))
+	for n := range 4 {
+		set, err := s.ChangeSet(ctx, store.ChangeSetID(fmt.Sprint(key, "-", n)))
+		all = append(all, set, fmt.Sprint(err))
+	}
+	audit, err := s.Audit(ctx, key, 1000)
+	all = append(all, fmt.Sprint(audit, err))
+	for n := range 9 {
+		stack, o, err := s.FindOperation(ctx, fmt.Sprint("id-", n))
+		all = append(all, stack, o, fmt.Sprint(err))
+	}
+	for n := range 6 {
+		r, err := s.Request(ctx, moveRequest(int(key), n))
+		all = append(all, fmt.Sprintf("%+v %+v %v", r.State, r.Logical, err))
+	}
+	return all
+}
