@@ -1,6 +1,7 @@
 package pintle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,9 +17,18 @@ import (
 const failureLasts = 5 * time.Minute
 
 // requestKey is the same for every delivery of one request. The response URL is not part of it: that is signed anew.
+// Neither is the white space in the properties.
 func requestKey(r wire.Request) string {
 	return memoryKey("request", string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
-		string(r.PhysicalResourceID), r.ResourceType, string(r.ResourceProperties), string(r.OldResourceProperties))
+		string(r.PhysicalResourceID), r.ResourceType, compact(r.ResourceProperties), compact(r.OldResourceProperties))
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // serviceTimeout is how long the service waits for an answer.
@@ -34,32 +44,44 @@ func serviceTimeout(properties json.RawMessage) time.Duration {
 	return limit
 }
 
-// record is an answer in a memory.
+// record is what a memory has of a request: its answer, or that it waits.
 type record struct {
-	At     time.Time
-	Failed bool
-	Body   json.RawMessage
+	At      time.Time
+	Failed  bool
+	Body    json.RawMessage `json:",omitempty"`
+	Waiting json.RawMessage `json:",omitempty"` // the state of the wait
 }
 
-// recall returns the answer that a request has got before.
-func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) ([]byte, bool) {
+// maxRememberedWait is the size of the largest state of a wait in a memory, which need not have room for more.
+const maxRememberedWait = 6 << 10
+
+// recall returns what became of a request before.
+func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) (record, bool) {
 	text, ok, err := s.memory.Get(ctx, key)
 	if err != nil {
 		log.Error("the memory cannot be asked for an earlier answer", "error", err)
 	}
 	var kept record
 	if !ok || err != nil || json.Unmarshal(text, &kept) != nil {
-		return nil, false
+		return record{}, false
 	}
 	if kept.Failed && s.clock.Now().Sub(kept.At) > failureLasts {
-		return nil, false
+		return record{}, false
 	}
-	return kept.Body, true
+	return kept, true
 }
 
-// remember keeps an answer before it is sent: if it does not arrive, the next delivery is not another run.
+// remember keeps an answer before it is sent: if it does not arrive, the next delivery is not another run. The same goes
+// for a wait; if it does not reach the one who takes it over, the next delivery only says again that it waits.
 func (s *Server) remember(ctx context.Context, key string, a answered) {
-	text, err := marshal(record{s.clock.Now(), a.response.Status == wire.Failed, a.body})
+	kept := record{At: s.clock.Now(), Failed: a.response.Status == wire.Failed, Body: a.body}
+	if a.waiting != nil {
+		if len(a.waiting.State) > maxRememberedWait {
+			return
+		}
+		kept = record{At: s.clock.Now(), Waiting: a.waiting.State}
+	}
+	text, err := marshal(kept)
 	if err == nil {
 		err = s.memory.Put(ctx, key, text)
 	}
@@ -76,7 +98,9 @@ type calls struct {
 
 type call struct {
 	done chan struct{}
-	body []byte // set before done is closed; nil if there was no answer
+	// Set before done is closed; both nil if there was no answer.
+	body    []byte
+	waiting *Pending
 }
 
 // begin returns the call of a request, and whether it is the caller's to make.
@@ -106,6 +130,10 @@ func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answe
 	case <-c.done:
 	case <-ctx.Done():
 		return a, errors.New("another delivery of the request is still being handled")
+	}
+	if c.waiting != nil {
+		a.waiting = c.waiting
+		return a, nil
 	}
 	if c.body == nil {
 		return a, errors.New("another delivery of the request could not be answered")

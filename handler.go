@@ -84,6 +84,9 @@ type surroundings struct {
 	memory   Memory    // nil: none
 	hide     *scrubber // nil: nothing to hide
 	deadline time.Time // of the handler's context, on clock; zero: none
+	wait     *handover // nil: in place
+	replaces bool      // it is the Create by which an Update is answered
+	noted    bool      // of which there is a note
 }
 
 func (s surroundings) time() Clock {

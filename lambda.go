@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // maxEvent is the size of the largest event in bytes: what Lambda allows for a synchronous call.
@@ -27,6 +29,7 @@ type invocation struct {
 	id       string
 	deadline time.Time
 	event    []byte
+	waits    bool // the engine waits for operations that go on
 }
 
 func newLambdaAPI(hostPort string) lambdaAPI {
@@ -55,7 +58,7 @@ func (a lambdaAPI) next(ctx context.Context) (invocation, error) {
 	if err != nil {
 		return invocation{}, fmt.Errorf("runtime API: next event: %w", err)
 	}
-	i := invocation{id: response.Header.Get("Lambda-Runtime-Aws-Request-Id"), event: event}
+	i := invocation{id: response.Header.Get("Lambda-Runtime-Aws-Request-Id"), event: event, waits: response.Header.Get(wire.HeaderWaits) == wire.Waits}
 	millis, err := strconv.ParseInt(response.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
 	switch {
 	case i.id == "":
@@ -68,8 +71,8 @@ func (a lambdaAPI) next(ctx context.Context) (invocation, error) {
 }
 
 // succeed reports that the event was dealt with.
-func (a lambdaAPI) succeed(ctx context.Context, id string) error {
-	return a.post(ctx, "invocation/"+id+"/response", "", []byte("{}"))
+func (a lambdaAPI) succeed(ctx context.Context, id string, result []byte) error {
+	return a.post(ctx, "invocation/"+id+"/response", "", result)
 }
 
 // fail reports that it was not, so that Lambda repeats it.

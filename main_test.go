@@ -64,6 +64,7 @@ type lambda struct {
 	results chan result
 	puts    chan []byte
 	timeout time.Duration
+	waits   bool          // for operations that go on
 	polls   chan struct{} // one for each call that waits for an event
 }
 
@@ -79,6 +80,9 @@ func newLambda(t *testing.T) *lambda {
 		case event := <-l.events:
 			w.Header().Set("Lambda-Runtime-Aws-Request-Id", "i-1")
 			w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(l.timeout).UnixMilli(), 10))
+			if l.waits {
+				w.Header().Set(wire.HeaderWaits, wire.Waits)
+			}
 			fmt.Fprint(w, event)
 		case <-r.Context().Done():
 		}

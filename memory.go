@@ -14,9 +14,9 @@ import (
 const DefaultMemory = 1000
 
 // Memory keeps what a provider must know of requests that it has dealt with: answers, so that a request that is
-// delivered again gets the same one without being handled twice, and notes of replacements. [NewMemory] makes one that
-// ends with the process: on Lambda it does its best, since functions start and end as they like. One in a database
-// works for all processes of a provider. The values hold attributes in clear, secret ones too, and have at most 8 KiB;
+// delivered again gets the same one without being handled twice, and notes of replacements, of waits and of what came last
+// for a resource. [NewMemory] makes one that ends with the process: on Lambda it does its best, since functions start and
+// end as they like. One in a database works for all processes of a provider. The values hold attributes in clear, secret ones too, and have at most 8 KiB;
 // the keys are hexadecimal digits. What is older than a day is of no use. Its methods are called by many goroutines at
 // once. An error of it is logged, and the request goes on as without a memory.
 type Memory interface {

@@ -10,7 +10,8 @@ import (
 // Fn::GetAtt reads; both are named and checked by their tags, see the section Properties of the package. A may also be a
 // map with string keys. [New] makes a [Handler] of a provider.
 //
-// A provider may have more methods than these three: those of [WithReady], [WithValidate] and [WithMigrate].
+// A provider may have more methods than these three: those of [WithReady], [WithWaiting],
+// [WithValidate] and [WithMigrate].
 //
 // The methods are called by many goroutines at once where the transport does that, HTTP, but never for two requests of
 // one resource. All must bear to be called again for what is done already: a request may be delivered twice.
@@ -28,11 +29,19 @@ type Provider[P, A any] interface {
 }
 
 // WithReady is a [Provider] whose operations take long: Create, Update and Delete start them, and Ready says when they
-// are done. It is asked within the time of the request, at first after a second, then less and less often.
+// are done. It is asked at once, after a second, then less and less often, see [WithWaiting]. If there is somebody to take
+// the wait over, a [Waiter] or Pintle that hosts the program, it may be another process that is asked the next time, after
+// the program was changed, even. Otherwise it is asked within the time of the request.
 type WithReady[P, A any] interface {
 	Provider[P, A]
 	// Ready looks once and does not wait. For a Delete [Gone] means done. An error makes the request FAILED.
 	Ready(ctx context.Context, r *ReadyRequest[P]) (Progress[A], error)
+}
+
+// WithWaiting is a provider that says how its operations are waited for; it has a method Ready too, see [WithReady].
+type WithWaiting interface {
+	// Waiting is called once, by [New].
+	Waiting() Waiting
 }
 
 // WithValidate is a provider that checks more than the tags can say.

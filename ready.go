@@ -2,34 +2,21 @@ package pintle
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"time"
 )
 
-// The pauses between two calls of Ready: doubled from the first to the longest.
-const (
-	firstPause   = time.Second
-	longestPause = 30 * time.Second
-)
-
-// await asks Ready until the operation is done, fails, or its time is over, and completes the answer.
-func (x *resource[P, A]) await(ctx context.Context, r *ReadyRequest[P], state any, answer *Answer) error {
-	clock := r.time()
-	start := clock.Now()
-	if err := r.keep(state); err != nil {
-		return err
-	}
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		r.Try++
+// await asks Ready until the operation is done, fails, or its time is over, and completes the answer. It returns
+// [ErrWaiting] if the wait is to be handed over.
+func (x *resource[P, A]) await(ctx context.Context, r *ReadyRequest[P], w *wait, answer *Answer) error {
+	return r.Request.await(ctx, x.waiting, w, answer, func(ctx context.Context) (bool, time.Duration, error) {
+		r.State, r.Try = w.State, w.Tries
 		progress, err := x.ready.Ready(ctx, r)
 		if err != nil {
-			if r.Type == Delete && errors.Is(err, Gone) {
-				return nil
-			}
-			return err
+			return r.Type == Delete && errors.Is(err, Gone), 0, unlessGone(r.Type, err)
 		}
 		if progress.Reason != "" {
 			answer.Reason = progress.Reason
@@ -39,36 +26,95 @@ func (x *resource[P, A]) await(ctx context.Context, r *ReadyRequest[P], state an
 				x.attributes.addTo(answer, reflect.ValueOf(progress.Attributes))
 			}
 			answer.NoEcho = answer.NoEcho || progress.NoEcho
-			return nil
+			return true, 0, nil
 		}
-		if err := r.keep(progress.State); err != nil {
-			return err
-		}
-		wait := progress.After
-		if wait <= 0 { // with jitter: many resources of one stack begin together
-			wait = pause*3/4 + rand.N(pause/2)
-		}
-		// To sleep through the deadline would only make the answer late.
-		if late := !r.deadline.IsZero() && !clock.Now().Add(wait).Before(r.deadline); late || clock.Sleep(ctx, wait) != nil {
-			last := ""
-			if answer.Reason != "" {
-				last = ": " + answer.Reason
-			}
-			return fmt.Errorf("Operation timed out: not ready after %v, asked %d times%s", //nolint:staticcheck // the words that users of the CDK know
-				clock.Now().Sub(start).Round(time.Millisecond), r.Try, last)
-		}
-	}
+		return false, progress.After, w.keepState(progress.State)
+	})
 }
 
-// keep puts the state into the form in which it would be stored.
-func (r *ReadyRequest[P]) keep(state any) error {
-	if state == nil {
+// unlessGone is the error of an operation: for a Delete, that the resource is gone is none.
+func unlessGone(kind RequestType, err error) error {
+	if kind == Delete && errors.Is(err, Gone) {
 		return nil
 	}
-	raw, _, err := clearJSON(state)
+	return err
+}
+
+// resume goes on with a request that waits.
+func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error) {
+	w := r.wait.resumed
+	answer := w.answer()
+	// They were accepted when the request came.
+	properties, err := x.kept(r, r.Properties, false)
 	if err != nil {
-		return fmt.Errorf("the state for Ready cannot be encoded: %w", err)
+		if w.Replaces {
+			answer.ID = "" // of which there is nothing to know but that it is not the resource
+		}
+		return answer, err
 	}
-	r.State = raw
-	return nil
+	poll := *r
+	if w.Replaces {
+		poll.Type, poll.ID, poll.OldProperties = Create, "", json.RawMessage("{}")
+	}
+	create := poll
+	if w.ID != "" {
+		poll.ID = w.ID
+	}
+	switch {
+	case r.wait.overtaken != nil:
+		err = r.wait.overtaken.err()
+	case x.ready == nil:
+		err = errors.New("the provider has no method Ready any more, which the operation had been begun for")
+	default:
+		err = x.await(ctx, &ReadyRequest[P]{Request: poll, Properties: properties}, w, &answer)
+	}
+	if errors.Is(err, ErrWaiting) {
+		return answer, err
+	}
+	if err != nil {
+		answer.Reason = "" // which told of progress
+	}
+	switch {
+	case w.Replaces && r.wait.overtaken != nil && r.wait.overtaken.ID == w.ID:
+		answer.ID = "" // somebody has answered in our place, and what was made is the resource now
+	case w.Replaces:
+		var change *immutableChange
+		if w.Noted {
+			change = x.changeOf(r, properties)
+		}
+		return x.replaced(ctx, r, &create, properties, change, answer, err)
+	case err != nil && r.Type == Create && r.wait.overtaken.leaves(w.ID):
+		// Nobody will hear of this ID any more.
+		err = x.undo(ctx, &create, properties, w.ID, &answer, err)
+	}
+	return answer, err
+}
+
+// changeOf is the change that the note of a replacement is about, nil if it cannot be told any more.
+func (x *resource[P, A]) changeOf(r *Request, properties P) *immutableChange {
+	old, err := x.kept(r, r.OldProperties, true)
+	if err != nil {
+		return nil
+	}
+	change, err := x.immutableChange(properties, old)
+	if err != nil {
+		return nil
+	}
+	return &change
+}
+
+// undo deletes what a Create has made that failed, where the service will not ask for it. It returns the error of the
+// Create, with what went wrong here.
+func (x *resource[P, A]) undo(ctx context.Context, create *Request, properties P, made PhysicalID, answer *Answer, err error) error {
+	remove := *create
+	remove.Type, remove.ID = Delete, made
+	remove.wait = nil // the answer would be lost if this were waited for elsewhere
+	if _, undo := x.remove(ctx, &remove, properties); undo != nil {
+		create.Log.Error("what an operation that failed had made was not deleted", "physicalId", made, "error", logText(undo))
+		if answer.Reason != "" {
+			answer.Reason += fmt.Sprintf("; and %s, which it had made, is left behind", made)
+		}
+		return fmt.Errorf("%w; and %s, which it had made, is left behind: %w", err, made, undo)
+	}
+	return err
 }

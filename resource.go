@@ -42,6 +42,7 @@ type resource[P, A any] struct {
 	ready                  WithReady[P, A] // nil if it has no such method; so for the others
 	validate               WithValidate[P]
 	migrate                WithMigrate
+	waiting                Waiting
 	properties, attributes *shape
 }
 
@@ -53,6 +54,7 @@ func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
 	x.ready, _ = p.(WithReady[P, A])
 	x.validate, _ = p.(WithValidate[P])
 	x.migrate, _ = p.(WithMigrate)
+	waiting, waits := p.(WithWaiting)
 	for _, power := range []struct {
 		method string
 		has    bool
@@ -61,12 +63,22 @@ func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
 		{"Ready", x.ready != nil, reflect.TypeFor[WithReady[P, A]]()},
 		{"Validate", x.validate != nil, reflect.TypeFor[WithValidate[P]]()},
 		{"Migrate", x.migrate != nil, reflect.TypeFor[WithMigrate]()},
+		{"Waiting", waits, reflect.TypeFor[WithWaiting]()},
 	} {
 		// A method that is nearly right would be passed over without a word.
 		if _, there := reflect.TypeOf(p).MethodByName(power.method); there && !power.has {
 			want, _ := power.want.MethodByName(power.method)
 			return nil, fmt.Errorf("its method %s is not the one that would be called, want %s", power.method,
 				strings.Replace(want.Type.String(), "func", power.method, 1))
+		}
+	}
+	if waits {
+		x.waiting = waiting.Waiting()
+		if err := x.waiting.check(); err != nil {
+			return nil, err
+		}
+		if x.ready == nil {
+			return nil, errors.New("it has a method Waiting, but no method Ready to wait for")
 		}
 	}
 	var err error
@@ -80,6 +92,9 @@ func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
 }
 
 func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error) {
+	if r.wait != nil && r.wait.resumed != nil {
+		return x.resume(ctx, r)
+	}
 	switch r.Type {
 	case Create:
 		properties, err := x.wanted(r)
@@ -145,7 +160,16 @@ func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, 
 	// A crash after this leaves a note of a replacement that may have worked. Then the service knows another ID, for
 	// which there is no note.
 	change.note(ctx, r)
+	create.replaces, create.noted = true, change != nil
 	answer, err := x.create(ctx, &create, properties)
+	if errors.Is(err, ErrWaiting) {
+		return answer, err
+	}
+	return x.replaced(ctx, r, &create, properties, change, answer, err)
+}
+
+// replaced makes the answer to an Update of what came of the Create.
+func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, properties P, change *immutableChange, answer Answer, err error) (Answer, error) {
 	if err == nil {
 		if answer.ID == r.ID {
 			change.forget(ctx, r)
@@ -155,17 +179,8 @@ func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, 
 	}
 	made := answer.ID
 	answer.ID = ""
-	if made == "" || made == r.ID {
-		return answer, err
-	}
-	remove := create
-	remove.Type, remove.ID = Delete, made
-	if _, undo := x.remove(ctx, &remove, properties); undo != nil {
-		r.Log.Error("what a failed replacement made was not deleted", "physicalId", made, "error", logText(undo))
-		err = fmt.Errorf("%w; and %s, which it had made, is left behind: %w", err, made, undo)
-		if answer.Reason != "" {
-			answer.Reason += fmt.Sprintf("; and %s, which it had made, is left behind", made)
-		}
+	if made != "" && made != r.ID {
+		err = x.undo(ctx, create, properties, made, &answer, err)
 	}
 	return answer, err
 }
@@ -195,8 +210,12 @@ func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, r
 		if response.ID != "" {
 			poll.ID = response.ID
 		}
-		err = x.await(ctx, &ReadyRequest[P]{Request: poll, Properties: properties}, response.State, &answer)
-		if err != nil {
+		w := newWait(r, x.waiting)
+		w.Replaces, w.Noted = r.replaces, r.noted
+		if err = w.keepState(response.State); err == nil {
+			err = x.await(ctx, &ReadyRequest[P]{Request: poll, Properties: properties}, w, &answer)
+		}
+		if err != nil && !errors.Is(err, ErrWaiting) {
 			answer.Reason = "" // which told of progress
 		}
 	}

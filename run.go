@@ -115,17 +115,44 @@ func Run(ctx context.Context, c Config) error {
 		if err != nil {
 			return err
 		}
-		return s.listen(ctx, c)
+		return s.beside(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
 	}
 	api := newLambdaAPI(c.RuntimeAPI)
 	defer api.client.CloseIdleConnections()
 	if err != nil {
 		return errors.Join(err, api.failInit(ctx, "Pintle.BadConfiguration", err))
 	}
+	return s.beside(ctx, func(ctx context.Context) error { return s.invocations(ctx, api) })
+}
+
+// beside runs the waiter, if that is to be run, beside what serve does. Both have ended when it returns.
+func (s *Server) beside(ctx context.Context, serve func(context.Context) error) error {
+	waiter, ok := s.waiter.(RunningWaiter)
+	if !ok {
+		return serve(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { // ends with the context
+		err := waiter.Run(ctx, s.Resume)
+		if err == nil && ctx.Err() == nil {
+			err = errors.New("the waiter has stopped")
+		}
+		ended <- err
+		stop()
+	}()
+	err := serve(ctx)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// invocations takes events from the runtime API until the context ends.
+func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 	for {
 		next, err := api.next(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // to be told to stop is no error
 		}
 		if err != nil {
 			return err
@@ -139,7 +166,7 @@ func Run(ctx context.Context, c Config) error {
 
 // invoked deals with one event of the runtime API. An error means that the program cannot go on.
 func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
-	running, err := s.event(ctx, i.event, i.deadline)
+	result, running, err := s.event(ctx, i.event, i.deadline, i.waits)
 	var bad *badEventError
 	switch {
 	case errors.As(err, &bad):
@@ -149,7 +176,7 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 		s.log.Error("event not answered", "error", err)
 		err = api.fail(ctx, i.id, "Pintle.NotAnswered", err)
 	default:
-		err = api.succeed(ctx, i.id)
+		err = api.succeed(ctx, i.id, result)
 	}
 	if err != nil || running == nil {
 		return err

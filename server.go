@@ -46,6 +46,9 @@ type Config struct {
 	Client *http.Client
 	// Memory keeps the answers for requests that are delivered again. Nil means [NewMemory] of [DefaultMemory].
 	Memory Memory
+	// Waiter takes over requests whose operations go on, see [WithReady]. Nil means that they are waited for in place,
+	// within the time that their handlers have; but Pintle waits for those of a program that it hosts, in its own store.
+	Waiter Waiter
 	// Logger takes the log of the provider. Nil means text on standard error.
 	Logger *slog.Logger
 	// Clock is for tests. Nil means the machine's.
@@ -60,6 +63,7 @@ type Server struct {
 	sender  sender
 	log     *slog.Logger
 	memory  Memory
+	waiter  Waiter // nil: none
 	clock   Clock
 	calls   calls
 	turns   turns
@@ -85,7 +89,7 @@ func NewServer(c Config) (*Server, error) {
 		}
 	}
 	s := &Server{
-		handler: handler, sender: newSender(c.Client, c.Clock), log: c.Logger, memory: c.Memory, clock: c.Clock,
+		handler: handler, sender: newSender(c.Client, c.Clock), log: c.Logger, memory: c.Memory, waiter: c.Waiter, clock: c.Clock,
 		calls: calls{now: map[string]*call{}}, turns: turns{held: map[string]*turn{}},
 	}
 	if s.web, err = newWeb(c, s.sender.client); err != nil {
@@ -99,34 +103,65 @@ func NewServer(c Config) (*Server, error) {
 var ErrRunaway = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot go on")
 
 // ServeEvent deals with an event of Lambda: a request, or SNS notifications with requests in them. It sends the answers
-// and returns nil when all have arrived; then the function must return without an error, or Lambda calls it again. The
-// context's deadline is that of the function, 15 minutes from now if it has none; that the context is cancelled does not
-// stop what has begun. For programs on aws-lambda-go:
+// and returns nil when all have arrived, or [Config.Waiter] has taken over those that go on; then the function must return
+// without an error, or Lambda calls it again. The context's deadline is that of the function, 15 minutes from now if it
+// has none; that the context is cancelled does not stop what has begun. For programs on aws-lambda-go:
 //
 //	lambda.Start(func(ctx context.Context, event json.RawMessage) error { return server.ServeEvent(ctx, event) })
+//
+// With an [EventWaiter] the function must return a result too: see [Server.Invoke].
 func (s *Server) ServeEvent(ctx context.Context, event []byte) error {
+	_, err := s.Invoke(ctx, event)
+	return err
+}
+
+// Invoke is [Server.ServeEvent] with the result that the function must return: JSON, "{}" for a request.
+func (s *Server) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = s.clock.Now().Add(15 * time.Minute)
 	}
-	running, err := s.event(context.WithoutCancel(ctx), event, deadline)
+	result, running, err := s.event(context.WithoutCancel(ctx), event, deadline, false)
 	if running == nil {
-		return err
+		return result, err
 	}
-	return errors.Join(err, s.join(context.WithoutCancel(ctx), running, deadline))
+	return result, errors.Join(err, s.join(context.WithoutCancel(ctx), running, deadline))
 }
 
-// event answers what is in an event. The channel is not nil if a handler was given up; it is closed when that returns.
-func (s *Server) event(ctx context.Context, event []byte, deadline time.Time) (<-chan struct{}, error) {
+// nothing is the result of an event that has none.
+var nothing = []byte("{}")
+
+// event answers what is in an event, and returns the result of the function. The channel is not nil if a handler was given
+// up; it is closed when that returns. hosted says that the engine which hosts this program waits for what goes on.
+func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, hosted bool) ([]byte, <-chan struct{}, error) {
+	if waiter, ok := s.waiter.(EventWaiter); ok {
+		// The deadline goes with the context, so that Resume has it.
+		bounded, stop := s.clock.WithDeadline(ctx, deadline)
+		defer stop()
+		if result, ok, err := waiter.Event(bounded, event, s.Resume); ok {
+			return result, nil, err
+		}
+	}
+	if hosted {
+		if resume, ok, err := wire.ParseResume(event); ok {
+			return s.hostedResume(ctx, resume, err, deadline)
+		}
+	}
 	requests, err := unwrap(event)
 	if err != nil {
-		return nil, &badEventError{err}
+		return nil, nil, &badEventError{err}
 	}
+	result := nothing
 	var problems []error
 	for n, text := range requests {
-		a, err := s.take(ctx, text, deadline)
-		if err == nil {
+		d := delivery{text: text, deadline: deadline, hosted: hosted && len(requests) == 1} // a reply tells of one
+		a, err := s.take(ctx, d)
+		switch {
+		case err != nil:
+		case a.waiting == nil:
 			err = s.send(ctx, a)
+		case d.hosted:
+			result, err = waitingReply(a.waiting)
 		}
 		if err != nil {
 			problems = append(problems, err)
@@ -135,11 +170,11 @@ func (s *Server) event(ctx context.Context, event []byte, deadline time.Time) (<
 			if left := len(requests) - n - 1; left > 0 {
 				problems = append(problems, fmt.Errorf("%d of %d requests in the event were not taken up", left, len(requests)))
 			}
-			return a.running, errors.Join(problems...)
+			return result, a.running, errors.Join(problems...)
 		}
 	}
 	// Only what was not answered may be repeated: a plain success keeps Lambda from calling again.
-	return nil, errors.Join(problems...)
+	return result, nil, errors.Join(problems...)
 }
 
 // badEventError is that of an event without requests.
@@ -166,28 +201,49 @@ type answered struct {
 	start    time.Time
 	log      *slog.Logger
 	running  <-chan struct{} // closed when a handler that was given up returns; nil if none was
+	waiting  *Pending        // the wait for the operation, which was handed over; nil if there is an answer
 }
 
-// take has a request handled once, however often it is delivered, and returns the answer. An error means that there is
-// no way to answer.
-func (s *Server) take(ctx context.Context, text []byte, deadline time.Time) (answered, error) {
+// delivery is a request that comes, or that is resumed.
+type delivery struct {
+	text     []byte
+	deadline time.Time
+	hosted   bool  // who delivers takes the wait over
+	resumed  *wait // what is resumed; nil for a request that comes
+	refused  error // why it cannot be resumed
+}
+
+// take has a request handled once, however often it is delivered, and returns the answer, or that it waits. An error means
+// that there is no way to answer.
+func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	start := s.clock.Now()
-	r, err := wire.ParseRequest(text)
+	r, err := wire.ParseRequest(d.text)
 	hide := &scrubber{}
 	a := answered{request: r, start: start, log: requestLog(slog.New(scrubbedLog{s.log.Handler(), hide}), r)}
-	if limit := serviceTimeout(r.ResourceProperties); start.Add(limit).Before(deadline) {
-		deadline = start.Add(limit) // who answers later is not heard
+	w := &handover{able: d.hosted || s.waiter != nil || d.resumed != nil, began: start, resumed: d.resumed}
+	service := start.Add(serviceTimeout(r.ResourceProperties)) // who answers later is not heard
+	if d.resumed != nil {
+		hide.add(d.resumed.Secrets...)
+		w.began = d.resumed.Began
+		service = w.began.Add(serviceTimeout(r.ResourceProperties))
+		w.limit = newBudget(w.began, service).handler
+		service = latest(service, start.Add(lateGrace))
+	} else {
+		w.limit = newBudget(start, service).handler
 	}
-	b := newBudget(start, deadline)
+	if service.Before(d.deadline) {
+		d.deadline = service
+	}
+	b := newBudget(start, d.deadline)
 	a.by = b.send
 	if err != nil {
-		w, ok := unanswerable(r, err)
+		response, ok := unanswerable(r, err)
 		if !ok {
 			return a, err
 		}
-		return s.encode(a, w, Answer{}, hide)
+		return s.encode(a, response, Answer{}, hide)
 	}
-	if r.RequestType == Delete && r.PhysicalResourceID == CreateFailed {
+	if r.RequestType == Delete && (r.PhysicalResourceID == CreateFailed || r.PhysicalResourceID == cdkCreateFailed) {
 		a.log.Info("nothing to delete, the Create had failed")
 		return s.encode(a, wire.ResponseTo(r, wire.Success), Answer{}, hide)
 	}
@@ -198,29 +254,72 @@ func (s *Server) take(ctx context.Context, text []byte, deadline time.Time) (ans
 		return s.wait(ctx, a, c, b)
 	}
 	defer s.calls.end(key, c)
-	if body, ok := s.recall(ctx, key, a.log); ok {
+	switch kept, ok := s.recall(ctx, key, a.log); {
+	case ok && kept.Body != nil:
 		a.log.Info("the request was handled before, it is answered as it was")
-		a.body = body
-		a.response, err = wire.ParseResponse(body)
-		c.body = body
+		a.body = kept.Body
+		a.response, err = wire.ParseResponse(kept.Body)
+		c.body = kept.Body
 		return a, err
+	case ok && d.resumed == nil && d.hosted && kept.Waiting != nil:
+		a.log.Info("the request waits already")
+		a.waiting = s.again(kept.Waiting, key, d.text)
+		c.waiting = a.waiting
+		return a, nil
 	}
-	a.log.Info("request", "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID)
-	a, err = s.handle(ctx, a, b, hide)
+	if d.resumed == nil && !d.hosted && s.waiter != nil {
+		waits, err := s.waiter.Waits(ctx, key)
+		if err != nil {
+			a.log.Error("the waiter cannot be asked whether the request waits", "error", err)
+		} else if waits {
+			a.log.Info("the request waits already")
+			a.waiting = &Pending{Key: key}
+			c.waiting = a.waiting
+			return a, nil
+		}
+	}
+	switch {
+	case d.refused != nil:
+		a, err = s.refuse(a, d, hide)
+	default:
+		if d.resumed == nil {
+			a.log.Info("request", "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID)
+			if w.able {
+				s.arrive(ctx, a)
+			}
+		} else {
+			w.overtaken = s.overtaken(ctx, a, w.began)
+		}
+		a, err = s.handle(ctx, a, b, hide, w, d, key)
+	}
 	if err == nil {
 		s.remember(ctx, key, a)
-		c.body = a.body
+		c.body, c.waiting = a.body, a.waiting
 	}
 	return a, err
 }
 
 // handle calls the handler, once no other request of the resource is at work.
-func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubber) (answered, error) {
+func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubber, w *handover, d delivery, key string) (answered, error) {
 	r := newRequest(a.request, a.log)
-	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler}
+	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler, wait: w}
 	var o outcome
+	var known PhysicalID // what was made, if that is known here
+	if w.resumed != nil {
+		known = w.resumed.answerID() // now: a handler that is given up may go on writing there
+	}
 	if done, ok := s.turns.take(ctx, s.clock, a.request, b.handler); ok {
 		o = ask(ctx, s.handler, r, b)
+		// What was given up may still write to w.
+		if o.running == nil && w.next != nil {
+			if a.waiting = s.handOver(ctx, a, hide, w, d, key); a.waiting != nil {
+				done()
+				return a, nil
+			}
+			w.able, w.resumed, w.next = false, w.next, nil
+			known = w.resumed.answerID()
+			o = ask(ctx, s.handler, r, b)
+		}
 		if o.running == nil {
 			done()
 		} else {
@@ -231,7 +330,7 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 		}
 	} else {
 		o.err = errors.New("an earlier request of this resource is still being handled")
-		if a.request.RequestType == Create {
+		if o.answer.ID = known; known == "" && a.request.RequestType == Create {
 			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier one makes must be deleted
 		}
 	}
@@ -239,6 +338,9 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 		a.log.Error("handler failed", "error", logText(o.err))
 	}
 	a.running = o.running
+	if o.running != nil {
+		o.answer.ID = known // which its Delete must have
+	}
 	if _, secrets, err := clearJSON(o.answer.Attributes); err == nil { // an error is for encode to tell
 		hide.add(secrets...)
 	}

@@ -128,10 +128,11 @@ func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text 
 	ctx := context.WithoutCancel(r.Context())
 	s.work.Go(func() {
 		defer func() { <-s.web.room }()
-		a, err := s.take(ctx, text, s.clock.Now().Add(wire.MaxServiceTimeout))
-		if err == nil {
+		a, err := s.take(ctx, delivery{text: text, deadline: s.clock.Now().Add(wire.MaxServiceTimeout)})
+		switch {
+		case err == nil && a.waiting == nil:
 			err = s.send(ctx, a)
-		} else {
+		case err != nil:
 			a.log.Error("not answered", "error", err)
 		}
 		done <- err

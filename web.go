@@ -120,7 +120,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 	ctx := context.WithoutCancel(r.Context())
 	s.work.Go(func() {
 		defer func() { <-s.web.room }()
-		a, err := s.take(ctx, body, s.clock.Now().Add(wire.MaxServiceTimeout))
+		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(wire.MaxServiceTimeout)})
 		select {
 		case reply <- result{a, err}:
 			return
@@ -128,6 +128,9 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 		}
 		if err != nil {
 			a.log.Error("not answered", "error", err)
+			return
+		}
+		if a.waiting != nil {
 			return
 		}
 		_ = s.send(ctx, a) // it logs what goes wrong, and there is nobody to tell
@@ -144,6 +147,10 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 				status = http.StatusBadRequest
 			}
 			http.Error(w, got.err.Error(), status)
+			return
+		}
+		if got.waiting != nil {
+			w.WriteHeader(http.StatusAccepted)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

@@ -1,0 +1,249 @@
+package pintle_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// lasting is a provider whose operations are done when they were asked about three times.
+type lasting struct{}
+
+type lastingProperties struct {
+	Do     string
+	Secret pintle.Secret
+}
+
+func (lasting) Create(context.Context, *pintle.CreateRequest[lastingProperties]) (pintle.Response[map[string]string], error) {
+	return pintle.Response[map[string]string]{ID: "it", Attributes: map[string]string{"A": "1"}, State: "job 7"}, nil
+}
+
+func (lasting) Update(context.Context, *pintle.UpdateRequest[lastingProperties]) (pintle.Response[map[string]string], error) {
+	return pintle.Response[map[string]string]{}, nil
+}
+
+func (lasting) Delete(context.Context, *pintle.DeleteRequest[lastingProperties]) error { return nil }
+
+func (lasting) Ready(_ context.Context, r *pintle.ReadyRequest[lastingProperties]) (pintle.Progress[map[string]string], error) {
+	if r.Type == pintle.Create && string(r.State) != `"job 7"` {
+		return pintle.Progress[map[string]string]{}, fmt.Errorf("state %s", r.State)
+	}
+	p := pintle.Progress[map[string]string]{Done: r.Try >= 3, Reason: fmt.Sprintf("asked %d times, with %s", r.Try, r.Properties.Secret.Reveal()), After: time.Second}
+	if r.Properties.Do == "quick" {
+		p.After = time.Millisecond
+	}
+	return p, nil
+}
+
+// running runs a program until the test ends.
+func running(t *testing.T, c pintle.Config) *bytes.Buffer {
+	t.Helper()
+	var log bytes.Buffer
+	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	c.WebhookSecrets, c.Topics = []string{}, []string{}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- pintle.Run(ctx, c) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		for _, secret := range []string{"5ec2e7", "hunter2"} {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("the log shows %s:\n%s", secret, &log)
+			}
+		}
+	})
+	return &log
+}
+
+// An engine that hosts the program waits in its place.
+func TestHostedWait(t *testing.T) {
+	l := newLambda(t)
+	l.waits = true
+	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	event := l.event(t, pintle.Create, "", "", "")
+	var last []byte
+	for try := 1; try <= 3; try++ {
+		l.events <- event
+		got := <-l.results
+		if try == 3 {
+			if got != (result{"invocation/i-1/response", "{}"}) {
+				t.Errorf("the runtime was told %v", got)
+			}
+			break
+		}
+		w, ok, err := wire.ParseWaiting([]byte(got.body))
+		if !ok || err != nil || got.path != "invocation/i-1/response" {
+			t.Fatalf("the runtime was told %v: %v", got, err)
+		}
+		if want := fmt.Sprintf("asked %d times, with ****", try); w.Reason != want || w.After != time.Second {
+			t.Errorf("%v, %q, want %q", w, w.Reason, want)
+		}
+		if try == 1 { // delivered again: the reply was lost
+			l.events <- event
+			again, ok, err := wire.ParseWaiting([]byte((<-l.results).body))
+			if !ok || err != nil || string(again.Pending) != string(w.Pending) {
+				t.Errorf("again: %v, %v", again, err)
+			}
+		}
+		request, err := wire.ParseRequest([]byte(l.event(t, pintle.Create, "", "", "&fresh="+fmt.Sprint(try))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resume, err := wire.Resume{Pending: w.Pending, Try: try, Request: request}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, last = string(resume), resume
+	}
+	if body := <-l.puts; !strings.Contains(string(body), `"SUCCESS","Reason":"asked 3 times, with ****","PhysicalResourceId":"it"`) ||
+		!strings.HasSuffix(string(body), `"Data":{"A":"1"}}`) {
+		t.Errorf("response %s", body)
+	}
+	// Once more, after it was answered.
+	l.events <- string(last)
+	if body := <-l.puts; !strings.Contains(string(body), "SUCCESS") {
+		t.Errorf("response %s", body)
+	}
+	<-l.results
+	for event, want := range map[string]string{
+		`{"pintleResume":{"try":1},"request":{}}`:             "Pintle.BadEvent",
+		`{"pintleResume":{"try":1,"pending":1},"request":{}}`: "Pintle.BadEvent",
+	} {
+		l.events <- event
+		if got := <-l.results; !strings.HasSuffix(got.path, "/error") || !strings.Contains(got.body, want) {
+			t.Errorf("the runtime was told %v", got)
+		}
+	}
+	if len(l.puts) != 0 {
+		t.Errorf("%d responses more", len(l.puts))
+	}
+}
+
+// Without the header of the engine nothing is said about waiting, and an event that asks about a wait is no request.
+func TestHostedWaitUnasked(t *testing.T) {
+	l := newLambda(t)
+	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	l.events <- l.event(t, pintle.Create, "", "quick", "")
+	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
+		t.Errorf("the runtime was told %v", got)
+	}
+	if body := <-l.puts; !strings.Contains(string(body), `"SUCCESS"`) {
+		t.Errorf("response %s", body)
+	}
+	request, err := wire.ParseRequest([]byte(l.event(t, pintle.Create, "", "", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume, err := wire.Resume{Pending: []byte(`{"version":1}`), Try: 1, Request: request}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.events <- string(resume)
+	if got := <-l.results; !strings.HasSuffix(got.path, "/error") || !strings.Contains(got.body, "request is not valid") {
+		t.Errorf("the runtime was told %v", got)
+	}
+}
+
+// resumer is a waiter that resumes at once, in this process, and by events.
+type resumer struct {
+	pending chan pintle.Pending
+	err     error // of Run, which then ends at once
+}
+
+func (r *resumer) Wait(_ context.Context, p pintle.Pending) error {
+	r.pending <- p
+	return nil
+}
+
+func (r *resumer) Waits(context.Context, string) (bool, error) { return false, nil }
+
+func (r *resumer) Run(ctx context.Context, resume pintle.ResumeFunc) error {
+	for r.err == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-r.pending:
+			next, err := resume(ctx, p)
+			if err != nil {
+				return err
+			}
+			if next != nil {
+				r.pending <- *next
+			}
+		}
+	}
+	return r.err
+}
+
+func (r *resumer) Event(ctx context.Context, event []byte, resume pintle.ResumeFunc) ([]byte, bool, error) {
+	if !strings.HasPrefix(string(event), `{"tick"`) {
+		return nil, false, nil
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		return nil, true, errors.New("the context has no deadline")
+	}
+	next, err := resume(ctx, <-r.pending)
+	if next != nil {
+		r.pending <- *next
+	}
+	return fmt.Appendf(nil, `{"waits":%v}`, next != nil), true, err
+}
+
+// A waiter that works in this process is run by Run.
+func TestRunningWaiter(t *testing.T) {
+	l := newLambda(t)
+	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
+		Waiter: &resumer{pending: make(chan pintle.Pending, 1)}})
+	l.events <- l.event(t, pintle.Create, "", "", "")
+	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
+		t.Errorf("the runtime was told %v", got)
+	}
+	if body := <-l.puts; !strings.Contains(string(body), `"SUCCESS","Reason":"asked 3 times, with ****","PhysicalResourceId":"it"`) {
+		t.Errorf("response %s", body)
+	}
+	broken := errors.New("database is away")
+	err := pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
+		Waiter: &resumer{err: broken}})
+	if !errors.Is(err, broken) {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// onlyEvents has no method Run.
+type onlyEvents struct{ r *resumer }
+
+func (o onlyEvents) Wait(ctx context.Context, p pintle.Pending) error { return o.r.Wait(ctx, p) }
+func (o onlyEvents) Waits(ctx context.Context, key string) (bool, error) {
+	return o.r.Waits(ctx, key)
+}
+func (o onlyEvents) Event(ctx context.Context, event []byte, resume pintle.ResumeFunc) ([]byte, bool, error) {
+	return o.r.Event(ctx, event, resume)
+}
+
+// A waiter that events come for gets them, and the function returns what it says.
+func TestEventWaiter(t *testing.T) {
+	l := newLambda(t)
+	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
+		Waiter: onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}}})
+	for n, event := range []string{l.event(t, pintle.Create, "", "", ""), `{"tick":1}`, `{"tick":2}`} {
+		l.events <- event
+		want := []string{"{}", `{"waits":true}`, `{"waits":false}`}[n]
+		if got := <-l.results; got != (result{"invocation/i-1/response", want}) {
+			t.Errorf("the runtime was told %v, want %s", got, want)
+		}
+	}
+	if body := <-l.puts; !strings.Contains(string(body), "SUCCESS") {
+		t.Errorf("response %s", body)
+	}
+}

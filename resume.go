@@ -1,0 +1,201 @@
+package pintle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// lateGrace is for how long a request is resumed for which the service does not listen any more: its operation is
+	// brought to an end all the same.
+	lateGrace = time.Minute
+	// lateLimit is how late that is done at all. Response URLs have expired by then.
+	lateLimit = time.Hour
+)
+
+// cdkCreateFailed is what [CreateFailed] is in the provider framework of the CDK: a resource may have got it before its
+// provider was written anew with this package.
+const cdkCreateFailed PhysicalID = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
+
+// Resume asks about a request that waits: once, or a few times if the pauses are short. When the operation is done, has
+// failed or has run out of time it answers at the response URL and returns nil; then the record can go. Otherwise it
+// returns the record that takes the place of the one given, with the time of the next call. The same record may be
+// resumed twice, at once or after it was answered: the service takes the first answer.
+//
+// A record that cannot be used, because another version of the program wrote it, is answered as FAILED, if it says where.
+// With an error the record given stays what it was: Resume it again after a pause. The error is [ErrPending] in a chain
+// when that would not help, and [ErrRunaway] as that of [Server.ServeEvent]. The context's deadline is when the process
+// must be done, 15 minutes from now if it has none.
+func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = s.clock.Now().Add(15 * time.Minute)
+	}
+	ctx = context.WithoutCancel(ctx)
+	a, err := s.resume(ctx, p.Event, p.State, deadline, false)
+	if err == nil && a.waiting == nil && a.body != nil {
+		err = s.send(ctx, a)
+	}
+	if a.running != nil {
+		err = errors.Join(err, s.join(ctx, a.running, deadline))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.waiting, nil
+}
+
+// hostedResume is the same for an engine that hosts this program. problem is what is wrong with the event.
+func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error, deadline time.Time) ([]byte, <-chan struct{}, error) {
+	if problem != nil {
+		return nil, nil, &badEventError{problem}
+	}
+	event, err := r.Request.Encode()
+	if err != nil {
+		return nil, nil, &badEventError{err}
+	}
+	a, err := s.resume(ctx, event, r.Pending, deadline, true)
+	switch {
+	case err != nil:
+		return nil, a.running, err
+	case a.waiting != nil:
+		result, err := waitingReply(a.waiting)
+		return result, a.running, err
+	case a.body == nil:
+		return nothing, nil, nil
+	}
+	return nothing, a.running, s.send(ctx, a)
+}
+
+// waitingReply is what a program returns that Pintle hosts.
+func waitingReply(p *Pending) ([]byte, error) {
+	return wire.Waiting{After: p.After, Until: p.Until, Reason: p.Reason, Pending: p.State}.Encode()
+}
+
+// resume asks about a request. What it returns has neither an answer nor a wait if the request is too old for anything.
+func (s *Server) resume(ctx context.Context, event, state json.RawMessage, deadline time.Time, hosted bool) (answered, error) {
+	w, refused := parseWait(state)
+	d := delivery{text: event, deadline: deadline, hosted: hosted, resumed: w, refused: refused}
+	if refused != nil {
+		w.Began = s.clock.Now() // which nobody knows
+	}
+	r, err := wire.ParseRequest(event)
+	if err != nil {
+		return answered{}, fmt.Errorf("%w: %w", ErrPending, err)
+	}
+	if s.clock.Now().After(w.Began.Add(serviceTimeout(r.ResourceProperties) + lateLimit)) {
+		log := requestLog(slog.New(s.log.Handler()), r)
+		log.Error("the wait is given up: the service does not take the answer any more", "began", w.Began, "physicalId", w.ID)
+		return answered{}, nil
+	}
+	return s.take(ctx, d)
+}
+
+// refuse answers a request that cannot be resumed.
+func (s *Server) refuse(a answered, d delivery, hide *scrubber) (answered, error) {
+	a.log.Error("the request cannot be resumed", "error", d.refused)
+	o := outcome{answer: Answer{ID: d.resumed.answerID()}, err: d.refused}
+	if o.answer.ID == "" && a.request.RequestType == Create {
+		o.answer.ID = PhysicalID(a.request.RequestID) // something was made, so a Delete must come
+	}
+	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
+}
+
+// answerID is the ID that a failure is answered with before the handler has been asked.
+func (w *wait) answerID() PhysicalID {
+	if w.Replaces {
+		return "" // the resource stays the old one
+	}
+	return w.ID
+}
+
+// handOver gives a wait to the one who takes it. It returns nil if that did not work.
+func (s *Server) handOver(ctx context.Context, a answered, hide *scrubber, w *handover, d delivery, key string) *Pending {
+	state, err := marshal(w.next)
+	if err != nil { // it worked in the handler
+		a.log.Error("the wait cannot be encoded", "error", err)
+		return nil
+	}
+	p := &Pending{Key: key, Event: d.text, State: state, After: w.after, Until: w.next.Until, Reason: w.next.progress(hide)}
+	if d.resumed == nil && !d.hosted {
+		if err := s.waiter.Wait(ctx, *p); err != nil {
+			a.log.Error("the waiter does not take the request, so it is waited for here", "error", err)
+			return nil
+		}
+	}
+	a.log.Info("waiting", "tries", w.next.Tries, "after", p.After.Round(time.Millisecond), "until", p.Until, "progress", p.Reason)
+	return p
+}
+
+// again is the wait of a request that was handed over before, as it was then.
+func (s *Server) again(state json.RawMessage, key string, event []byte) *Pending {
+	p := &Pending{Key: key, Event: event, State: state, Until: s.clock.Now()}
+	if w, err := parseWait(state); err == nil {
+		p.Until = w.Until
+	}
+	return p
+}
+
+// arrival is the note of the last request of a resource that came.
+type arrival struct {
+	RequestID wire.RequestID
+	Type      RequestType
+	ID        PhysicalID
+	At        time.Time
+}
+
+func arrivalKey(r wire.Request) string {
+	return memoryKey("arrival", string(r.StackID), string(r.LogicalResourceID))
+}
+
+// arrive notes that a request came.
+func (s *Server) arrive(ctx context.Context, a answered) {
+	r := a.request
+	text, err := marshal(arrival{r.RequestID, r.RequestType, r.PhysicalResourceID, a.start})
+	if err == nil {
+		err = s.memory.Put(ctx, arrivalKey(r), text)
+	}
+	if err != nil {
+		a.log.Warn("the memory does not take a note of the request", "error", err)
+	}
+}
+
+// overtaken returns the request because of which nobody listens for the answer to an earlier one: the service sends
+// another request of a resource only when it has the answer to the last, or has given it up. It returns nil if there is
+// none, or none that the memory knows.
+func (s *Server) overtaken(ctx context.Context, a answered, began time.Time) *arrival {
+	text, ok, err := s.memory.Get(ctx, arrivalKey(a.request))
+	if err != nil {
+		a.log.Warn("the memory cannot be asked for a later request of the resource", "error", err)
+	}
+	var last arrival
+	if !ok || err != nil || json.Unmarshal(text, &last) != nil || last.RequestID == a.request.RequestID || last.At.Before(began) {
+		return nil
+	}
+	return &last
+}
+
+func (l *arrival) err() error {
+	return fmt.Errorf("given up: the service has sent another request of the resource meanwhile, the %s %s", l.Type, l.RequestID)
+}
+
+// leaves reports whether the later request is the Delete of something else than what was made.
+func (l *arrival) leaves(made PhysicalID) bool {
+	return l != nil && l.Type == Delete && made != "" && l.ID != made
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

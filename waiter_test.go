@@ -1,0 +1,523 @@
+package pintle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// shelf is a waiter that keeps records as a database would, in the order in which they came.
+type shelf struct {
+	mu    sync.Mutex
+	texts map[string][]byte
+	began int   // how many waits
+	err   error // of Wait
+}
+
+func (s *shelf) Wait(_ context.Context, p Pending) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if s.texts[p.Key] != nil {
+		return nil
+	}
+	text, err := p.Encode()
+	if s.texts == nil {
+		s.texts = map[string][]byte{}
+	}
+	s.texts[p.Key] = text
+	s.began++
+	return err
+}
+
+func (s *shelf) Waits(_ context.Context, key string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.texts[key] != nil, s.err
+}
+
+// only returns the record that is there.
+func (s *shelf) only(t *testing.T) Pending {
+	t.Helper()
+	if len(s.texts) != 1 {
+		t.Fatalf("%d records, want 1", len(s.texts))
+	}
+	for _, text := range s.texts {
+		p, err := ParsePending(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	return Pending{}
+}
+
+// settle resumes the record that is there once, after its pause.
+func (s *shelf) settle(t *testing.T, w *world) (waits bool) {
+	t.Helper()
+	p := s.only(t)
+	if err := w.clock.Sleep(t.Context(), p.After); err != nil {
+		t.Fatal(err)
+	}
+	next, err := w.Resume(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(s.texts, p.Key)
+	if next == nil {
+		return false
+	}
+	if err := s.Wait(t.Context(), *next); err != nil {
+		t.Fatal(err)
+	}
+	s.began--
+	return true
+}
+
+// lasting is a provider whose operations are done when it is told.
+type lasting struct {
+	mu      sync.Mutex
+	made    int
+	tries   []int
+	states  []string
+	deleted []PhysicalID
+	ready   func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error)
+}
+
+type lastingProperties struct {
+	Zone string `pintle:"immutable"`
+	Key  Secret
+	More string
+}
+
+type lastingAttributes struct {
+	Address  string `json:",omitempty"`
+	Password Secret `json:",omitzero"`
+}
+
+func (s *lasting) Create(_ context.Context, r *CreateRequest[lastingProperties]) (Response[lastingAttributes], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made++
+	return Response[lastingAttributes]{ID: PhysicalID(fmt.Sprint("slow-", s.made)), Attributes: lastingAttributes{"here", NewSecret("pa55word")},
+		State: map[string]any{"job": 7, "key": r.Properties.Key, "more": r.Properties.More + r.Properties.More}}, nil
+}
+
+func (s *lasting) Update(context.Context, *UpdateRequest[lastingProperties]) (Response[lastingAttributes], error) {
+	return Response[lastingAttributes]{}, nil
+}
+
+func (s *lasting) Delete(_ context.Context, r *DeleteRequest[lastingProperties]) error {
+	s.deleted = append(s.deleted, r.ID)
+	return nil
+}
+
+func (s *lasting) Ready(_ context.Context, r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Type == Delete {
+		return Progress[lastingAttributes]{Done: true}, nil
+	}
+	s.tries = append(s.tries, r.Try)
+	s.states = append(s.states, string(r.State))
+	r.Log.Info("asked", "key", r.Properties.Key.Reveal(), "id", r.ID, "kind", r.Type)
+	if s.ready == nil {
+		return Progress[lastingAttributes]{}, nil
+	}
+	return s.ready(r)
+}
+
+func doneAfter(tries int) func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	return func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		return Progress[lastingAttributes]{Done: r.Try >= tries, Reason: fmt.Sprint("asked ", r.Try)}, nil
+	}
+}
+
+// newLasting is a world with a waiter.
+func newLasting(t *testing.T, s *lasting, kept *shelf) *world {
+	t.Helper()
+	w := newWorld(t, New(s))
+	w.waiter = kept
+	return w
+}
+
+// hand delivers a request that is handed over.
+func hand(t *testing.T, w *world, r wire.Request) {
+	t.Helper()
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(w.answers)
+	if err := w.ServeEvent(t.Context(), text); err != nil || len(w.answers) != before {
+		t.Fatalf("error %v, answers %v", err, w.answers[before:])
+	}
+}
+
+const lastingProps = `{"Zone":"a","Key":"5ec2e7-key"}`
+
+// A wait goes on in another process, with all that the first one knew.
+func TestWaiterAcrossProcesses(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(3)}, &shelf{}
+	w := newLasting(t, s, kept)
+	create := w.event(Create, "", lastingProps, "")
+	hand(t, w, create)
+	logs := ""
+	for n := 2; ; n++ {
+		p := kept.only(t)
+		if until := w.clock.Now().Add(defaultTotal); p.After <= 0 || p.Until.After(until) || p.Until.Before(until.Add(-time.Minute)) {
+			t.Errorf("again after %v, until %v", p.After, p.Until)
+		}
+		logs += w.log.String()
+		now := w.clock.Now()
+		w = newLasting(t, s, kept) // the process has died
+		w.clock.(*fastClock).now = now
+		if !kept.settle(t, w) {
+			break
+		}
+	}
+	logs += w.log.String()
+	want := `SUCCESS slow-1 {"Address":"here","Password":"pa55word"} NoEcho (asked 3)`
+	if len(w.answers) != 1 || short(w.answers[0]) != want || w.answers[0].RequestID != create.RequestID {
+		t.Errorf("answers %v, want %s", w.answers, want)
+	}
+	state := `{"job":7,"key":"5ec2e7-key","more":""}`
+	if s.made != 1 || fmt.Sprint(s.tries) != "[1 2 3]" || fmt.Sprint(s.states) != fmt.Sprint([]string{state, state, state}) {
+		t.Errorf("made %d, tries %v, states %v", s.made, s.tries, s.states)
+	}
+	for _, secret := range []string{"5ec2e7", "pa55word"} {
+		if strings.Contains(logs, secret) {
+			t.Errorf("the log shows %s:\n%s", secret, logs)
+		}
+	}
+}
+
+// A request that is delivered again while it waits begins no second wait, in this process and in another one.
+func TestWaiterDelivery(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
+	w := newLasting(t, s, kept)
+	create := w.event(Create, "", lastingProps, "")
+	hand(t, w, create)
+	hand(t, w, create)
+	w = newLasting(t, s, kept)
+	create.ResponseURL += "&again=1"
+	create.ResourceProperties = json.RawMessage(strings.ReplaceAll(lastingProps, ",", " , "))
+	hand(t, w, create)
+	if s.made != 1 || kept.began != 1 || len(s.tries) != 1 {
+		t.Errorf("made %d, %d waits, asked %v", s.made, kept.began, s.tries)
+	}
+	p := kept.only(t)
+	if kept.settle(t, w) {
+		t.Error("it still waits")
+	}
+	// After it was answered: the same record once more, and the same request.
+	for range 2 {
+		if next, err := w.Resume(t.Context(), p); next != nil || err != nil {
+			t.Errorf("%v, %v", next, err)
+		}
+	}
+	if got := short(w.deliver(t, create)); got != short(w.answers[0]) {
+		t.Errorf("then %s", got)
+	}
+	if len(w.answers) != 4 || len(s.tries) != 2 {
+		t.Errorf("%d answers, asked %v", len(w.answers), s.tries)
+	}
+	// In a process that does not know of the answer Ready is asked again, and the service takes the first answer.
+	w = newLasting(t, s, kept)
+	if next, err := w.Resume(t.Context(), p); next != nil || err != nil || len(w.answers) != 1 || w.answers[0].PhysicalResourceID != "slow-1" {
+		t.Errorf("%v, %v, %v", next, err, w.answers)
+	}
+}
+
+func TestResumeTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := make(chan int, 2), make(chan bool)
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		w.clock, w.sender.clock = realClock{}, realClock{}
+		hand(t, w, w.event(Create, "", lastingProps, ""))
+		s.ready = func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			asked <- r.Try
+			return Progress[lastingAttributes]{Done: <-answer}, nil
+		}
+		p := kept.only(t)
+		for _, done := range []bool{false, true} {
+			results := make(chan *Pending, 2)
+			for range 2 {
+				go func() {
+					next, err := w.Resume(t.Context(), p)
+					if err != nil {
+						t.Error(err)
+					}
+					results <- next
+				}()
+			}
+			synctest.Wait()
+			if len(asked) != 1 {
+				t.Errorf("asked %d times", len(asked))
+			}
+			<-asked
+			answer <- done
+			one, two := <-results, <-results
+			if (one == nil) != done || (two == nil) != done {
+				t.Fatalf("done %v: %v and %v", done, one, two)
+			}
+			if !done {
+				if string(one.State) != string(two.State) {
+					t.Errorf("%s and %s", one.State, two.State)
+				}
+				p = *one
+			}
+		}
+		for _, a := range w.answers {
+			if short(a) != short(w.answers[0]) {
+				t.Errorf("two answers: %v", w.answers)
+			}
+		}
+	})
+}
+
+// An Update that is answered by a Create, which fails after it was handed over, deletes what was half made.
+func TestWaiterReplacement(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		ready   func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error)
+		want    string
+		deleted string
+	}{
+		{"done", doneAfter(3), `SUCCESS slow-1 {"Address":"here","Password":"pa55word"} NoEcho (asked 3)`, "[]"},
+		{"fails", func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			if r.Type != Create || r.ID != "slow-1" {
+				t.Errorf("asked about a %s of %q", r.Type, r.ID)
+			}
+			if r.Try < 2 {
+				return Progress[lastingAttributes]{Reason: "copying"}, nil
+			}
+			return Progress[lastingAttributes]{}, errors.New("disk full, key 5ec2e7-key")
+		}, "FAILED old (disk full, key ****)", "[slow-1]"},
+		{"never", nil, "FAILED old (Operation timed out: not ready after ", "[slow-1]"},
+	} {
+		s, kept := &lasting{ready: tt.ready}, &shelf{}
+		w := newLasting(t, s, kept)
+		hand(t, w, w.event(Update, "old", lastingProps, `{"Zone":"b"}`))
+		for kept.settle(t, w) {
+			now := w.clock.Now()
+			w = newLasting(t, s, kept)
+			w.clock.(*fastClock).now = now
+		}
+		if len(w.answers) != 1 || !strings.HasPrefix(short(w.answers[0]), tt.want) || fmt.Sprint(s.deleted) != tt.deleted {
+			t.Errorf("%s: %v, deleted %v, want %s, %s", tt.name, w.answers, s.deleted, tt.want, tt.deleted)
+		}
+	}
+}
+
+// A replacement that failed after it was handed over is undone by an Update, not by another replacement.
+func TestWaiterReplacementRolledBack(t *testing.T) {
+	s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		if r.Type == Update {
+			return Progress[lastingAttributes]{Done: true}, nil
+		}
+		if r.Try < 2 {
+			return Progress[lastingAttributes]{}, nil
+		}
+		return Progress[lastingAttributes]{}, errors.New("disk full")
+	}}, &shelf{}
+	w := newLasting(t, s, kept)
+	hand(t, w, w.event(Update, "old", lastingProps, `{"Zone":"b"}`))
+	kept.settle(t, w)
+	if got := w.ask(t, Update, "old", `{"Zone":"b"}`, lastingProps); got != "SUCCESS old" || s.made != 1 {
+		t.Errorf("%s, made %d", got, s.made)
+	}
+}
+
+// The service sends a Delete beside a Create only when it has given the Create up.
+func TestWaiterDeleteMeanwhile(t *testing.T) {
+	for _, tt := range []struct{ id, want, deleted string }{
+		{"slow-1", "[slow-1]", "[slow-1]"},
+		{"made-up-by-the-service", "[made-up-by-the-service]", "[made-up-by-the-service slow-1]"}, // nobody else knows of slow-1
+	} {
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		create := w.event(Create, "", lastingProps, "")
+		hand(t, w, create)
+		if got := w.ask(t, Delete, PhysicalID(tt.id), lastingProps, ""); got != "SUCCESS "+tt.id || fmt.Sprint(s.deleted) != tt.want {
+			t.Errorf("%s, deleted %v", got, s.deleted)
+		}
+		if kept.settle(t, w) || len(s.tries) != 1 {
+			t.Errorf("it is still waited for, asked %v", s.tries)
+		}
+		want := "FAILED slow-1 (given up: the service has sent another request of the resource meanwhile, the Delete r-2)"
+		if got := short(w.answers[1]); got != want || fmt.Sprint(s.deleted) != tt.deleted {
+			t.Errorf("%s, deleted %v, want %s, %s", got, s.deleted, want, tt.deleted)
+		}
+	}
+}
+
+// Waiting is bounded by the total time and by what the service listens, both from when the request came.
+func TestWaiterTime(t *testing.T) {
+	for _, tt := range []struct {
+		properties string
+		from, to   time.Duration
+	}{
+		{lastingProps, 29 * time.Minute, 30 * time.Minute},
+		{`{"Zone":"a","ServiceTimeout":"600"}`, 9 * time.Minute, 10 * time.Minute},
+	} {
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		start := w.clock.Now()
+		hand(t, w, w.event(Create, "", tt.properties, ""))
+		for kept.settle(t, w) {
+		}
+		took := w.clock.Now().Sub(start)
+		if len(w.answers) != 1 || !strings.HasPrefix(w.answers[0].Reason, "Operation timed out: not ready after ") || took < tt.from || took > tt.to {
+			t.Errorf("%v after %v", w.answers, took)
+		}
+	}
+	// Who was away too long looks once more, and says that it is over; much later there is nobody to tell.
+	for _, tt := range []struct {
+		late    time.Duration
+		answers int
+	}{{59 * time.Minute, 1}, {61 * time.Minute, 1}, {3 * time.Hour, 0}} {
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		hand(t, w, w.event(Create, "", lastingProps, ""))
+		_ = w.clock.Sleep(t.Context(), tt.late)
+		if kept.settle(t, w) || len(w.answers) != tt.answers {
+			t.Errorf("%v late: %v", tt.late, w.answers)
+		}
+		if tt.answers == 1 && (!strings.HasPrefix(w.answers[0].Reason, "Operation timed out") || len(s.tries) != 2) {
+			t.Errorf("%v late: %v, asked %v", tt.late, w.answers, s.tries)
+		}
+	}
+}
+
+// A waiter that fails costs no request.
+func TestWaiterFails(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(4)}, &shelf{err: errors.New("database is away")}
+	w := newLasting(t, s, kept)
+	if got, want := w.ask(t, Create, "", lastingProps, ""), `SUCCESS slow-1 {"Address":"here","Password":"pa55word"} NoEcho (asked 4)`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if s.made != 1 || !strings.Contains(w.log.String(), "database is away") || strings.Contains(w.log.String(), "5ec2e7") {
+		t.Errorf("made %d, log\n%s", s.made, &w.log)
+	}
+}
+
+// What cannot be kept makes the request FAILED, with the ID of what was made.
+func TestWaiterTooMuch(t *testing.T) {
+	s, kept := &lasting{}, &shelf{}
+	w := newLasting(t, s, kept)
+	r := w.event(Create, "", `{"More":"`+strings.Repeat(`\\`, 100<<10)+`"}`, "")
+	if got := short(w.deliver(t, r)); !strings.HasPrefix(got, "FAILED slow-1 (what is to be kept while it is waited for is ") {
+		t.Error(got)
+	}
+}
+
+// Who waits briefly does so in place.
+func TestWaiterShortPause(t *testing.T) {
+	s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		return Progress[lastingAttributes]{Done: r.Try == 5, After: 100 * time.Millisecond}, nil
+	}}, &shelf{}
+	w := newLasting(t, s, kept)
+	if got := w.ask(t, Create, "", lastingProps, ""); !strings.HasPrefix(got, "SUCCESS slow-1") || kept.began != 0 {
+		t.Errorf("%s, %d waits", got, kept.began)
+	}
+	s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		return Progress[lastingAttributes]{After: 100 * time.Millisecond}, nil
+	}
+	hand(t, w, w.event(Update, "slow-1", lastingProps, lastingProps))
+	if kept.began != 1 {
+		t.Error("what is short is waited for for ever")
+	}
+}
+
+func TestParsePending(t *testing.T) {
+	s, kept := &lasting{}, &shelf{}
+	w := newLasting(t, s, kept)
+	hand(t, w, w.event(Create, "", lastingProps, ""))
+	p := kept.only(t)
+	text, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []string{fmt.Sprint(p), fmt.Sprintf("%+v", p), fmt.Sprintf("%#v", &p), p.LogValue().String()} {
+		if strings.Contains(shown, "5ec2e7") || strings.Contains(shown, "pa55word") {
+			t.Errorf("it shows a secret: %s", shown)
+		}
+	}
+	var back Pending
+	if err := json.Unmarshal(text, &back); err != nil || back.Key != p.Key || string(back.State) != string(p.State) || !back.Until.Equal(p.Until) {
+		t.Errorf("%#v, %v", back, err)
+	}
+	if _, err := ParsePending([]byte(strings.Replace(string(text), "{", `{"new":[1],`, 1))); err != nil {
+		t.Errorf("an unknown member: %v", err)
+	}
+	for old, want := range map[string]string{
+		strings.Replace(string(text), `"version":1`, `"version":2`, 1): `its version is "2", want 1`,
+		strings.Replace(string(text), `"version":1`, `"v":1`, 1):       "it has no version",
+		strings.Replace(string(text), `"key":"`, `"key":1,"x":"`, 1):   "wrong types",
+		`{"version":1}`:           "it has no key",
+		`{"version":1,"key":"k"}`: "it has no event",
+		`{"version":1,"key":"k","event":{},"state":null}`: "it has no state",
+		`{"version":1,"afterMilliseconds":-1}`:            "out of range",
+		`[]`:                                              "no JSON object",
+		strings.Repeat(" ", maxPendingText+1):             "bytes long",
+	} {
+		if _, err := ParsePending([]byte(old)); !errors.Is(err, ErrPending) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "5ec2e7") {
+			t.Errorf("%.50s: %v, want %s", old, err, want)
+		}
+	}
+	// A state that another version wrote: the request is answered, with the ID if that can be read.
+	p.State = json.RawMessage(strings.Replace(string(p.State), `"version":1`, `"version":9`, 1))
+	next, err := w.Resume(t.Context(), p)
+	if next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Failed ||
+		w.answers[0].PhysicalResourceID != "slow-1" || !strings.Contains(w.answers[0].Reason, `its version is "9", want 1`) {
+		t.Errorf("%v, %v, %v", next, err, w.answers)
+	}
+	p.State = nil
+	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrPending) {
+		t.Errorf("no state: %v", err)
+	}
+	p.State, p.Event = json.RawMessage(`{"version":1}`), json.RawMessage(`{"RequestType":"Create"}`)
+	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrPending) {
+		t.Errorf("no request: %v", err)
+	}
+}
+
+func FuzzParsePending(f *testing.F) {
+	f.Add([]byte(`{"version":1,"key":"k","event":{},"state":{"version":1,"began":"2026-01-02T15:04:05Z","until":"2026-01-02T15:04:05Z","id":"x","attributes":{"a":1}},"until":"2026-01-02T15:04:05Z"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ParsePending(text)
+		if err != nil {
+			if !errors.Is(err, ErrPending) {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		if w, err := parseWait(p.State); err == nil {
+			_ = w.answer()
+		} else if !errors.Is(err, ErrPending) {
+			t.Errorf("state: %v", err)
+		}
+		once, err := p.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(once) > maxPendingText || len(p.State) > wire.MaxPending/4 {
+			return
+		}
+		if _, err := ParsePending(once); err != nil {
+			t.Errorf("%v: %s", err, once)
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// HeaderWaits is the header of a reply to the Runtime API's call "next" by which an engine says that it waits for
+// operations that are not done: its value is then [Waits]. The program may reply to that event with a [Waiting], and the
+// event may hold a [Resume]. Without the header neither is understood.
+const (
+	HeaderWaits = "Pintle-Waits"
+	Waits       = "true"
+)
+
+// Limits of the documents of a wait.
+const (
+	// MaxPending is the size of the largest state of a wait in bytes, inclusive.
+	MaxPending = 256 << 10
+	// MaxWaitingReason is the length of the longest progress text in bytes, inclusive.
+	MaxWaitingReason = 1024
+	// MaxWaitingAfter is the longest pause before a request is asked about again: the longest that any service waits for
+	// an answer. What is longer is read as this.
+	MaxWaitingAfter = 12 * time.Hour
+	// maxWaiting bounds the whole document. The texts in it may take six bytes a character.
+	maxWaiting = MaxPending + 8*MaxWaitingReason
+	// maxResume bounds the whole document.
+	maxResume = MaxRequest + MaxPending + 4<<10
+)
+
+const (
+	waitingKey = "pintleWaiting"
+	resumeKey  = "pintleResume"
+)
+
+// ErrWaitingDocument is in every error about a [Waiting] or [Resume] that is not what it should be. No such error quotes
+// what is in the document.
+var ErrWaitingDocument = errors.New("not a valid document of a wait")
+
+// Waiting is what a program replies about a request whose operation goes on:
+//
+//	{"pintleWaiting":{"afterSeconds":1.5,"until":"2026-01-02T15:04:05Z","reason":"copying","pending":{…}}}
+//
+// The engine keeps it and calls again with a [Resume] after a while.
+type Waiting struct {
+	// After is how long to wait before the next call, 0 to [MaxWaitingAfter].
+	After time.Duration
+	// Until is when the program will give the wait up. It never is zero.
+	Until time.Time
+	// Reason tells people how far it is; at most [MaxWaitingReason] bytes, without control characters. It may be empty.
+	Reason string
+	// Pending is what the program needs to go on: any JSON but null, at most [MaxPending] bytes. It is a secret.
+	Pending json.RawMessage
+}
+
+// Encode returns the document. What is too long in the reason is cut; what is wrong otherwise is an error.
+func (w Waiting) Encode() ([]byte, error) {
+	w.Pending = cleanUTF8(w.Pending) // which may make it longer
+	if err := checkPending(w.Pending); err != nil {
+		return nil, err
+	}
+	if w.Until.IsZero() || w.Until.Year() > 9999 || w.Until.Year() < 0 {
+		return nil, waitingProblem("until is not set")
+	}
+	if w.After < 0 || w.After > MaxWaitingAfter {
+		return nil, waitingProblem("after is %v, want 0 to %v", w.After, MaxWaitingAfter)
+	}
+	var inner objectWriter
+	seconds, err := json.Marshal(w.After.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("encode waiting: %w", err)
+	}
+	inner.raw("afterSeconds", seconds)
+	inner.text("until", w.Until.UTC().Format(time.RFC3339Nano), true)
+	inner.text("reason", cutText(CleanText(w.Reason), MaxWaitingReason), false)
+	inner.raw("pending", w.Pending)
+	return wrap(waitingKey, &inner)
+}
+
+// ParseWaiting reads the reply of a program. ok is false if it is anything else than a document with pintleWaiting in
+// it, which is no error: other programs reply what they like. Members that are not known are passed over. The error
+// wraps [ErrWaitingDocument].
+func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
+	raw, _, ok, err := unwrap(reply, waitingKey, maxWaiting)
+	if !ok || err != nil {
+		return Waiting{}, ok, err
+	}
+	var in struct {
+		AfterSeconds *float64        `json:"afterSeconds"`
+		Until        *time.Time      `json:"until"`
+		Reason       string          `json:"reason"`
+		Pending      json.RawMessage `json:"pending"`
+	}
+	if json.Unmarshal(raw, &in) != nil { // its error may quote what is secret
+		return Waiting{}, true, waitingProblem("%s is no object with a number afterSeconds, a time until in RFC 3339 and a text reason", waitingKey)
+	}
+	switch {
+	case in.AfterSeconds == nil:
+		return Waiting{}, true, waitingProblem("afterSeconds is missing")
+	case *in.AfterSeconds < 0:
+		return Waiting{}, true, waitingProblem("afterSeconds is negative")
+	case in.Until == nil || in.Until.IsZero():
+		return Waiting{}, true, waitingProblem("until is missing")
+	case in.Until.UTC().Year() < 0 || in.Until.UTC().Year() > 9999: // by its offset
+		return Waiting{}, true, waitingProblem("until is out of range")
+	}
+	if err := checkPending(in.Pending); err != nil {
+		return Waiting{}, true, err
+	}
+	w = Waiting{After: MaxWaitingAfter, Until: in.Until.UTC(), Reason: cutText(CleanText(in.Reason), MaxWaitingReason), Pending: in.Pending}
+	if *in.AfterSeconds < MaxWaitingAfter.Seconds() {
+		w.After = time.Duration(math.Round(*in.AfterSeconds * float64(time.Second)))
+	}
+	return w, true, nil
+}
+
+// String tells when, and nothing of the state.
+func (w Waiting) String() string {
+	return fmt.Sprintf("waiting, again after %v, until %s", w.After, w.Until.Format(time.RFC3339))
+}
+
+// GoString is [Waiting.String], so that no verb of fmt shows the state.
+func (w Waiting) GoString() string { return w.String() }
+
+// LogValue is [Waiting.String].
+func (w Waiting) LogValue() slog.Value { return slog.StringValue(w.String()) }
+
+// Resume is the event by which an engine asks a program about a request that waits:
+//
+//	{"pintleResume":{"pending":{…},"try":3},"request":{…}}
+//
+// The program answers the request at its response URL, or replies with another [Waiting].
+type Resume struct {
+	// Pending is that of the last [Waiting], letter by letter.
+	Pending json.RawMessage
+	// Try counts these events for one request from 1.
+	Try int
+	// Request is the request as it was, with a response URL that is valid now.
+	Request Request
+}
+
+// Encode returns the event.
+func (r Resume) Encode() ([]byte, error) {
+	r.Pending = cleanUTF8(r.Pending)
+	if err := checkPending(r.Pending); err != nil {
+		return nil, err
+	}
+	if r.Try < 1 {
+		return nil, waitingProblem("try is %d, want 1 or more", r.Try)
+	}
+	request, err := r.Request.Encode()
+	if err != nil {
+		return nil, err
+	}
+	var inner, outer objectWriter
+	inner.raw("pending", r.Pending)
+	inner.raw("try", fmt.Append(nil, r.Try))
+	text, err := inner.bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encode resume: %w", err)
+	}
+	outer.raw(resumeKey, text)
+	outer.raw("request", request)
+	return outer.bytes()
+}
+
+// ParseResume reads an event. ok is false if it is anything else than a document with pintleResume in it, which is no
+// error: then it is a request. The error wraps [ErrWaitingDocument], or is a [RequestError] about the request, of which
+// is returned beside it what could be read. Members that are not known are passed over.
+func ParseResume(event []byte) (r Resume, ok bool, err error) {
+	raw, fields, ok, err := unwrap(event, resumeKey, maxResume)
+	if !ok || err != nil {
+		return Resume{}, ok, err
+	}
+	var in struct {
+		Pending json.RawMessage `json:"pending"`
+		Try     int             `json:"try"`
+	}
+	if json.Unmarshal(raw, &in) != nil {
+		return Resume{}, true, waitingProblem("%s is no object with a whole number try", resumeKey)
+	}
+	if in.Try < 1 {
+		return Resume{}, true, waitingProblem("try is missing or less than 1")
+	}
+	if err := checkPending(in.Pending); err != nil {
+		return Resume{}, true, err
+	}
+	r = Resume{Pending: in.Pending, Try: in.Try}
+	r.Request, err = ParseRequest(fields["request"])
+	return r, true, err
+}
+
+// String names the request, and shows nothing of the state.
+func (r Resume) String() string { return fmt.Sprintf("resume %d of %s", r.Try, r.Request) }
+
+// GoString is [Resume.String], so that no verb of fmt shows the state.
+func (r Resume) GoString() string { return r.String() }
+
+// LogValue is [Resume.String].
+func (r Resume) LogValue() slog.Value { return slog.StringValue(r.String()) }
+
+// unwrap returns the member of a document that says what kind it is, and all members.
+func unwrap(document []byte, key string, most int) (raw json.RawMessage, fields map[string]json.RawMessage, ok bool, err error) {
+	// Most documents are none: a look at the bytes spares reading them. An escaped key is not one of ours.
+	if !bytes.Contains(document, []byte(`"`+key+`"`)) {
+		return nil, nil, false, nil
+	}
+	if fields, err = readObject(document); err != nil || fields[key] == nil {
+		return nil, nil, false, nil //nolint:nilerr // what is no document of ours is somebody else's
+	}
+	if len(document) > most {
+		return nil, nil, true, waitingProblem("it is %d bytes long, %d are allowed", len(document), most)
+	}
+	return fields[key], fields, true, nil
+}
+
+// wrap returns an object with one member.
+func wrap(key string, inner *objectWriter) ([]byte, error) {
+	text, err := inner.bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", key, err)
+	}
+	var outer objectWriter
+	outer.raw(key, text)
+	return outer.bytes()
+}
+
+func checkPending(pending json.RawMessage) error {
+	switch {
+	case !isSet(bytes.TrimSpace(pending)):
+		return waitingProblem("pending is missing")
+	case len(pending) > MaxPending:
+		return waitingProblem("pending is %d bytes long, %d are allowed", len(pending), MaxPending)
+	case !json.Valid(pending):
+		return waitingProblem("pending is not JSON")
+	}
+	return nil
+}
+
+func waitingProblem(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrWaitingDocument}, args...)...)
+}
+
+// cutText returns the beginning of a text, at most that many bytes long, with "…" at the end if it is not all.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
