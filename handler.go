@@ -16,8 +16,8 @@ import (
 )
 
 // CreateFailed is the physical ID of a resource whose Create failed before it made anything. The service sends a Delete
-// for it, as for every failed Create; that is answered with success without calling the handler. [AlwaysDelete] changes
-// that.
+// for it, as for every failed Create; that is answered with success without calling the handler. So is one for the ID that
+// the CDK's provider framework gives in this case. [AlwaysDelete] changes that.
 const CreateFailed PhysicalID = "Pintle::CreateFailed"
 
 // PhysicalID is the name that a provider gives to a resource, 1 to [wire.MaxPhysicalID] bytes without control

@@ -18,7 +18,8 @@
 //
 // The same program runs as a Lambda function (runtime provided.al2023, the executable named bootstrap), behind an SNS
 // topic or not, as a local process of the pintle command, and as an HTTP server. Package pintletest plays a whole life
-// of a resource against it. Those who want requests as they come write a [HandlerFunc].
+// of a resource against it. Those who want requests as they come write a [HandlerFunc], and those who have functions for the
+// provider framework of the CDK use [OnEvent] or [Remote].
 //
 // # Properties
 //
@@ -83,6 +84,12 @@
 // without an answer has made is not known, so it gets a Delete, with the ID of the request as the physical ID. On Lambda
 // the program then ends, because a handler that goes on would be at work beside that Delete; behind HTTP the Delete
 // waits for it.
+//
+// # Waiting
+//
+// An operation that goes on after its method has returned is waited for by the method Ready, see [WithReady] and
+// [Waiting]. That may outlast the time of the function, the process, and this version of the program, if somebody takes the
+// wait over: a [Waiter], or Pintle for a program that it hosts. Otherwise it is done in place.
 //
 // # The answer
 //

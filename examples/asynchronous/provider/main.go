@@ -1,0 +1,168 @@
+// Command provider makes clusters, which takes time: their nodes start one after the other. It shows operations that are
+// begun by Create, Update and Delete and asked about by Ready, by this process or by a later one.
+//
+// A cluster is a file in the folder of the environment variable CLUSTERS_DIR, an absolute path, or else in the system's
+// temporary directory. A node takes a second, or what CLUSTERS_PACE says.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+)
+
+// properties are those of Custom::Cluster.
+type properties struct {
+	Zone  string `pintle:"required,immutable,enum=a|b|broken,help='Where it is; in the zone broken the second node never starts'"`
+	Nodes int    `pintle:"min=1,max=100,default=3"`
+}
+
+// attributes are what a template can read.
+type attributes struct {
+	Endpoint string
+}
+
+// cluster is what is in a file: how many nodes there were, how many there shall be, and since when.
+type cluster struct {
+	Zone     string
+	From, To int
+	Since    time.Time
+}
+
+// clusters is the provider.
+type clusters struct {
+	dir  string
+	pace time.Duration    // of one node
+	now  func() time.Time // the clock
+}
+
+func main() {
+	c := clusters{os.Getenv("CLUSTERS_DIR"), time.Second, time.Now}
+	if c.dir == "" {
+		c.dir = filepath.Join(os.TempDir(), fmt.Sprintf("pintle-clusters-%d", os.Getuid()))
+	}
+	if text := os.Getenv("CLUSTERS_PACE"); text != "" {
+		var err error
+		if c.pace, err = time.ParseDuration(text); err != nil || c.pace <= 0 {
+			log.Fatalf("CLUSTERS_PACE: %q is no duration", text)
+		}
+	}
+	pintle.Main(pintle.For("Custom::Cluster", pintle.New(c)))
+}
+
+// Waiting says that clusters take ten minutes at most.
+func (c clusters) Waiting() pintle.Waiting { return pintle.Waiting{Total: 10 * time.Minute} }
+
+// order is the state for Ready: what was asked for.
+type order struct{ Nodes int }
+
+// Create begins to start the nodes. It finds what an earlier delivery of the request began.
+func (c clusters) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
+	id := pintle.PhysicalID(r.Properties.Zone + "-" + r.Name())
+	return c.resize(id, r.Properties)
+}
+
+// Update begins to start or stop nodes.
+func (c clusters) Update(_ context.Context, r *pintle.UpdateRequest[properties]) (pintle.Response[attributes], error) {
+	if _, err := c.read(r.ID); err != nil {
+		return pintle.Response[attributes]{}, err
+	}
+	return c.resize(r.ID, r.Properties)
+}
+
+// Delete begins to stop all nodes.
+func (c clusters) Delete(_ context.Context, r *pintle.DeleteRequest[properties]) error {
+	is, err := c.read(r.ID)
+	if err != nil || is.To == 0 {
+		return err
+	}
+	is.From, is.To, is.Since = c.running(is), 0, c.now()
+	return c.write(r.ID, is)
+}
+
+// Ready looks once. What it returns as the reason is how far it is; on the way that is shown, and in the end nothing.
+func (c clusters) Ready(_ context.Context, r *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+	var want order // none for a Delete
+	if err := r.DecodeState(&want); err != nil {
+		return pintle.Progress[attributes]{}, err
+	}
+	is, err := c.read(r.ID)
+	if err != nil {
+		return pintle.Progress[attributes]{}, err
+	}
+	running := c.running(is)
+	if is.Zone == "broken" && running > 1 && r.Type != pintle.Delete {
+		return pintle.Progress[attributes]{}, errors.New("node 2 does not start")
+	}
+	if running != want.Nodes {
+		return pintle.Progress[attributes]{Reason: fmt.Sprintf("%d nodes, want %d", running, want.Nodes), After: c.pace}, nil
+	}
+	if r.Type == pintle.Delete {
+		return pintle.Progress[attributes]{Done: true, Reason: "all nodes have stopped"}, os.Remove(c.path(r.ID))
+	}
+	return pintle.Progress[attributes]{
+		Done: true, Reason: fmt.Sprintf("%d nodes are running", running),
+		Attributes: attributes{Endpoint: fmt.Sprintf("https://%s.example.com", r.ID)},
+	}, nil
+}
+
+// resize begins to bring a cluster to what the properties say.
+func (c clusters) resize(id pintle.PhysicalID, p properties) (pintle.Response[attributes], error) {
+	begun := pintle.Response[attributes]{ID: id, State: order{p.Nodes}}
+	is, err := c.read(id)
+	if err != nil && !errors.Is(err, pintle.Gone) {
+		return pintle.Response[attributes]{}, err
+	}
+	if err == nil && is.To == p.Nodes {
+		return begun, nil // it is on the way, or there
+	}
+	return begun, c.write(id, cluster{Zone: p.Zone, From: c.running(is), To: p.Nodes, Since: c.now()})
+}
+
+// running is how many nodes there are now.
+func (c clusters) running(is cluster) int {
+	if is.Since.IsZero() {
+		return 0
+	}
+	moved := int(c.now().Sub(is.Since) / c.pace)
+	if is.From > is.To {
+		return max(is.To, is.From-moved)
+	}
+	return min(is.To, is.From+moved)
+}
+
+// read returns a cluster; pintle.Gone if there is none.
+func (c clusters) read(id pintle.PhysicalID) (cluster, error) {
+	var is cluster
+	text, err := os.ReadFile(c.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return is, pintle.Gone
+	}
+	if err != nil {
+		return is, err
+	}
+	return is, json.Unmarshal(text, &is)
+}
+
+func (c clusters) write(id pintle.PhysicalID, is cluster) error {
+	text, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(c.path(id), text, 0o600)
+}
+
+func (c clusters) path(id pintle.PhysicalID) string {
+	return filepath.Join(c.dir, filepath.Base(string(id))+".json")
+}

@@ -1,0 +1,228 @@
+package pintle
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// LambdaConfig is how [LambdaFunction] calls functions. What is empty is taken from the environment at each call, as it is
+// set for a Lambda function: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and those below.
+type LambdaConfig struct {
+	// Region is where the function is. Empty means that of its ARN, else AWS_REGION, else AWS_DEFAULT_REGION.
+	Region string
+	// Endpoint is the URL of the Lambda service. Empty means AWS_ENDPOINT_URL_LAMBDA, else AWS_ENDPOINT_URL, else that of
+	// the region.
+	Endpoint string
+	// Client makes the calls. It should have no timeout of its own: a call takes as long as the function. Nil means one
+	// of its own, which heeds HTTPS_PROXY.
+	Client *http.Client
+	// Clock is for tests. Nil means the machine's.
+	Clock Clock
+}
+
+const (
+	// maxResult is the size of the largest result of a function in bytes. Source: Lambda, quotas, synchronous payload.
+	maxResult = 6 << 20
+	// invokeTries is how often a call is made that did not reach the function.
+	invokeTries = 6
+	// activeWithin is how long a function that is being set up is waited for.
+	activeWithin = 5 * time.Minute
+)
+
+// functionName matches what Invoke takes: a name, with a qualifier or not, or an ARN. Source: Lambda, API, Invoke.
+var functionName = regexp.MustCompile(`^(?:arn:(aws[a-z-]*):lambda:([a-z0-9-]+):[0-9]{12}:function:|[0-9]{12}:function:)?([A-Za-z0-9_-]{1,140})(?::(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`)
+
+// lambdaFunction is a Lambda function that is called by its name.
+type lambdaFunction struct {
+	LambdaConfig
+	id                      string // as it was given
+	partition, region, name string // the first two only with an ARN
+}
+
+// LambdaFunction returns the Lambda function with a name or an ARN, which may have a version or alias at its end. It is
+// called synchronously. A call that is throttled, or meets a server's error, is made again after a pause, and a function
+// that is being set up is waited for, both within the time of the request. The program needs the permission
+// lambda:InvokeFunction. An error of the function is a [FunctionError].
+func LambdaFunction(id string, c LambdaConfig) (Function, error) {
+	parts := functionName.FindStringSubmatch(id)
+	if parts == nil {
+		return nil, fmt.Errorf("%.200q is no Lambda function: want its name or its ARN", id)
+	}
+	if c.Clock == nil {
+		c.Clock = realClock{}
+	}
+	if c.Client == nil {
+		c.Client = &http.Client{Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second,
+			IdleConnTimeout:     30 * time.Second,
+			ForceAttemptHTTP2:   true,
+		}}
+	}
+	own := *c.Client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.Client = &own
+	f := lambdaFunction{LambdaConfig: c, id: id, partition: parts[1], region: parts[2], name: parts[3]}
+	return f.call, nil
+}
+
+// call calls the function until it runs.
+func (f lambdaFunction) call(ctx context.Context, event []byte) ([]byte, error) {
+	start := f.Clock.Now()
+	pause := 200 * time.Millisecond
+	for try := 1; ; try++ {
+		result, err := f.invoke(ctx, event)
+		var refused *invokeError
+		if !errors.As(err, &refused) || refused.again == never {
+			return result, err
+		}
+		switch late := f.Clock.Now().Sub(start) > activeWithin; {
+		case refused.again == whenActive && late, refused.again == soon && try >= invokeTries, ctx.Err() != nil:
+			return nil, err
+		case refused.again == whenActive:
+			pause = max(pause, time.Second)
+		}
+		if f.Clock.Sleep(ctx, pause/2+rand.N(pause)) != nil {
+			return nil, err
+		}
+		pause = min(2*pause, maxBackoff)
+	}
+}
+
+// again says whether a call may be made again.
+type again int
+
+const (
+	never      again = iota
+	soon             // it did not reach the function
+	whenActive       // the function is being set up
+)
+
+// invokeError is that of a call that the service refused.
+type invokeError struct {
+	text  string
+	again again
+}
+
+func (e *invokeError) Error() string { return e.text }
+
+// invoke calls once.
+func (f lambdaFunction) invoke(ctx context.Context, event []byte) ([]byte, error) {
+	request, err := f.request(ctx, event)
+	if err != nil {
+		return nil, fmt.Errorf("invoke %s: %w", f.id, err)
+	}
+	response, err := f.Client.Do(request)
+	if err != nil {
+		refused := &invokeError{text: fmt.Sprintf("invoke %s: %v", f.id, withoutURL(err))}
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+			refused.again = soon // for anything else the function may be at work
+		}
+		return nil, refused
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResult+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("invoke %s: the result was cut off: %w", f.id, withoutURL(err))
+	case response.StatusCode != http.StatusOK:
+		return nil, f.refusal(response, body)
+	case len(body) > maxResult:
+		return nil, fmt.Errorf("invoke %s: the result is longer than %d bytes", f.id, maxResult)
+	case response.Header.Get("X-Amz-Function-Error") != "":
+		return nil, f.failure(body)
+	}
+	return body, nil
+}
+
+// request is a signed call of Invoke.
+func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Request, error) {
+	region := cmp.Or(f.Region, f.region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	if region == "" {
+		return nil, errors.New("there is no region: set AWS_REGION")
+	}
+	key := accessKey{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")}
+	if key.id == "" || key.secret == "" {
+		return nil, errors.New("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	domain := "amazonaws.com"
+	if f.partition == "aws-cn" || f.partition == "" && strings.HasPrefix(region, "cn-") {
+		domain = "amazonaws.com.cn"
+	}
+	endpoint := cmp.Or(f.Endpoint, os.Getenv("AWS_ENDPOINT_URL_LAMBDA"), os.Getenv("AWS_ENDPOINT_URL"), "https://lambda."+region+"."+domain)
+	base, err := url.Parse(endpoint)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, errors.New("the endpoint of Lambda is no http or https URL")
+	}
+	base = base.JoinPath("2015-03-31/functions", escapePath(f.id), "invocations")
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.String(), bytes.NewReader(event))
+	if err != nil {
+		return nil, errors.New("the endpoint of Lambda is no URL")
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-Amz-Invocation-Type", "RequestResponse")
+	key.sign(request, event, region, "lambda", f.Clock.Now())
+	return request, nil
+}
+
+// refusal is the error of a call that did not run the function.
+func (f lambdaFunction) refusal(response *http.Response, body []byte) error {
+	var said struct {
+		Message string `json:"message"` // or Message: encoding/json does not mind
+		Type    string
+	}
+	_ = json.Unmarshal(body, &said) // what is not JSON says nothing
+	kind, _, _ := strings.Cut(response.Header.Get("X-Amzn-ErrorType"), ":")
+	said.Message = wire.CleanText(wire.Redact(said.Message))
+	e := &invokeError{text: fmt.Sprintf("invoke %s: %s %s: %.500s", f.id, response.Status, kind, said.Message)}
+	switch {
+	case kind == "ResourceNotReadyException", kind == "ResourceConflictException" && strings.Contains(said.Message, "Pending"):
+		e.again = whenActive
+	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode >= 500 && !permanent[kind]:
+		e.again = soon
+	}
+	return e
+}
+
+// permanent are the errors with status 502 that do not pass. Source: Lambda, API, Invoke, errors.
+var permanent = map[string]bool{
+	"InvalidRuntimeException": true, "InvalidZipFileException": true, "InvalidSecurityGroupIDException": true, "InvalidSubnetIDException": true,
+	"KMSAccessDeniedException": true, "KMSDisabledException": true, "KMSInvalidStateException": true, "KMSNotFoundException": true,
+}
+
+// failure is the error of a function that ran.
+func (f lambdaFunction) failure(body []byte) error {
+	var said struct {
+		Message    string   `json:"errorMessage"`
+		Trace      []string `json:"trace"`      // of Node
+		StackTrace []any    `json:"stackTrace"` // of Python, and of Go
+	}
+	if err := json.Unmarshal(body, &said); err != nil && said.Message == "" {
+		said.Message = "error"
+	}
+	e := &FunctionError{Message: cmp.Or(said.Message, "error"), Logs: "/aws/lambda/" + f.name, Trace: said.Trace}
+	for _, line := range said.StackTrace {
+		if text, ok := line.(string); ok {
+			e.Trace = append(e.Trace, text)
+		} else {
+			e.Trace = append(e.Trace, fmt.Sprint(line))
+		}
+	}
+	return e
+}
