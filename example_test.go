@@ -66,6 +66,36 @@ func ExampleFor() {
 	)
 }
 
+// The two functions of the CDK's provider framework.
+func ExampleOnEvent() {
+	onEvent := func(_ context.Context, event map[string]any) (map[string]any, error) {
+		if event["RequestType"] == "Delete" {
+			return nil, nil
+		}
+		return map[string]any{"Job": "job-7"}, nil // for isComplete
+	}
+	isComplete := func(_ context.Context, event map[string]any) (map[string]any, error) {
+		if event["RequestType"] != "Delete" && event["Job"] != "job-7" {
+			return nil, errors.New("the job is lost")
+		}
+		return map[string]any{"IsComplete": true, "Data": map[string]any{"Size": 3}}, nil
+	}
+	pintle.Main(pintle.OnEvent(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: 5 * time.Second}))
+}
+
+// Two Lambda functions that were written for the CDK's provider framework.
+func ExampleRemote() {
+	onEvent, err := pintle.LambdaFunction("on-event", pintle.LambdaConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	isComplete, err := pintle.LambdaFunction("is-complete", pintle.LambdaConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pintle.Main(pintle.Remote(onEvent, isComplete))
+}
+
 // A handler that takes requests as they come.
 func ExampleHandlerFunc() {
 	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {

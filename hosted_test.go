@@ -15,7 +15,9 @@ import (
 )
 
 // lasting is a provider whose operations are done when they were asked about three times.
-type lasting struct{}
+type lasting struct {
+	hang <-chan bool // what the second question waits for; nil: nothing
+}
 
 type lastingProperties struct {
 	Do     string
@@ -32,11 +34,14 @@ func (lasting) Update(context.Context, *pintle.UpdateRequest[lastingProperties])
 
 func (lasting) Delete(context.Context, *pintle.DeleteRequest[lastingProperties]) error { return nil }
 
-func (lasting) Ready(_ context.Context, r *pintle.ReadyRequest[lastingProperties]) (pintle.Progress[map[string]string], error) {
+func (l lasting) Ready(_ context.Context, r *pintle.ReadyRequest[lastingProperties]) (pintle.Progress[map[string]string], error) {
 	if r.Type == pintle.Create && string(r.State) != `"job 7"` {
 		return pintle.Progress[map[string]string]{}, fmt.Errorf("state %s", r.State)
 	}
 	p := pintle.Progress[map[string]string]{Done: r.Try >= 3, Reason: fmt.Sprintf("asked %d times, with %s", r.Try, r.Properties.Secret.Reveal()), After: time.Second}
+	if l.hang != nil && r.Try == 2 {
+		<-l.hang
+	}
 	if r.Properties.Do == "quick" {
 		p.After = time.Millisecond
 	}
@@ -245,5 +250,28 @@ func TestEventWaiter(t *testing.T) {
 	}
 	if body := <-l.puts; !strings.Contains(string(body), "SUCCESS") {
 		t.Errorf("response %s", body)
+	}
+}
+
+// A handler that was given up while an event of the waiter was dealt with ends the program, like any other.
+func TestEventWaiterRunaway(t *testing.T) {
+	l := newLambda(t)
+	l.timeout = time.Second
+	hang := make(chan bool)
+	defer close(hang)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{hang})}, RuntimeAPI: l.api(), Client: l.Client(),
+			Logger: slog.New(slog.DiscardHandler), Waiter: onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}}})
+	}()
+	for _, event := range []string{l.event(t, pintle.Create, "", "", ""), `{"tick":1}`} {
+		l.events <- event
+		<-l.results
+	}
+	if body := <-l.puts; !strings.Contains(string(body), `"FAILED","Reason":"ran out of time`) || !strings.Contains(string(body), `"PhysicalResourceId":"it"`) {
+		t.Errorf("response %s", body)
+	}
+	if err := <-ended; !errors.Is(err, pintle.ErrRunaway) {
+		t.Errorf("Run: %v", err)
 	}
 }

@@ -127,7 +127,9 @@ func (s *Server) handOver(ctx context.Context, a answered, hide *scrubber, w *ha
 	}
 	p := &Pending{Key: key, Event: d.text, State: state, After: w.after, Until: w.next.Until, Reason: w.next.progress(hide)}
 	if d.resumed == nil && !d.hosted {
-		if err := s.waiter.Wait(ctx, *p); err != nil {
+		bounded, stop := s.clock.WithDeadline(ctx, a.by)
+		defer stop()
+		if err := s.waiter.Wait(bounded, *p); err != nil {
 			a.log.Error("the waiter does not take the request, so it is waited for here", "error", err)
 			return nil
 		}

@@ -167,6 +167,7 @@ func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 // invoked deals with one event of the runtime API. An error means that the program cannot go on.
 func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
 	result, running, err := s.event(ctx, i.event, i.deadline, i.waits)
+	runaway := errors.Is(err, ErrRunaway) // of what an EventWaiter has resumed
 	var bad *badEventError
 	switch {
 	case errors.As(err, &bad):
@@ -178,8 +179,13 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 	default:
 		err = api.succeed(ctx, i.id, result)
 	}
-	if err != nil || running == nil {
+	switch {
+	case err != nil:
 		return err
+	case runaway:
+		return ErrRunaway
+	case running == nil:
+		return nil
 	}
 	return s.join(ctx, running, i.deadline)
 }

@@ -268,7 +268,9 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 		return a, nil
 	}
 	if d.resumed == nil && !d.hosted && s.waiter != nil {
-		waits, err := s.waiter.Waits(ctx, key)
+		bounded, stop := s.clock.WithDeadline(ctx, b.handler)
+		waits, err := s.waiter.Waits(bounded, key)
+		stop()
 		if err != nil {
 			a.log.Error("the waiter cannot be asked whether the request waits", "error", err)
 		} else if waits {
@@ -287,8 +289,6 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 			if w.able {
 				s.arrive(ctx, a)
 			}
-		} else {
-			w.overtaken = s.overtaken(ctx, a, w.began)
 		}
 		a, err = s.handle(ctx, a, b, hide, w, d, key)
 	}
@@ -309,6 +309,9 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 		known = w.resumed.answerID() // now: a handler that is given up may go on writing there
 	}
 	if done, ok := s.turns.take(ctx, s.clock, a.request, b.handler); ok {
+		if d.resumed != nil {
+			w.overtaken = s.overtaken(ctx, a, w.began)
+		}
 		o = ask(ctx, s.handler, r, b)
 		// What was given up may still write to w.
 		if o.running == nil && w.next != nil {
@@ -330,7 +333,10 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 		}
 	} else {
 		o.err = errors.New("an earlier request of this resource is still being handled")
-		if o.answer.ID = known; known == "" && a.request.RequestType == Create {
+		if d.resumed != nil {
+			return a, errors.New("another request of this resource is still being handled") // it can be resumed later
+		}
+		if a.request.RequestType == Create {
 			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier one makes must be deleted
 		}
 	}

@@ -363,6 +363,41 @@ func TestWaiterDeleteMeanwhile(t *testing.T) {
 	}
 }
 
+// A record that is resumed while another request of the resource is at work is left for later.
+func TestResumeWaitsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, end := make(chan bool), make(chan bool)
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		w.clock, w.sender.clock = realClock{}, realClock{}
+		hand(t, w, w.event(Create, "", lastingProps, ""))
+		s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			began <- true
+			<-end
+			return Progress[lastingAttributes]{Done: true}, nil
+		}
+		text, err := w.event(Update, "slow-1", lastingProps, lastingProps).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error)
+		go func() { served <- w.ServeEvent(t.Context(), text) }()
+		<-began
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if next, err := w.Resume(ctx, kept.only(t)); next != nil || err == nil || len(w.answers) != 0 {
+			t.Errorf("%v, %v, %v", next, err, w.answers)
+		}
+		end <- true
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if next, err := w.Resume(t.Context(), kept.only(t)); next != nil || err != nil || !strings.Contains(w.answers[1].Reason, "given up") {
+			t.Errorf("%v, %v, %v", next, err, w.answers)
+		}
+	})
+}
+
 // Waiting is bounded by the total time and by what the service listens, both from when the request came.
 func TestWaiterTime(t *testing.T) {
 	for _, tt := range []struct {

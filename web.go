@@ -63,7 +63,7 @@ func (w *web) closed() bool { return len(w.keys) == 0 && len(w.topics) == 0 && !
 
 // ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with one
 // in it. The answer is the body of the reply if there is one within [Config.Hold]; otherwise the reply is 202 and the
-// answer goes to the response URL, as it always does for SNS. A request that is not signed by a known secret, or not of
+// answer goes to the response URL, as it always does for SNS and for a request that [Config.Waiter] takes over. A request that is not signed by a known secret, or not of
 // an allowed topic, is refused with 401 or 403. What is at work when the client goes away goes on.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
