@@ -25,8 +25,9 @@ const cdkCreateFailed PhysicalID = "AWSCDK::CustomResourceProviderFramework::CRE
 
 // Resume asks about a request that waits: once, or a few times if the pauses are short. When the operation is done, has
 // failed or has run out of time it answers at the response URL and returns nil; then the record can go. Otherwise it
-// returns the record that takes the place of the one given, with the time of the next call. The same record may be
-// resumed twice, at once or after it was answered: the service takes the first answer.
+// returns the record that takes the place of the one given, with the time of the next call; for a replacement also when
+// what is left is to send the answer, so that it is kept before. The same record may be resumed twice, at once or after it
+// was answered: the service takes the first answer.
 //
 // A record that cannot be used, because another version of the program wrote it, is answered as FAILED, if it says where.
 // With an error the record given stays what it was: Resume it again after a pause. The error is [ErrPending] in a chain
@@ -41,8 +42,19 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 		deadline = s.clock.Now().Add(15 * time.Minute)
 	}
 	ctx = context.WithoutCancel(ctx)
-	a, err := s.resume(ctx, p.Event, p.State, deadline, false)
-	if err == nil && a.waiting == nil && a.body != nil {
+	w, refused := parseWait(p.State)
+	// Once the service has the new ID of a replacement, that is the resource: who asked about it again, because of a crash
+	// after the answer, and got an error, would delete it. So the answer is in the record before it is sent.
+	twice := refused == nil && w.Replaces && w.Body == nil
+	a, err := s.resume(ctx, p.Event, w, refused, deadline, false)
+	switch {
+	case err != nil:
+	case a.waiting != nil:
+		next = &Pending{p.Key, p.Event, a.waiting.State, a.waiting.After, a.waiting.Until, a.waiting.Reason}
+	case a.body != nil && twice:
+		next = &Pending{Key: p.Key, Event: p.Event, Until: w.Until}
+		next.State, err = marshal(wait{Version: waitVersion, Began: w.Began, Until: w.Until, Replaces: true, Body: a.body})
+	case a.body != nil:
 		err = s.send(ctx, a)
 	}
 	if a.running != nil {
@@ -51,7 +63,7 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 	if err != nil {
 		return nil, err
 	}
-	return a.waiting, nil
+	return next, nil
 }
 
 // hostedResume is the same for an engine that hosts this program. problem is what is wrong with the event.
@@ -63,7 +75,9 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 	if err != nil {
 		return nil, nil, &badEventError{err}
 	}
-	a, err := s.resume(ctx, event, r.Pending, deadline, true)
+	w, refused := parseWait(r.Pending)
+	// The engine asks about nothing that it has the answer to.
+	a, err := s.resume(ctx, event, w, refused, deadline, true)
 	switch {
 	case err != nil:
 		return nil, a.running, err
@@ -82,8 +96,7 @@ func waitingReply(p *Pending) ([]byte, error) {
 }
 
 // resume asks about a request. What it returns has neither an answer nor a wait if the request is too old for anything.
-func (s *Server) resume(ctx context.Context, event, state json.RawMessage, deadline time.Time, hosted bool) (answered, error) {
-	w, refused := parseWait(state)
+func (s *Server) resume(ctx context.Context, event json.RawMessage, w *wait, refused error, deadline time.Time, hosted bool) (answered, error) {
 	d := delivery{text: event, deadline: deadline, hosted: hosted, resumed: w, refused: refused}
 	if refused != nil {
 		w.Began = s.clock.Now() // which nobody knows

@@ -255,6 +255,11 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	}
 	defer s.calls.end(key, c)
 	switch kept, ok := s.recall(ctx, key, a.log); {
+	case d.resumed != nil && d.resumed.Body != nil:
+		a.body = d.resumed.Body
+		a.response, err = wire.ParseResponse(a.body)
+		c.body = a.body
+		return a, err
 	case ok && kept.Body != nil:
 		a.log.Info("the request was handled before, it is answered as it was")
 		a.body = kept.Body

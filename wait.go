@@ -96,6 +96,8 @@ type wait struct {
 	NoEcho     bool                       `json:"noEcho,omitempty"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Secrets    []string                   `json:"secrets,omitempty"` // to be kept out of texts
+	// Body is the whole answer: what is left is to send it.
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // parseWait reads the state of a [Pending]. What could be read is returned beside an error.

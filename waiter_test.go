@@ -321,6 +321,32 @@ func TestWaiterReplacement(t *testing.T) {
 	}
 }
 
+// The answer of a replacement is kept before it is sent: what comes later does not undo it.
+func TestWaiterReplacementAnsweredTwice(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
+	w := newLasting(t, s, kept)
+	hand(t, w, w.event(Update, "old", lastingProps, `{"Zone":"b"}`))
+	if !kept.settle(t, w) || len(w.answers) != 0 {
+		t.Errorf("it was answered before that was kept: %v", w.answers)
+	}
+	s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		return Progress[lastingAttributes]{}, errors.New("no connection")
+	}
+	p := kept.only(t)
+	if p.After != 0 {
+		t.Errorf("it is sent after %v", p.After)
+	}
+	for range 2 { // the record was not removed after the first time
+		now := w.clock.Now()
+		w = newLasting(t, s, kept)
+		w.clock.(*fastClock).now = now
+		next, err := w.Resume(t.Context(), p)
+		if next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Success || len(s.deleted) != 0 {
+			t.Errorf("%v, %v, %v, deleted %v", next, err, w.answers, s.deleted)
+		}
+	}
+}
+
 // A replacement that failed after it was handed over is undone by an Update, not by another replacement.
 func TestWaiterReplacementRolledBack(t *testing.T) {
 	s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
