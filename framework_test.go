@@ -129,6 +129,12 @@ func behaviours() []behaviour {
 		{what: "a result with another RequestId", kind: Update, onEvent: `{"RequestId":"x","StackId":"y","LogicalResourceId":"z","RequestType":"Delete","ResponseURL":"https://elsewhere"}`,
 			cdk: "nothing: the response is for another request, and may go elsewhere", ours: "SUCCESS old",
 			why: "a result overrides the request there; here these five members are passed over"},
+		{what: "and isComplete after that", onEvent: `{"RequestId":"x","RequestType":"Delete"}`, isComplete: complete, cdk: "it gets a Delete x", ours: "it gets a Create r-1",
+			why: "as above", play: func(t *testing.T, s *scene) string {
+				s.ask(t, Create, "", "{}", "")
+				e := s.isComplete.events[0]
+				return fmt.Sprintf("it gets a %v %v", e["RequestType"], e["RequestId"])
+			}},
 		{what: "the response URL in the event", onEvent: `{}`, isComplete: complete, cdk: "it is there, and in the history of the state machine", ours: "...",
 			why: "who has it can answer", play: func(t *testing.T, s *scene) string {
 				s.ask(t, Create, "", "{}", "")

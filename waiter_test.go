@@ -131,6 +131,9 @@ func (s *lasting) Ready(_ context.Context, r *ReadyRequest[lastingProperties]) (
 	s.tries = append(s.tries, r.Try)
 	s.states = append(s.states, string(r.State))
 	r.Log.Info("asked", "key", r.Properties.Key.Reveal(), "id", r.ID, "kind", r.Type)
+	if r.Try > 1 { // in a process that has the password from the record only
+		r.Log.Info("still asking", "password", "pa55word")
+	}
 	if s.ready == nil {
 		return Progress[lastingAttributes]{}, nil
 	}
@@ -344,6 +347,47 @@ func TestWaiterReplacementAnsweredTwice(t *testing.T) {
 		if next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Success || len(s.deleted) != 0 {
 			t.Errorf("%v, %v, %v, deleted %v", next, err, w.answers, s.deleted)
 		}
+	}
+}
+
+// Somebody has answered in our place, and the service has sent a request of what was made: it stays.
+func TestWaiterReplacementAnsweredByAnother(t *testing.T) {
+	s, kept := &lasting{}, &shelf{}
+	w := newLasting(t, s, kept)
+	hand(t, w, w.event(Update, "old", lastingProps, `{"Zone":"b"}`))
+	s.ready = doneAfter(1)
+	if got := w.ask(t, Update, "slow-1", lastingProps, lastingProps); !strings.HasPrefix(got, "SUCCESS slow-1") {
+		t.Error(got)
+	}
+	for kept.settle(t, w) {
+	}
+	if len(w.answers) != 2 || !strings.HasPrefix(short(w.answers[1]), "FAILED old (given up") || len(s.deleted) != 0 {
+		t.Errorf("%v, deleted %v", w.answers, s.deleted)
+	}
+}
+
+// Who is resumed after the service has stopped listening has some time all the same.
+func TestResumeLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		w.clock, w.sender.clock = realClock{}, realClock{}
+		hand(t, w, w.event(Create, "", lastingProps, ""))
+		time.Sleep(61 * time.Minute) // of the bubble's time
+		s.ready = doneAfter(2)
+		if next, err := w.Resume(t.Context(), kept.only(t)); next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Success {
+			t.Errorf("%v, %v, %v", next, err, w.answers)
+		}
+	})
+}
+
+func TestRequestKey(t *testing.T) {
+	r := wire.Request{RequestType: Create, StackID: "s", RequestID: "r", ResourceProperties: json.RawMessage(`{"a":"b c"}`)}
+	spaced, other := r, r
+	spaced.ResourceProperties, spaced.ResponseURL = json.RawMessage(`{ "a": "b c" }`), "https://elsewhere"
+	other.ResourceProperties = json.RawMessage(`{"a":"bc"}`)
+	if requestKey(spaced) != requestKey(r) || requestKey(other) == requestKey(r) {
+		t.Error("white space counts, or content does not")
 	}
 }
 
