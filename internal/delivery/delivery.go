@@ -71,7 +71,7 @@ type Config struct {
 	// Node returns this node's incarnation; requests of any other owner are dropped unsent. Required.
 	Node func() store.Incarnation
 	// Report records an outcome. It is called again until it returns nil, store.ErrClosed or store.ErrNotFound. For a
-	// request that a local process executes it may be called a second time, after Accepted with Died. Required.
+	// request that a local process executes it may be called a second time, after Accepted with Died or Waiting. Required.
 	Report func(ctx context.Context, id wire.RequestID, outcome Outcome) error
 	// ResponseURL returns the URL that the provider is to answer at, signed now for longer than the request's timeout.
 	// Its error is what the request is refused with. Required.
@@ -87,7 +87,8 @@ type Config struct {
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported
 	// and ends in the request's timeout. Texts stay exactly as AWS has them.
 	FidelityAWS bool
-	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". Nil drops it.
+	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". What is asked again
+	// is told of the request that waits. Nil drops it.
 	Progress func(id wire.RequestID, text string)
 	// Log gets what operators should know. Nil means slog.Default().
 	Log *slog.Logger
@@ -197,8 +198,8 @@ func (d *Delivery) Run(ctx context.Context) error {
 			d.wg.Go(func() { d.carry(ctx, hard, s) })
 			continue
 		}
-		for _, dead := range d.runs.dead() {
-			d.wg.Go(func() { d.report(hard, dead.id, dead.died) })
+		for _, end := range d.runs.ended() {
+			d.wg.Go(func() { d.report(hard, end.of, end.outcome) })
 		}
 		select {
 		case <-ctx.Done():
@@ -262,15 +263,32 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	if outcome == nil {
 		return
 	}
-	settled = d.report(hard, s.request.ID, outcome)
+	settled = d.report(hard, askingOf(s.request), outcome)
 	if accepted, ok := outcome.(Accepted); ok && accepted.Local {
-		d.runs.accepted(s.request.ID, settled)
+		d.runs.accepted(s.request.Subject().ID, settled)
 	}
+}
+
+// asking names what was sent: a request or, if try is not 0, a try of one that asks again about another.
+type asking struct {
+	id, about wire.RequestID
+	try       int
+}
+
+func askingOf(r store.Request) asking {
+	if r.Type != store.TypeIsComplete {
+		return asking{id: r.ID, about: r.ID}
+	}
+	return asking{id: r.ID, about: r.Wait.For, try: r.Wait.Try}
 }
 
 // report repeats a report until it was taken: losing one would leave its request to its timeout. It returns false if
 // the outcome was not recorded.
-func (d *Delivery) report(ctx context.Context, id wire.RequestID, outcome Outcome) bool {
+func (d *Delivery) report(ctx context.Context, of asking, outcome Outcome) bool {
+	id := of.id
+	if of.try > 0 {
+		outcome = Poll{For: of.about, Try: of.try, Outcome: outcome}
+	}
 	for n := 0; ; n++ {
 		err := d.config.Report(ctx, id, outcome)
 		switch {

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,12 +56,13 @@ const busyPoll = 5 * time.Second
 // hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
 // only once a process has it: from then on its time runs, and neither a queue nor a build should use that up.
 func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name string) Outcome {
-	id := s.request.ID
+	of := askingOf(s.request)
+	id := of.about
 	event, err := d.event(s.request, hide)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	outcome, busy := d.invoke(event, hide, name)
+	outcome, busy := d.invoke(of, event, hide, name)
 	for said := false; busy; {
 		turn := d.runs.await(name)
 		if turn == nil {
@@ -68,7 +70,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 			return nil
 		}
 		// Once more: what would have given this turn may have ended before the wait began.
-		if outcome, busy = d.invoke(event, hide, name); !busy {
+		if outcome, busy = d.invoke(of, event, hide, name); !busy {
 			d.runs.leave(name, turn, false)
 			break
 		}
@@ -86,7 +88,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 		if event, err = d.event(s.request, hide); err != nil { // anew: its response URL ages
 			return Refused{Text: hide.text(err.Error())}
 		}
-		outcome, busy = d.invoke(event, hide, name)
+		outcome, busy = d.invoke(of, event, hide, name)
 	}
 	if _, taken := outcome.(Accepted); !taken {
 		return outcome
@@ -103,9 +105,9 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 }
 
 // invoke tries to hand the request over. The outcome is nil if the runtime is closed.
-func (d *Delivery) invoke(event local.Event, hide *scrubber, name string) (outcome Outcome, busy bool) {
-	id := wire.RequestID(event.ID)
-	if !d.runs.begin(id, name, func(o local.Outcome) *Died { return d.died(id, name, hide, o) }) {
+func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, name string) (outcome Outcome, busy bool) {
+	id := of.about
+	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, name, hide, o) }) {
 		return Accepted{Local: true}, false // still running since before the row was taken over
 	}
 	event.Started = func() { d.runs.start(id) }
@@ -123,20 +125,29 @@ func (d *Delivery) invoke(event local.Event, hide *scrubber, name string) (outco
 	return Refused{Text: hide.text(fmt.Sprintf("provider %s: %v", name, err))}, false
 }
 
-// event wraps the request as the service in its token would.
+// event wraps the request as the service in its token would; not so what asks again, which no service knows.
 func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
-	payload, _, err := d.document(r)
+	event := local.Event{
+		ID: string(r.Subject().ID), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
+	}
+	var err error
+	if r.Type == store.TypeIsComplete {
+		event.Payload, err = d.resume(r)
+	} else {
+		event.Payload, _, err = d.document(r)
+	}
 	if err != nil {
 		return local.Event{}, err
 	}
-	event := local.Event{ID: string(r.ID), Payload: payload, Secrets: hide.secrets}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil {
 		return event, nil //nolint:nilerr // a token that is mapped as a whole may be any text
 	}
 	switch token.Service {
 	case wire.SNS:
-		event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), payload, d.config.Now(), string(r.ID))
+		if r.Type != store.TypeIsComplete {
+			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, d.config.Now(), string(r.ID))
+		}
 	case wire.Lambda:
 		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.HTTP, wire.Other:
@@ -157,14 +168,32 @@ func wait(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// died returns what is to be reported of the end of an invocation; nil if nothing is.
-func (d *Delivery) died(id wire.RequestID, name string, hide *scrubber, o local.Outcome) *Died {
+// resume returns the event that asks again.
+func (d *Delivery) resume(r store.Request) ([]byte, error) {
+	request, err := d.requestOf(r.Subject())
+	if err != nil {
+		return nil, err
+	}
+	event, err := wire.Resume{Pending: json.RawMessage(r.Body.Pending.Text()), Try: r.Wait.Try, Request: request}.Encode()
+	if err != nil {
+		return nil, errors.New("what the provider is to be asked with cannot be written as JSON") // the error may quote it
+	}
+	return event, nil
+}
+
+// ended returns what is to be reported of the end of an invocation; nil if nothing is.
+func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome) Outcome {
 	what := hide.text(o.Message)
 	switch o.Kind {
 	case local.Returned:
 		// The answer may have been sent already, or be sent by something the handler has started.
-		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", id)
+		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
 		return nil
+	case local.Waiting:
+		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
+		return Waiting{
+			After: o.Waiting.After, Until: o.Waiting.Until, Reason: hide.text(o.Waiting.Reason), Pending: o.Waiting.Pending,
+		}
 	case local.Stopped:
 		return nil // this node stops; whoever takes its rows over sends the request again
 	case local.Errored:
@@ -174,15 +203,15 @@ func (d *Delivery) died(id wire.RequestID, name string, hide *scrubber, o local.
 	case local.Exited, local.Crashed, local.TimedOut:
 	}
 	text := fmt.Sprintf("provider %s: %s", name, what)
-	d.config.Log.Warn("a provider died", "provider", name, "request", id, "how", o.Kind.String(), "text", text)
-	if d.config.FidelityAWS {
+	d.config.Log.Warn("a provider died", "provider", name, "request", of.about, "how", o.Kind.String(), "text", text)
+	if d.config.FidelityAWS && of.try == 0 {
 		return nil
 	}
 	log := make([]string, len(o.Log))
 	for i, line := range o.Log {
 		log[i] = hide.text(line)
 	}
-	return &Died{Text: text, Log: log, Delivered: o.Delivered}
+	return Died{Text: text, Log: log, Delivered: o.Delivered}
 }
 
 func join(kind, message string) string {

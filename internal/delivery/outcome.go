@@ -1,9 +1,15 @@
 package delivery
 
-import "github.com/pintle-dev/pintle/internal/native"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/wire"
+)
 
 // Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
-// [Awaiting].
+// [Awaiting], [Waiting], and [Poll] around those of a request that asks again.
 type Outcome interface{ outcome() }
 
 // Accepted says that the provider has the request; its answer will come by the response URL.
@@ -49,9 +55,32 @@ type Provided struct {
 // Awaiting says that a native type has done its part of a Create, which signals end.
 type Awaiting struct{ Result native.Result }
 
+// Waiting says that the process that was given the request has done its part for now, and that the provider is to be asked
+// again: see wire.Waiting.
+type Waiting struct {
+	After time.Duration
+	Until time.Time
+	// Reason says how far it is. It is scrubbed.
+	Reason string
+	// Pending is what it is to be asked with, a secret.
+	Pending json.RawMessage
+}
+
+// Poll is what became of one try to ask a provider again: the outcome of a request of the type store.TypeIsComplete.
+type Poll struct {
+	// For is the request that waits.
+	For wire.RequestID
+	// Try is the try that was sent.
+	Try int
+	// Outcome is [Accepted], [Refused], [Died] or [Waiting].
+	Outcome Outcome
+}
+
 func (Accepted) outcome() {}
 func (Answered) outcome() {}
 func (Refused) outcome()  {}
 func (Died) outcome()     {}
 func (Provided) outcome() {}
 func (Awaiting) outcome() {}
+func (Waiting) outcome()  {}
+func (Poll) outcome()     {}

@@ -36,11 +36,15 @@ type lane struct {
 	busy    int
 }
 
-// settled names a request by its owner too: after a take-over the same request is ready again for another owner.
+// settled names a request by its owner too: after a take-over the same request is ready again for another owner. And one
+// that asks again is ready again for every try.
 type settled struct {
 	owner store.Incarnation
 	id    wire.RequestID
+	try   int
 }
+
+func settledOf(r store.Request) settled { return settled{r.Owner, r.ID, askingOf(r).try} }
 
 func newQueue(limit, sends int) *queue {
 	return &queue{
@@ -64,7 +68,7 @@ func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken i
 	defer q.mu.Unlock()
 	for _, r := range requests {
 		switch {
-		case r.Owner != node || q.known(r.Owner, r.ID):
+		case r.Owner != node || q.known(settledOf(r)):
 		case len(q.held) >= q.limit || r.Body == nil:
 			q.left = true
 		default:
@@ -117,11 +121,11 @@ func (q *queue) reading() int {
 	return free
 }
 
-// holds reports whether the request is in hand or was settled just now.
+// holds reports whether the request is in hand or was settled just now. Of one that asks again and was, offer knows.
 func (q *queue) holds(node store.Incarnation, id wire.RequestID) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.known(node, id)
+	return q.known(settled{owner: node, id: id})
 }
 
 // forget drops a request that is out of hand. If it was not settled, the table may give it again.
@@ -137,7 +141,7 @@ func (q *queue) forget(s *send, done bool) {
 		if len(q.recent) >= q.limit {
 			q.older, q.recent = q.recent, map[settled]struct{}{}
 		}
-		q.recent[settled{s.request.Owner, s.request.ID}] = struct{}{}
+		q.recent[settledOf(s.request)] = struct{}{}
 	}
 	q.signalRoom()
 }
@@ -161,11 +165,11 @@ func (q *queue) signalRoom() {
 	}
 }
 
-func (q *queue) known(node store.Incarnation, id wire.RequestID) bool {
-	_, held := q.held[id]
-	_, recent := q.recent[settled{node, id}]
-	_, older := q.older[settled{node, id}]
-	_, resting := q.resting[id]
+func (q *queue) known(s settled) bool {
+	_, held := q.held[s.id]
+	_, recent := q.recent[s]
+	_, older := q.older[s]
+	_, resting := q.resting[s.id]
 	return held || recent || older || resting
 }
 

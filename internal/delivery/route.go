@@ -26,7 +26,12 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Body.Native() {
 		return d.sendNative(hard, s, hide)
 	}
-	if provider, ok := d.config.Local.Match(r.Body.ServiceToken()); ok {
+	provider, ok := d.config.Local.Match(r.Body.ServiceToken())
+	if r.Type == store.TypeIsComplete && (!ok || provider.URL != "") {
+		return Refused{Text: hide.text(fmt.Sprintf("no process serves %s any more, one of which said that it was to be asked again",
+			r.Body.ServiceToken()))}
+	}
+	if ok {
 		if provider.URL != "" {
 			return d.sendWeb(soft, hard, s, hide, provider.URL, true)
 		}
@@ -60,8 +65,25 @@ func (d *Delivery) document(r store.Request) (body []byte, responseURL string, e
 		message, _ := r.Body.Properties.Get("Message")
 		return []byte(message.Text()), "", nil
 	}
-	if responseURL, err = d.config.ResponseURL(r); err != nil {
+	request, err := d.requestOf(r)
+	if err != nil {
 		return nil, "", err
+	}
+	if body, err = request.Encode(); err != nil {
+		return nil, "", errors.New("the request cannot be written as JSON: its properties hold an invalid number")
+	}
+	if len(body) > wire.MaxRequest {
+		return nil, "", fmt.Errorf("the request is %d bytes long, %d are allowed: the properties of %s are too large",
+			len(body), wire.MaxRequest, r.Logical)
+	}
+	return body, request.ResponseURL, nil
+}
+
+// requestOf returns the request document, with a response URL signed now.
+func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
+	responseURL, err := d.config.ResponseURL(r)
+	if err != nil {
+		return wire.Request{}, err
 	}
 	request := wire.Request{
 		RequestType:        r.Type,
@@ -81,17 +103,9 @@ func (d *Delivery) document(r store.Request) (body []byte, responseURL string, e
 	case wire.Delete:
 		request.PhysicalResourceID = r.Body.PhysicalID
 	default:
-		return nil, "", fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
+		return wire.Request{}, fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
 	}
-	body, err = request.Encode()
-	switch {
-	case err != nil:
-		return nil, "", errors.New("the request cannot be written as JSON: its properties hold an invalid number")
-	case len(body) > wire.MaxRequest:
-		return nil, "", fmt.Errorf("the request is %d bytes long, %d are allowed: the properties of %s are too large",
-			len(body), wire.MaxRequest, r.Logical)
-	}
-	return body, responseURL, nil
+	return request, nil
 }
 
 // onLoopback reports whether a URL leads to the machine it is used on.

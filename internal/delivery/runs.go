@@ -8,31 +8,34 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// runs is the local invocations that have not ended, the deaths that are to be reported, and who waits for a busy
-// provider.
+// runs is the local invocations that have not ended, the ends that are to be reported, and who waits for a busy provider.
+// They are known by the request that they are about, so that no process is given one while another one, or a try before,
+// still has it.
 type runs struct {
-	wake chan struct{} // a death is to be reported
+	wake chan struct{} // an end is to be reported
 
 	limit int // of those who wait
 
 	mu      sync.Mutex
 	running map[wire.RequestID]*run
-	deaths  []death
+	ends    []end
 	waiting map[string][]chan struct{} // by provider, in turn
 	waiters int
 }
 
 type run struct {
+	of       asking // the last that was answered with this invocation
 	provider string
-	end      func(local.Outcome) *Died
+	end      func(asking, local.Outcome) Outcome
 	started  chan struct{} // closed when a process has got it, or it has ended
 	told     bool          // that it is being executed was recorded
-	death    *Died         // it ended before that
+	outcome  Outcome       // it ended before that
 }
 
-type death struct {
-	id   wire.RequestID
-	died Died
+// end is the end of an invocation.
+type end struct {
+	of      asking
+	outcome Outcome
 }
 
 func newRuns(limit int) *runs {
@@ -44,15 +47,16 @@ func newRuns(limit int) *runs {
 	}
 }
 
-// begin notes an invocation; end tells what is to be reported of its end. False means that the request is being
-// executed already.
-func (r *runs) begin(id wire.RequestID, provider string, end func(local.Outcome) *Died) bool {
+// begin notes an invocation; end tells what is to be reported of its end, nil for nothing. False means that the request is
+// being executed already: what comes of that is reported of what was to begin, once it is recorded that it is executed.
+func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome) Outcome) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.running[id]; ok {
+	if found := r.running[of.about]; found != nil {
+		found.of, found.told = of, false
 		return false
 	}
-	r.running[id] = &run{provider: provider, end: end, started: make(chan struct{})}
+	r.running[of.about] = &run{of: of, provider: provider, end: end, started: make(chan struct{})}
 	return true
 }
 
@@ -92,17 +96,17 @@ func (r *runs) drop(id wire.RequestID) {
 	delete(r.running, id)
 }
 
-// accepted says whether Accepted was recorded for the request; its death is reported only after that.
+// accepted says whether Accepted was recorded for the request; its end is reported only after that.
 func (r *runs) accepted(id wire.RequestID, recorded bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found := r.running[id]
 	switch {
 	case found == nil:
-	case found.death != nil:
+	case found.outcome != nil:
 		delete(r.running, id)
 		if recorded {
-			r.report(id, *found.death)
+			r.report(found)
 		}
 	default:
 		found.told = recorded
@@ -113,39 +117,39 @@ func (r *runs) accepted(id wire.RequestID, recorded bool) {
 func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	r.mu.Lock()
 	found := r.running[id]
-	r.mu.Unlock()
 	if found == nil {
+		r.mu.Unlock()
 		return
 	}
-	died := found.end(outcome)
+	of := found.of
+	r.mu.Unlock()
+	came := found.end(of, outcome)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found.start()
 	r.next(found.provider)
-	switch {
-	case died == nil:
+	found.outcome = came
+	if came == nil || found.told {
 		delete(r.running, id)
-	case found.told:
-		delete(r.running, id)
-		r.report(id, *died)
-	default:
-		found.death = died
+	}
+	if came != nil && found.told {
+		r.report(found)
 	}
 }
 
-func (r *runs) report(id wire.RequestID, died Died) {
-	r.deaths = append(r.deaths, death{id, died})
+func (r *runs) report(found *run) {
+	r.ends = append(r.ends, end{found.of, found.outcome})
 	signal(r.wake)
 }
 
-// dead returns the deaths that are to be reported, once.
-func (r *runs) dead() []death {
+// ended returns the ends that are to be reported, once.
+func (r *runs) ended() []end {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	deaths := r.deaths
-	r.deaths = nil
-	return deaths
+	ends := r.ends
+	r.ends = nil
+	return ends
 }
 
 // await returns a channel that is closed when it is the caller's turn to try a busy provider again, who must then

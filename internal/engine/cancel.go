@@ -82,8 +82,9 @@ func (m *machine) cancel(s *store.Step) {
 		request.State, request.Owner, request.Executor, request.Due = store.RequestSettled, 0, 0, zeroTime
 		request.Ending, request.Settled, request.Cancelled = "cancelled", m.now, true
 		m.changeRequest(request)
+		m.stopAsking(request)
 		s.Request = ""
-	default:
+	default: // one that waits is asked on, for it says by its answer what there is
 		request.Cancelled = true
 		if request.State == store.RequestWaiting {
 			request.Due = minTime(request.Due, m.now.Add(m.cancelledWait))

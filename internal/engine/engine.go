@@ -38,6 +38,9 @@ type Config struct {
 	// Dispatch takes requests that were committed and are ready to be delivered. It must not block; what it does not
 	// take is found by [store.Store.Claim]. Nil leaves them all to Claim.
 	Dispatch func([]store.Request)
+	// Serves reports whether this node has the process of a provider that is to be asked again. Among several nodes one that
+	// has not leaves it to the others. Nil means that it has all.
+	Serves func(wire.ServiceToken) bool
 	// Fidelity is how closely to keep to the real service; zero is FidelityPintle.
 	Fidelity Fidelity
 	// CleanupPause is the time between two tries of a clean-up Delete; zero is 60 s.
@@ -59,6 +62,7 @@ type Engine struct {
 	env      environment
 	store    store.Store
 	dispatch func([]store.Request)
+	serves   func(wire.ServiceToken) bool
 	log      *slog.Logger
 	node     atomic.Int64
 	beat     time.Duration
@@ -81,6 +85,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		store:    cfg.Store,
 		dispatch: cfg.Dispatch,
+		serves:   cfg.Serves,
 		log:      cfg.Log,
 		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),
 		wake:     make(chan struct{}, 1),

@@ -25,6 +25,8 @@ const (
 	Provided
 	// Awaiting: a native type has done its part, and signals end the request.
 	Awaiting
+	// Waiting: the provider's process has done its part for now, and the provider is to be asked again.
+	Waiting
 )
 
 // String returns the word kept with a settled request.
@@ -44,6 +46,8 @@ func (k OutcomeKind) String() string {
 		return "provided"
 	case Awaiting:
 		return "awaiting"
+	case Waiting:
+		return "waiting"
 	}
 	return "unknown"
 }
@@ -59,7 +63,15 @@ type Outcome struct {
 	Size int
 	// Result, of Provided and Awaiting, is what there is now.
 	Result native.Result
-	// Text, of Refused and Died, is what to tell people; of Provided why it failed, empty if it did not. Log are the last lines the process wrote, scrubbed.
+	// After, of Waiting, is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
+	// wants to be given up, zero for never; Pending is the JSON that it wants to be asked with, a secret.
+	After   time.Duration
+	Until   time.Time
+	Pending []byte
+	// Try says which try it is that is reported of, if the request is one that asks again; else 0.
+	Try int
+	// Text, of Refused and Died, is what to tell people; of Provided why it failed, empty if it did not; of Waiting how far it
+	// is, empty for nothing. Log are the last lines the process wrote, scrubbed.
 	Text string
 	Log  []string
 	// Delivered, of Refused and Died, says that the request may have reached the provider, and so that there may be
@@ -83,6 +95,8 @@ const (
 	defaultCleanupPause = 60 * time.Second
 	// defaultCancelledWait is how long a Delete waits for the answer of the Create that was cancelled before it.
 	defaultCancelledWait = 5 * time.Minute
+	// leastWait and mostWait bound the pause before a provider is asked again.
+	leastWait, mostWait = 100 * time.Millisecond, time.Hour
 	// cleanupTries is how often a clean-up Delete is tried before the resource is given up.
 	// Source: CloudFormation, troubleshooting.
 	cleanupTries = 3

@@ -146,11 +146,17 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 		if r.Due.After(m.now) {
 			return nil // moved, or the clock was set back
 		}
+		if e.leaveToOthers(r, m.now) {
+			return nil
+		}
 		fired = true
 		if r.Type == store.TypeTimer {
 			return m.expire(r)
 		}
-		if r.State == store.RequestDelayed {
+		switch {
+		case r.State == store.RequestDelayed && r.Type == store.TypeIsComplete:
+			return m.askAgain(r)
+		case r.State == store.RequestDelayed:
 			m.retry(r)
 			return nil
 		}

@@ -44,6 +44,8 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	case request.Type == store.TypeNotification:
 		m.told(request, outcome)
 		return true, nil
+	case request.Type == store.TypeIsComplete:
+		return true, m.polled(request, outcome)
 	}
 	if outcome.Kind == Accepted {
 		m.accepted(request, outcome)
@@ -51,6 +53,9 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	}
 	if outcome.Kind == Awaiting {
 		return true, m.awaiting(request, outcome)
+	}
+	if outcome.Kind == Waiting {
+		return true, m.waits(request, outcome)
 	}
 	if outcome.Kind == TimedOut && request.Body.Await != nil {
 		_, err := m.awaited(request, true)
@@ -65,6 +70,7 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 	request.Ending, request.Settled = ending, m.now
 	request.Due = zeroTime
 	m.changeRequest(request)
+	m.stopAsking(request)
 
 	instance := m.instances[request.Instance]
 	if instance == nil {
@@ -103,13 +109,18 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 // native type has done.
 func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 	own := r.State == store.RequestReady && r.Owner == m.node()
+	executed := r.State == store.RequestWaiting && r.Executor == m.node()
 	switch outcome.Kind {
 	case Accepted, Refused:
 		m.void = !own
 	case Died:
-		m.void = !own && r.Executor != m.node()
+		m.void = !own && !executed
+	case Waiting:
+		m.void = !executed
 	case Answered, Provided, Awaiting, TimedOut:
+		return false
 	}
+	m.void = m.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try // said of a try before
 	return m.void
 }
 
@@ -194,7 +205,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 		}
 		return v
 	case TimedOut:
-		return verdict{reason: words.timedOut(r.ID), reached: true}
+		return verdict{reason: words.timedOut(r.ID) + m.lastSaid(r, " Its provider said last: "), reached: true}
 	case Refused, Died:
 		// A node that died may have delivered it, and only not have come to say so.
 		reached := outcome.Delivered || holder(r) != r.First
@@ -203,7 +214,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
 		return verdict{reason: m.scrub(r, text), reached: reached}
-	case Accepted, Awaiting:
+	case Accepted, Awaiting, Waiting:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
 }

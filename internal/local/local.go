@@ -70,6 +70,9 @@ type Event struct {
 	FunctionARN string
 	// WantResult keeps what the handler returns in [Outcome.Result]; without it the bytes are read and dropped.
 	WantResult bool
+	// Waits says that the handler may return a wire.Waiting instead of finishing, and is then asked again: the event ends
+	// as [Waiting].
+	Waits bool
 	// Started is called when a process has got the event: until then it waited for one to be free, built or started. It
 	// is called at most once, before [Config.Done], under the same rules. Nil is not called.
 	Started func()

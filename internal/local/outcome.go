@@ -1,6 +1,10 @@
 package local
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pintle-dev/pintle/wire"
+)
 
 // OutcomeKind is how an event ended. The set is closed.
 type OutcomeKind uint8
@@ -22,6 +26,8 @@ const (
 	InitFailed
 	// Stopped: the runtime was closed.
 	Stopped
+	// Waiting: the handler returned that it is not done and wants to be asked again, see Outcome.Waiting.
+	Waiting
 )
 
 // String returns a word for the kind, e.g. "timed out".
@@ -41,6 +47,8 @@ func (k OutcomeKind) String() string {
 		return "init failed"
 	case Stopped:
 		return "stopped"
+	case Waiting:
+		return "waiting"
 	}
 	return fmt.Sprintf("outcome %d", uint8(k))
 }
@@ -61,6 +69,9 @@ type Outcome struct {
 	Signal string
 	// Result is what the handler returned, at most 6 MiB, for [Returned] when [Event.WantResult] was set.
 	Result []byte
+	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not scrubbed: it is
+	// the handler's own secret.
+	Waiting *wire.Waiting
 	// Log is the end of what the process printed since it got the event (since its start, if this was its first): at
 	// most 20 lines and 4 KiB. For a program that could not be built it is the end of the build's output.
 	Log []string

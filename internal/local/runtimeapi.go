@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Bounds of what a process may send.
@@ -19,6 +20,7 @@ const (
 	maxErrorReport = 256 << 10
 	maxErrorType   = 256
 	maxMessage     = 4 << 10
+	maxWaiting     = wire.MaxPending + 16<<10 // beside what is pending, its texts
 )
 
 // sendTimeout is how long handing over an event may take once the process has asked for it.
@@ -90,6 +92,9 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", arn)
 	h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
+	if inv.event.Waits {
+		h.Set(wire.HeaderWaits, wire.Waits)
+	}
 	if _, err := w.Write(inv.event.Payload); err != nil {
 		return err
 	}
@@ -111,31 +116,34 @@ func (p *process) take(id string) *invocation {
 	return inv
 }
 
-// runs reports whether the event is the current one, and whether its result is wanted.
-func (p *process) runs(id string) (current, wanted bool) {
+// running returns the current event if it has this ID, else nil.
+func (p *process) running(id string) *Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current == nil || p.current.event.ID != id {
-		return false, false
+		return nil
 	}
-	return true, p.current.event.WantResult
+	return &p.current.event
 }
 
 func (p *process) response(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	current, wanted := p.runs(id)
-	if !current {
+	event := p.running(id)
+	if event == nil {
 		replyUnknownID(w)
 		return
 	}
-	var result bytes.Buffer
-	var sink io.Writer = io.Discard
-	if wanted {
-		sink = &result
+	keep := 0
+	switch {
+	case event.WantResult:
+		keep = maxResult
+	case event.Waits:
+		keep = maxWaiting
 	}
+	result := head{keep: keep}
 	outcome := Outcome{Kind: Returned}
 	var tooLarge *http.MaxBytesError
-	_, err := io.Copy(sink, http.MaxBytesReader(w, r.Body, maxResult))
+	_, err := io.Copy(&result, http.MaxBytesReader(w, r.Body, maxResult))
 	switch {
 	case errors.As(err, &tooLarge):
 		outcome = Outcome{
@@ -145,8 +153,13 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		reply(w, http.StatusBadRequest, "InvalidRequest", "the body ended early")
 		return
-	case wanted:
-		outcome.Result = result.Bytes()
+	default:
+		if event.Waits {
+			outcome = p.waiting(&result)
+		}
+		if event.WantResult {
+			outcome.Result = result.Bytes()
+		}
 	}
 	inv := p.take(id)
 	if inv == nil {
@@ -154,7 +167,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	inv.result <- outcome
-	if outcome.Kind == Errored {
+	if tooLarge != nil {
 		reply(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", outcome.Message)
 		return
 	}
@@ -163,7 +176,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 
 func (p *process) invocationError(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if current, _ := p.runs(id); !current {
+	if p.running(id) == nil {
 		replyUnknownID(w)
 		return
 	}

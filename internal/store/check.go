@@ -121,6 +121,9 @@ func (r *Request) check(key StackKey) error {
 	if r.Stack != key || r.ID == "" {
 		return fmt.Errorf("request %q of stack %d: the decision is about stack %d, and a request needs an id", r.ID, r.Stack, key)
 	}
+	if (r.Type == TypeIsComplete) != (r.Wait != nil) {
+		return fmt.Errorf("request %q of type %s: what it waits for is part of %s, and of no other", r.ID, r.Type, TypeIsComplete)
+	}
 	owned, executed, due := r.Owner != 0, r.Executor != 0, !r.Due.IsZero()
 	legal := false
 	switch r.State {

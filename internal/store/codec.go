@@ -121,7 +121,17 @@ func (r *Request) values() []*value.Value       { return nil }
 func (r *ChangeSet) values() []*value.Value     { return nil }
 func (r *ChangeSetBody) values() []*value.Value { return []*value.Value{&r.Revision.Parameters} }
 func (r *RequestBody) values() []*value.Value {
-	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token}
+	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token, &r.Pending}
+}
+
+// written returns the values of a row that are to be written: all but a last one that few rows have, so that nodes of an
+// earlier version can read the others.
+func written(row Row) []*value.Value {
+	fields := row.values()
+	if body, ok := row.(*RequestBody); ok && body.Pending.IsNull() {
+		fields = fields[:len(fields)-1]
+	}
+	return fields
 }
 
 // Encode returns the row's plain part, and its values with secrets sealed; values is nil for a row that has none. Each
@@ -130,7 +140,7 @@ func (c Codec) Encode(row Row) (plain, values []byte, err error) {
 	if plain, err = encodeJSON(row); err != nil {
 		return nil, nil, fmt.Errorf("encode %T: %w", row, err)
 	}
-	for i, field := range row.values() {
+	for i, field := range written(row) {
 		line, err := value.Encode(*field, c.keys)
 		if err != nil {
 			return nil, nil, fmt.Errorf("encode %T: %w", row, err)

@@ -30,8 +30,45 @@ const TypeTimer wire.RequestType = "Timer"
 // Message of its properties, and no answer is expected. It has no logical ID and no instance.
 const TypeNotification wire.RequestType = "Notification"
 
+// TypeIsComplete is the type of a request that asks a provider again which said of another request, of the same resource and
+// instance, that it is not done: see [Wait]. There is one of it for each such request as long as that waits, delayed between
+// two tries. The provider answers the other one, or says once more that it waits.
+const TypeIsComplete wire.RequestType = "IsComplete"
+
 // Asks reports whether the request is one that a provider is to answer.
-func (r *Request) Asks() bool { return r.Type != TypeTimer && r.Type != TypeNotification }
+func (r *Request) Asks() bool {
+	switch r.Type {
+	case TypeTimer, TypeNotification, TypeIsComplete:
+		return false
+	}
+	return true
+}
+
+// Wait is what a request of [TypeIsComplete] is about.
+type Wait struct {
+	// For is the request that waits.
+	For wire.RequestID `json:"for"`
+	// Try counts how often the provider is asked again, from 1; a delivery that is repeated counts once.
+	Try int `json:"try"`
+	// Failures counts the tries in a row that came to nothing.
+	Failures int `json:"failures,omitempty"`
+	// After is the pause that the provider asked for last.
+	After time.Duration `json:"after"`
+	// Until is when the provider wants to be given up; zero if it is the deadline of the request that waits.
+	Until time.Time `json:"until,omitzero"`
+	// Deadline is when the request that waits timed out at the latest, when it began to.
+	Deadline time.Time `json:"deadline"`
+	// Reason is what the provider last said of its progress, scrubbed.
+	Reason string `json:"reason,omitempty"`
+}
+
+// End is when there is nothing more to ask: at Until or at the Deadline, whichever is earlier.
+func (w *Wait) End() time.Time {
+	if w.Until.IsZero() || w.Until.After(w.Deadline) {
+		return w.Deadline
+	}
+	return w.Until
+}
 
 // Request is one asking of a provider, a notification, or a timer.
 type Request struct {
@@ -56,6 +93,10 @@ type Request struct {
 	// Ending is how it was settled, in a word: answered, refused, died, timed out.
 	Ending string `json:"ending,omitempty"`
 
+	// Wait is what a request of [TypeIsComplete] is about, nil for all others. It is shared by copies of the row, and so
+	// replaced rather than changed.
+	Wait *Wait `json:"wait,omitempty"`
+
 	// Late counts the answers that came after it was settled, as far as they are on record.
 	Late int `json:"late,omitempty"`
 
@@ -63,11 +104,12 @@ type Request struct {
 	Delivered time.Time `json:"delivered,omitzero"`
 	Settled   time.Time `json:"settled,omitzero"`
 
-	// Body is written once. In a Delta nil leaves it as it is.
+	// Body is written once, but for what is pending in it. In a Delta nil leaves it as it is.
 	Body *RequestBody `json:"-"`
 }
 
-// RequestBody is the part of a request that does not change: what is sent.
+// RequestBody is the part of a request that does not change: what is sent. Of [TypeIsComplete] it is that of the request
+// that waits, with what is pending.
 type RequestBody struct {
 	Dialect      string          `json:"dialect"`
 	StackID      wire.StackID    `json:"stackID"`
@@ -78,6 +120,8 @@ type RequestBody struct {
 	Timeout time.Duration `json:"timeout"`
 	// Await says what ends it; nil if its provider does.
 	Await *Await `json:"await,omitempty"`
+	// Asked is the type of the request that waits, of [TypeIsComplete]; else empty.
+	Asked wire.RequestType `json:"asked,omitempty"`
 
 	// Token is the service token, a string; see [RequestBody.ServiceToken]. It is null if the resource's type is a native
 	// one: no template can spell that.
@@ -85,6 +129,19 @@ type RequestBody struct {
 	// Properties is always an object; OldProperties is null but for an Update.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
+	// Pending is what the provider wants to be asked again with, of [TypeIsComplete], and else null: JSON as a text, which is
+	// secret.
+	Pending value.Value `json:"-"`
+}
+
+// Subject is the request that a provider is asked about: r itself or, of [TypeIsComplete], the one that waits, as far as it
+// is sent.
+func (r *Request) Subject() Request {
+	subject := *r
+	if r.Type == TypeIsComplete {
+		subject.ID, subject.Type, subject.Wait = r.Wait.For, r.Body.Asked, nil
+	}
+	return subject
 }
 
 // Incarnation identifies one life of one node. 0 is no node.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -25,8 +26,10 @@ type Request struct {
 	Due *time.Time `json:"due,omitempty"`
 	// RemainingSeconds is the time until Due, 0 if it has passed.
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
-	// Progress says what holds it up.
+	// Progress says what holds it up: if its provider is not done, what that said last.
 	Progress string `json:"progress,omitempty"`
+	// Tries is how often the provider said, when it was asked again, that it is not done.
+	Tries int `json:"tries,omitempty"`
 }
 
 // Requests is the answer of stacks/{name}/requests, oldest first.
@@ -82,10 +85,22 @@ func (f *face) requests(r *http.Request) (any, error) {
 	}
 	now := f.Now()
 	out := Requests{Requests: make([]Request, 0, len(rows))}
+	waits := map[wire.RequestID]*store.Wait{}
 	for _, row := range rows {
-		if row.Asks() {
-			out.Requests = append(out.Requests, f.request(row, now))
+		if row.Wait != nil {
+			waits[row.Wait.For] = row.Wait
 		}
+	}
+	for _, row := range rows {
+		if !row.Asks() {
+			continue
+		}
+		view := f.request(row, now)
+		if wait := waits[row.ID]; wait != nil {
+			view.Tries = wait.Try - 1
+			view.Progress = cmp.Or(view.Progress, wait.Reason, "its provider is not done, and is asked again")
+		}
+		out.Requests = append(out.Requests, view)
 	}
 	return out, nil
 }

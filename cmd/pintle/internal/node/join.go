@@ -101,6 +101,11 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *u
 
 // report tells the engine what became of a delivery.
 func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.Outcome) error {
+	try := 0
+	row := id
+	if poll, ok := outcome.(delivery.Poll); ok { // people know the request that waits, not the row that asks again
+		id, try, outcome = poll.For, poll.Try, poll.Outcome
+	}
 	var told engine.Outcome
 	switch o := outcome.(type) {
 	case delivery.Accepted:
@@ -116,10 +121,15 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		told = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
 	case delivery.Awaiting:
 		told = engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
+	case delivery.Waiting:
+		told = engine.Outcome{
+			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, Pending: o.Pending, Delivered: true,
+		}
 	default:
 		return fmt.Errorf("unknown outcome %T", outcome)
 	}
-	err := n.engine.Report(ctx, id, told)
+	told.Try = try
+	err := n.engine.Report(ctx, row, told)
 	if err == nil && told.Kind != engine.Accepted && told.Kind != engine.Awaiting {
 		n.notes.end(id)
 	}

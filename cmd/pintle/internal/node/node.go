@@ -161,7 +161,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
-		Dispatch: n.dispatch, Native: types,
+		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 	})
 	if err != nil {
 		return nil, err

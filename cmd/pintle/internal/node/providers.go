@@ -230,6 +230,18 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return found, true
 }
 
+// serves reports whether a process of this node can be asked for a service token.
+func (p *providers) serves(token wire.ServiceToken) bool {
+	found, ok := p.Match(token)
+	if !ok || found.URL != "" {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.known[found.Name]
+	return k != nil && k.broken == nil
+}
+
 // Invoke implements [delivery.Local].
 func (p *providers) Invoke(name string, event local.Event) error {
 	p.mu.Lock()

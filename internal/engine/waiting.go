@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// mostFailures is how many tries in a row may come to nothing before a request that waits has failed.
+	mostFailures = 3
+	// failurePause is the least pause after a try that came to nothing.
+	failurePause = time.Second
+	// notServedFor is how long a node that cannot ask a provider leaves it to those that may.
+	notServedFor = time.Minute
+)
+
+// waits notes that the provider of a request is not done, and when it is to be asked again. The request keeps waiting for its
+// answer until its own deadline, but with nobody: what is to be asked, and with what, is a row of its own.
+func (m *machine) waits(r *store.Request, outcome Outcome) error {
+	r.Executor = 0 // should this node die, nothing dies with it
+	m.changeRequest(r)
+	body := *r.Body
+	body.Asked = r.Type
+	row := &store.Request{
+		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: r.Operation, Logical: r.Logical, Instance: r.Instance,
+		Type: store.TypeIsComplete, Created: m.now, Body: &body,
+		Wait: &store.Wait{For: r.ID, Deadline: r.Due},
+	}
+	m.requests[row.ID] = row
+	m.takeWaiting(row, outcome)
+	return m.rest(r, row)
+}
+
+// takeWaiting puts down what a provider has said that is not done.
+func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
+	wait, body := *row.Wait, *row.Body
+	wait.Try++
+	wait.Failures = 0
+	wait.After = min(max(outcome.After, leastWait), mostWait)
+	wait.Until = outcome.Until
+	wait.Reason = m.scrub(row, outcome.Text)
+	row.Wait = &wait
+	if pending := value.SecretStr(string(outcome.Pending)); !pending.Equal(body.Pending) {
+		body.Pending = pending
+		row.Body = &body
+		m.newReq.add(row.ID)
+	}
+}
+
+// rest delays a row until its provider is to be asked again. If there will be no time for that, what waits has failed.
+func (m *machine) rest(r, row *store.Request) error {
+	end, pause := row.Wait.End(), row.Wait.After
+	if row.Wait.Failures > 0 {
+		pause = max(pause, failurePause)
+	}
+	row.State, row.Owner, row.Executor = store.RequestDelayed, 0, 0
+	row.Due = minTime(m.now.Add(pause), end)
+	m.changeRequest(row)
+	if !m.now.Before(end) {
+		return m.overdue(r, row)
+	}
+	return nil
+}
+
+// askAgain makes a row ready whose pause is over.
+func (m *machine) askAgain(row *store.Request) error {
+	r := m.requests[row.Wait.For]
+	switch {
+	case r == nil:
+		m.withdraw(row)
+		return nil
+	case !m.now.Before(row.Wait.End()):
+		return m.overdue(r, row)
+	}
+	row.State, row.Owner, row.Due = store.RequestReady, m.node(), zeroTime
+	m.madeReady.add(row.ID)
+	m.changeRequest(row)
+	return nil
+}
+
+// polled takes what became of a try.
+func (m *machine) polled(row *store.Request, outcome Outcome) error {
+	if outcome.Kind == Accepted { // the view holds nothing else
+		if row.State == store.RequestReady {
+			row.State, row.Owner, row.Delivered, row.Due = store.RequestWaiting, 0, m.now, row.Wait.End()
+			if outcome.Local {
+				row.Executor = m.node()
+			}
+			m.changeRequest(row)
+		}
+		return nil
+	}
+	r := m.requests[row.Wait.For]
+	if r == nil {
+		m.withdraw(row)
+		return nil
+	}
+	switch outcome.Kind {
+	case Waiting:
+		m.takeWaiting(row, outcome)
+		return m.rest(r, row)
+	case Refused, Died:
+		wait := *row.Wait
+		wait.Failures++
+		row.Wait = &wait
+		if wait.Failures < mostFailures {
+			return m.rest(r, row)
+		}
+		outcome.Delivered = true // the request itself was
+		return m.finish(r, outcome.Kind.String(), m.judge(r, outcome))
+	case TimedOut:
+		return m.overdue(r, row)
+	case Accepted, Answered, Provided, Awaiting:
+	}
+	return nil // nobody answers a row that asks again
+}
+
+// waitTimedOut is the reason of what was not done in its provider's own time. Source: aws-cdk, provider framework.
+const waitTimedOut = "Operation timed out"
+
+// overdue fails a request whose provider was not done in the time that it had given itself, or that the request has.
+func (m *machine) overdue(r, row *store.Request) error {
+	v := verdict{reason: waitTimedOut + m.lastSaid(r, ": "), reached: true}
+	if !row.Wait.End().Before(row.Wait.Deadline) {
+		v = m.judge(r, Outcome{Kind: TimedOut})
+	}
+	return m.finish(r, TimedOut.String(), v)
+}
+
+// lastSaid is what to add to the reason of a request that timed out while it waited: what its provider said last, behind a
+// lead; empty if there is nothing to add.
+func (m *machine) lastSaid(r *store.Request, lead string) string {
+	row := m.waiting(r)
+	if row == nil || row.Wait.Reason == "" || m.fidelity == FidelityAWS {
+		return ""
+	}
+	return lead + row.Wait.Reason
+}
+
+// waiting returns the row that asks the provider of a request again; nil if there is none.
+func (m *machine) waiting(r *store.Request) *store.Request {
+	for _, row := range m.requests { // there is one at most
+		if row.Type == store.TypeIsComplete && row.Wait.For == r.ID && row.State != store.RequestSettled {
+			return row
+		}
+	}
+	return nil
+}
+
+// stopAsking ends what asks the provider of a request again, because the request is settled.
+func (m *machine) stopAsking(r *store.Request) {
+	if row := m.waiting(r); row != nil {
+		m.withdraw(row)
+	}
+}
+
+func (m *machine) withdraw(row *store.Request) {
+	row.State, row.Owner, row.Executor, row.Due = store.RequestSettled, 0, 0, zeroTime
+	row.Ending, row.Settled = "withdrawn", m.now
+	m.changeRequest(row)
+	delete(m.madeReady, row.ID)
+}
+
+// leaveToOthers reports whether this node is to leave a row to other nodes, because its provider is not known here. A node
+// that has left it long enough asks all the same, so that the failure says what is missing.
+func (e *Engine) leaveToOthers(row *store.Request, now time.Time) bool {
+	return row.Type == store.TypeIsComplete && row.State == store.RequestDelayed && e.serves != nil && !e.turns.alone() &&
+		now.Before(row.Due.Add(notServedFor)) && now.Before(row.Wait.End()) && !e.serves(row.Body.ServiceToken())
+}

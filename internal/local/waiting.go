@@ -1,0 +1,57 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	bytes.Buffer
+	keep int
+	cut  bool // there was more
+}
+
+// Write never fails, so that what is dropped is read all the same.
+func (h *head) Write(p []byte) (int, error) {
+	room := h.keep - h.Len()
+	if room < len(p) {
+		h.cut = true
+		_, _ = h.Buffer.Write(p[:room]) // it never fails
+		return len(p), nil
+	}
+	return h.Buffer.Write(p)
+}
+
+// waitingSign is what a result that says to wait has at its beginning.
+const (
+	waitingSign = `"pintleWaiting"`
+	signWithin  = 64
+)
+
+// waiting tells a handler that is to be asked again from one that has returned. One that means to wait and does not say
+// it well has failed: nobody would ever ask it again.
+func (p *process) waiting(result *head) Outcome {
+	if result.cut {
+		beginning := bytes.TrimSpace(result.Bytes()[:min(signWithin, result.Len())])
+		if bytes.HasPrefix(beginning, []byte("{")) && bytes.Contains(beginning, []byte(waitingSign)) {
+			return badWaiting(fmt.Sprintf("the handler returned a pintleWaiting of more than %d bytes", result.keep))
+		}
+		return Outcome{Kind: Returned}
+	}
+	w, ok, err := wire.ParseWaiting(result.Bytes())
+	switch {
+	case err != nil:
+		return badWaiting("the handler returned a pintleWaiting that cannot be read: " + err.Error())
+	case !ok:
+		return Outcome{Kind: Returned}
+	}
+	w.Reason = p.bounded(w.Reason, wire.MaxWaitingReason)
+	return Outcome{Kind: Waiting, Waiting: &w}
+}
+
+func badWaiting(text string) Outcome {
+	return Outcome{Kind: Errored, Type: "Runtime.InvalidWaiting", Message: text}
+}
