@@ -36,6 +36,11 @@ func provide(mode string) {
 		case "errs":
 			post(api+id+"/error", `{"errorType":"Oops","errorMessage":"bad password hunter2&more"}`)
 			continue
+		case "waits": // returns what the collector says, if it may
+			if response.Header.Get("Pintle-Waits") == "true" {
+				post(api+id+"/response", post(os.Getenv("COLLECTOR")+"?arn="+response.Header.Get("Lambda-Runtime-Invoked-Function-Arn"), string(event)))
+				continue
+			}
 		case "collects": // hands the event on and ends when the collector answers that
 			if post(os.Getenv("COLLECTOR")+"?arn="+response.Header.Get("Lambda-Runtime-Invoked-Function-Arn"), string(event)) == "exit" {
 				os.Exit(4)

@@ -158,7 +158,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 			outcome = p.waiting(&result)
 		}
 		if event.WantResult {
-			outcome.Result = result.Bytes()
+			outcome.Result = result.text.Bytes()
 		}
 	}
 	inv := p.take(id)

@@ -9,20 +9,19 @@ import (
 
 // head keeps the beginning of what is written to it.
 type head struct {
-	bytes.Buffer
+	text bytes.Buffer // not embedded: io.Copy would use its ReadFrom, which keeps all
 	keep int
 	cut  bool // there was more
 }
 
 // Write never fails, so that what is dropped is read all the same.
 func (h *head) Write(p []byte) (int, error) {
-	room := h.keep - h.Len()
-	if room < len(p) {
+	if room := h.keep - h.text.Len(); room < len(p) {
 		h.cut = true
-		_, _ = h.Buffer.Write(p[:room]) // it never fails
+		_, _ = h.text.Write(p[:room]) // it never fails
 		return len(p), nil
 	}
-	return h.Buffer.Write(p)
+	return h.text.Write(p)
 }
 
 // waitingSign is what a result that says to wait has at its beginning.
@@ -35,13 +34,13 @@ const (
 // it well has failed: nobody would ever ask it again.
 func (p *process) waiting(result *head) Outcome {
 	if result.cut {
-		beginning := bytes.TrimSpace(result.Bytes()[:min(signWithin, result.Len())])
+		beginning := bytes.TrimSpace(result.text.Bytes()[:min(signWithin, result.text.Len())])
 		if bytes.HasPrefix(beginning, []byte("{")) && bytes.Contains(beginning, []byte(waitingSign)) {
 			return badWaiting(fmt.Sprintf("the handler returned a pintleWaiting of more than %d bytes", result.keep))
 		}
 		return Outcome{Kind: Returned}
 	}
-	w, ok, err := wire.ParseWaiting(result.Bytes())
+	w, ok, err := wire.ParseWaiting(result.text.Bytes())
 	switch {
 	case err != nil:
 		return badWaiting("the handler returned a pintleWaiting that cannot be read: " + err.Error())
