@@ -20,19 +20,20 @@ type invariant string
 
 // The invariants.
 const (
-	itEnds      invariant = "an operation ends"
-	accounted   invariant = "what a provider reported is owned, deleted, retained or a listed orphan"
-	oneInFlight invariant = "an instance has one request in flight"
-	agreed      invariant = "at rest the providers have what the template says"
-	inOrder     invariant = "requests respect the dependencies"
-	truthful    invariant = "a request says what is true"
-	inPolicy    invariant = "policies and clients are obeyed"
-	settledOnce invariant = "nothing is done after a failure but what undoes it, and nothing is left undone"
-	nothingNew  invariant = "what is refused, or comes late, changes nothing"
-	wellTold    invariant = "events are in order, and legal"
-	noSecret    invariant = "no secret is shown"
-	sameAgain   invariant = "a seed gives one history"
-	noPanic     invariant = "nothing panics"
+	itEnds       invariant = "an operation ends"
+	accounted    invariant = "what a provider reported is owned, deleted, retained or a listed orphan"
+	oneInFlight  invariant = "an instance has one request in flight"
+	askedRightly invariant = "who is not done is asked again, once at a time and no longer than it has time"
+	agreed       invariant = "at rest the providers have what the template says"
+	inOrder      invariant = "requests respect the dependencies"
+	truthful     invariant = "a request says what is true"
+	inPolicy     invariant = "policies and clients are obeyed"
+	settledOnce  invariant = "nothing is done after a failure but what undoes it, and nothing is left undone"
+	nothingNew   invariant = "what is refused, or comes late, changes nothing"
+	wellTold     invariant = "events are in order, and legal"
+	noSecret     invariant = "no secret is shown"
+	sameAgain    invariant = "a seed gives one history"
+	noPanic      invariant = "nothing panics"
 )
 
 // breach is an invariant that was broken.
@@ -61,6 +62,8 @@ type watch struct {
 	// first are the nodes that had them first, moved those that another one had too.
 	first map[wire.RequestID]store.Incarnation
 	moved map[wire.RequestID]bool
+	// resting are those that asked again and were delayed when they were looked at last.
+	resting map[wire.RequestID]bool
 	// asked are the resources of which something was asked in the phase under way.
 	asked []wire.LogicalID
 	// assumed is what a resource is taken to be, though it is not known to be.
@@ -70,7 +73,7 @@ type watch struct {
 
 func newWatch() watch {
 	return watch{
-		places: map[wire.RequestID]int{}, first: map[wire.RequestID]store.Incarnation{}, moved: map[wire.RequestID]bool{},
+		places: map[wire.RequestID]int{}, first: map[wire.RequestID]store.Incarnation{}, moved: map[wire.RequestID]bool{}, resting: map[wire.RequestID]bool{},
 		assumed: map[wire.PhysicalID]value.Value{}, story: newStory(),
 	}
 }
@@ -160,6 +163,7 @@ func (s *sim) handedOn(r store.Request) {
 }
 
 func (s *sim) checkRequests() {
+	s.checkWaits()
 	open := askedOf(s.open())
 	for n, r := range open {
 		s.handedOn(r)

@@ -88,6 +88,7 @@ func (l ledger) spared(instance int, r store.Request) {
 // settled notes what became of a request that has just been settled.
 func (s *sim) settled(a *answering) {
 	switch {
+	case a.request.Type == store.TypeIsComplete: // what it asks about was sent
 	case a.outcome.Kind == engine.Answered:
 		s.heard(a.request, a.outcome.Body)
 	case a.outcome.Delivered:

@@ -31,6 +31,8 @@ type sim struct {
 	alone bool
 	// local says that the providers are processes of the node that has the request.
 	local bool
+	// patient is in how many of a hundred times a process is not done, and wants to be asked again.
+	patient int
 	// calm is how many in a hundred requests no provider fails at; in calm lives less is declared wrongly, too.
 	calm  int
 	nodes []*simNode
@@ -108,6 +110,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	s.faults, s.killAt = []int{0, 5, 10, 40}[s.rng.IntN(4)], 1+s.rng.IntN(100)
 	s.calm = []int{0, 50, 80}[s.rng.IntN(3)]
 	s.alone, s.local = s.chance(60), s.chance(30)
+	s.patient = []int{0, 20, 60}[s.rng.IntN(3)]
 	if s.chance(30) {
 		s.tick = 10 * time.Second
 	}

@@ -122,6 +122,30 @@ var mutations = []mutation{
 		found: []invariant{wellTold},
 	},
 	{
+		name: "what asks again survives the answer", file: "settle.go",
+		from:  "	m.changeRequest(request)\n	m.stopAsking(request)",
+		to:    "	m.changeRequest(request)",
+		found: []invariant{askedRightly, settledOnce},
+	},
+	{
+		name: "what is said of one try counts for another", file: "settle.go",
+		from:  "m.void = m.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try",
+		to:    "_ = r",
+		found: []invariant{askedRightly},
+	},
+	{
+		name: "who is asked again is still thought to be busy", file: "waiting.go",
+		from:  "	r.Executor = 0 // should",
+		to:    "	// should",
+		found: []invariant{askedRightly, oneInFlight},
+	},
+	{
+		name: "what asks again is asked for ever", file: "waiting.go",
+		from:  "	case !m.now.Before(row.Wait.End()):",
+		to:    "	case false:",
+		found: []invariant{askedRightly},
+	},
+	{
 		name: "a policy retains nothing", file: "launch.go",
 		from:  "			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup)) {",
 		to:    "			(policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup) {",

@@ -19,7 +19,8 @@ type simNode struct {
 	number int
 	engine *engine.Engine
 	// held are the requests that its delivery has in hand, handed those that it was ever handed.
-	held, handed map[wire.RequestID]bool
+	held   map[wire.RequestID]bool
+	handed map[simTry]bool
 	// dying says that it has seen its last commit.
 	dying bool
 	// awake says that it has looked after the others all along, paused that it does nothing, and gone that it has ended.
@@ -40,7 +41,7 @@ const (
 // start starts a node, as a process does that may find what earlier ones left.
 func (s *sim) start() {
 	s.lives++
-	n := &simNode{sim: s, number: s.lives, held: map[wire.RequestID]bool{}, handed: map[wire.RequestID]bool{}}
+	n := &simNode{sim: s, number: s.lives, held: map[wire.RequestID]bool{}, handed: map[simTry]bool{}}
 	s.beat()
 	var err error
 	n.engine, err = engine.Open(context.Background(), engine.Config{
@@ -69,7 +70,7 @@ func (s *sim) start() {
 func (n *simNode) dispatch(ready []store.Request) {
 	s := n.sim
 	for _, r := range ready {
-		if n.handed[r.ID] {
+		if n.handed[tryOf(r)] {
 			s.breaks(oneInFlight, "%s of %s is handed over twice by one node", r.Type, r.Logical)
 		}
 		if s.rng.IntN(50) == 0 { // there is no room
@@ -95,7 +96,7 @@ func (n *simNode) claim() {
 // deliver carries a request to its provider, which then does as chance will have it.
 func (n *simNode) deliver(r store.Request) {
 	s := n.sim
-	n.held[r.ID], n.handed[r.ID] = true, true
+	n.held[r.ID], n.handed[tryOf(r)] = true, true
 	s.later(50*time.Millisecond, n, func() {
 		if r.Type == store.TypeNotification {
 			s.notified(r, n)

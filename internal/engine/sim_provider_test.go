@@ -25,10 +25,19 @@ type thing struct {
 	by         int
 }
 
-// handle is the provider's work. A request that comes a second time is worked off, and answered, a second time.
-func (s *sim) handle(r store.Request, n *simNode) {
-	if s.ledger.asked(r.Instance, r) {
+// handle is the provider's work. A request that comes a second time is worked off, and answered, a second time; row is that
+// request, or asks about it again.
+func (s *sim) handle(row store.Request, n *simNode) {
+	r := row.Subject()
+	if s.ledger.asked(r.Instance, r) && row.Wait == nil {
 		s.count("request delivered again")
+	}
+	if row.Wait != nil {
+		s.checkTry(row)
+	}
+	if s.local && s.chance(s.patient) {
+		s.notDone(row, n)
+		return
 	}
 	of := n
 	if !s.local {
@@ -53,7 +62,10 @@ func (s *sim) handle(r store.Request, n *simNode) {
 		}
 		s.later(time.Second, n, func() {
 			s.count("provider died")
-			s.report(r, n, engine.Outcome{
+			if row.Wait != nil {
+				s.count("provider died when it was asked again")
+			}
+			s.report(row, n, engine.Outcome{
 				Kind: engine.Died, Text: "exit code 3", Delivered: delivered, Log: []string{string(r.Body.Properties.JSON())},
 			})
 		})
@@ -176,6 +188,9 @@ func (s *sim) report(r store.Request, of *simNode, outcome engine.Outcome) {
 	n := of
 	if n == nil {
 		n = s.anyNode()
+	}
+	if r.Wait != nil {
+		outcome.Try = r.Wait.Try
 	}
 	row := s.request(r.ID)
 	s.handedOn(row)

@@ -31,7 +31,8 @@ var (
 //	operations   1–6, of the table simOperations, with their options, then deletes until the stack is gone; operations
 //	             in states that refuse them, and with tokens that were used
 //	providers    succeed, fail (having done it or not), hang, die, answer rubbish, too much, twice or late, without an
-//	             id or with another one; at a distance, or as processes of the node, which die with it; people answer for them
+//	             id or with another one; at a distance, or as processes of the node, which die with it, and which may not
+//	             be done and want to be asked again; people answer for them
 //	nodes        one that is killed and started again, or two, one of which is killed or pauses, is taken over from and
 //	             wakes; killed before a commit, after it, between taking over and sending
 //	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back
@@ -175,7 +176,9 @@ var mustCover = []string{
 	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
 	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand",
-	"provider died", "provider refused",
+	"provider died", "provider refused", "provider not done", "provider not done when it was asked again", "asked again",
+	"asked again by another node", "asked again about what was cancelled", "provider died when it was asked again",
+	"given up while it waits",
 	"request cancelled: create", "request cancelled: update", "request delivered again", "request timed out",
 	"resource replaced", "resource orphaned", "resource retained", "resource spared", "resource given up",
 	"resource skipped", "resource: attribute read", "resource: property failed", "output failed",

@@ -40,7 +40,7 @@ func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
 	wait.Try++
 	wait.Failures = 0
 	wait.After = min(max(outcome.After, leastWait), mostWait)
-	wait.Until = outcome.Until
+	wait.Until = outcome.Until.UTC().Truncate(time.Millisecond) // as precise as the time of the store
 	wait.Reason = m.scrub(row, outcome.Text)
 	row.Wait = &wait
 	if pending := value.SecretStr(string(outcome.Pending)); !pending.Equal(body.Pending) {
@@ -104,6 +104,7 @@ func (m *machine) polled(row *store.Request, outcome Outcome) error {
 		return m.rest(r, row)
 	case Refused, Died:
 		wait := *row.Wait
+		wait.Try++
 		wait.Failures++
 		row.Wait = &wait
 		if wait.Failures < mostFailures {

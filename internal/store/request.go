@@ -48,9 +48,10 @@ func (r *Request) Asks() bool {
 type Wait struct {
 	// For is the request that waits.
 	For wire.RequestID `json:"for"`
-	// Try counts how often the provider is asked again, from 1; a delivery that is repeated counts once.
+	// Try counts how often the provider is asked again, from 1; a delivery that is repeated counts once. It is also what
+	// tells what is reported of one try from what is reported of another.
 	Try int `json:"try"`
-	// Failures counts the tries in a row that came to nothing.
+	// Failures counts those of the tries before that came to nothing, in a row up to this one.
 	Failures int `json:"failures,omitempty"`
 	// After is the pause that the provider asked for last.
 	After time.Duration `json:"after"`

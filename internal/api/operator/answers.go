@@ -28,7 +28,7 @@ type Request struct {
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
 	// Progress says what holds it up: if its provider is not done, what that said last.
 	Progress string `json:"progress,omitempty"`
-	// Tries is how often the provider said, when it was asked again, that it is not done.
+	// Tries is how often its provider was asked again, and was not done or did not come to say so.
 	Tries int `json:"tries,omitempty"`
 }
 

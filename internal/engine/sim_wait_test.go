@@ -1,0 +1,91 @@
+package engine_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// simTry is a request that a node was handed, or one try of one that asks again.
+type simTry struct {
+	id  wire.RequestID
+	try int
+}
+
+func tryOf(r store.Request) simTry {
+	if r.Wait != nil {
+		return simTry{r.ID, r.Wait.Try}
+	}
+	return simTry{id: r.ID}
+}
+
+// notDone is a process that has done its part for now. What is pending says in which try it was said.
+func (s *sim) notDone(row store.Request, n *simNode) {
+	s.count("provider not done")
+	if row.Wait != nil {
+		s.count("provider not done when it was asked again")
+	}
+	outcome := engine.Outcome{
+		Kind: engine.Waiting, Pending: fmt.Append(nil, tryOf(row).try), After: time.Duration(s.rng.Int64N(int64(20 * time.Minute))),
+		Text: "at " + string(row.Body.Properties.JSON()),
+	}
+	if s.chance(20) {
+		outcome.After = 0
+	}
+	if s.chance(30) {
+		outcome.Until = s.now.Add(time.Duration(s.rng.Int64N(int64(time.Hour))))
+	}
+	s.later(time.Second, n, func() { s.report(row, n, outcome) })
+}
+
+// checkTry looks at a try as its provider gets it.
+func (s *sim) checkTry(row store.Request) {
+	s.count("asked again")
+	if s.watch.moved[row.ID] {
+		s.count("asked again by another node")
+	}
+	if s.request(row.Wait.For).Cancelled {
+		s.count("asked again about what was cancelled")
+	}
+	if want := fmt.Sprint(row.Wait.Try - row.Wait.Failures - 1); row.Body.Pending.Text() != want {
+		s.breaks(askedRightly, "%s is asked again in try %d, after %d failures, with what was said in try %s",
+			row.Logical, row.Wait.Try, row.Wait.Failures, row.Body.Pending.Text())
+	}
+}
+
+// checkWaits checks that whatever asks again belongs to one request that nobody else has, and which still has time.
+func (s *sim) checkWaits() {
+	open := s.open()
+	about := map[wire.RequestID]store.Request{}
+	for _, r := range askedOf(open) {
+		about[r.ID] = r
+	}
+	waits := map[wire.RequestID]bool{}
+	for _, row := range open {
+		if row.Type != store.TypeIsComplete {
+			continue
+		}
+		s.handedOn(row)
+		r, ok := about[row.Wait.For]
+		switch {
+		case !ok:
+			s.breaks(askedRightly, "%s is asked again about %s, which is settled", row.Logical, row.Wait.For)
+		case waits[r.ID]:
+			s.breaks(askedRightly, "%s is asked again twice about %s", row.Logical, r.ID)
+		case r.State != store.RequestWaiting || r.Executor != 0 || r.Instance != row.Instance || r.Type != row.Body.Asked:
+			s.breaks(askedRightly, "%s is asked again about instance %d while a process has its %s of instance %d",
+				row.Logical, row.Instance, r.Type, r.Instance)
+		case row.Wait.Failures >= 3:
+			s.breaks(askedRightly, "%s is asked again after %d failures", row.Logical, row.Wait.Failures)
+		}
+		end, rested := row.Wait.End(), s.watch.resting[row.ID]
+		if row.State == store.RequestReady && rested && !s.now.Before(end) || row.Due.After(end) {
+			s.breaks(askedRightly, "%s is %s at %s, due %s, and has time until %s", row.Logical, row.State, s.now, row.Due, end)
+		}
+		s.watch.resting[row.ID] = row.State == store.RequestDelayed
+		waits[row.Wait.For] = true
+	}
+}
