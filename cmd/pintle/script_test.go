@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		"pintle":   main,
 		"provider": provider,
 		"keeper":   keeper,
+		"waiter":   waiter,
 		"web":      web,
 		"listener": listening,
 		"ledger":   keepLedger,
