@@ -79,7 +79,8 @@ type faultScenario struct {
 	name  string
 	calls []faultCall
 	// does is what a provider does instead of what it is asked: "fail", "hang" or "replace", by "Create A", or by
-	// "Create A 2" for the second one only.
+	// "Create A 2" for the second one only. By "Create A" it may also "wait": it is a process that is not done before it was
+	// asked again three times.
 	does map[string]string
 	// ends is a line of what it comes to.
 	ends string
@@ -145,6 +146,16 @@ var faultScenarios = []faultScenario{
 	{name: "create that hangs", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
 		does: map[string]string{"Create B": "hang"},
 		ends: "event S ROLLBACK_COMPLETE"},
+	{name: "create and delete that wait", calls: []faultCall{createsStack(faultFirst, engine.Options{}), deletesStack()},
+		does: map[string]string{"Create B": "wait", "Delete B": "wait"},
+		ends: "event S DELETE_COMPLETE"},
+	{name: "update that is cancelled while it waits", calls: []faultCall{
+		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"),
+		{meanwhile: true, do: func(ctx context.Context, e *engine.Engine) error {
+			return e.CancelUpdate(ctx, engine.CancelUpdate{Stack: faultRef, Token: "cancel"})
+		}}},
+		does: map[string]string{"Update B": "wait"},
+		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
 	{name: "update and delete", calls: []faultCall{
 		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"), deletesStack()},
 		does: map[string]string{"Update A": "replace"},

@@ -205,10 +205,16 @@ type faultWorld struct {
 	engine   *engine.Engine
 	ids      int
 	inbox    []store.Request // in the process's memory
-	untold   []store.Request // the same: they were sent, and the table does not know
+	untold   []telling       // the same: what became of requests that were sent, and the table does not know
 	calls    int             // that were taken
 	begun    bool            // the next one was made, and is repeated now
 	provider faultProvider
+}
+
+// telling is an outcome that is to be reported.
+type telling struct {
+	request store.Request
+	outcome engine.Outcome
 }
 
 // faultProvider is all providers. They are no part of the process, and know a request that comes again.
@@ -257,9 +263,9 @@ func (w *faultWorld) step() bool {
 	case len(w.provider.owed) > 0:
 		w.put(w.provider.owed[0])
 	case len(w.untold) > 0:
-		r := w.untold[0]
+		t := w.untold[0]
 		w.untold = w.untold[1:]
-		w.accepted(r)
+		w.tell(t.request, t.outcome)
 	case len(w.inbox) > 0:
 		r := w.inbox[0]
 		w.inbox = w.inbox[1:]
@@ -302,13 +308,18 @@ func (w *faultWorld) start() {
 }
 
 // deliver carries a request to its provider, and reports that.
-func (w *faultWorld) deliver(r store.Request) {
-	p := &w.provider
+func (w *faultWorld) deliver(row store.Request) {
+	p, r := &w.provider, row.Subject()
 	p.sent[r.ID]++
 	if p.taken[r.ID] {
 		w.t.Errorf("%s of %s was sent after its answer was acknowledged", r.Type, r.Logical)
 	}
 	key := fmt.Sprint(r.Type, " ", r.Logical)
+	accepted := engine.Outcome{Kind: engine.Accepted, Local: w.scenario.does[key] == "wait"}
+	if accepted.Local && (row.Wait == nil || row.Wait.Try < 3) {
+		w.tell(row, accepted)
+		return
+	}
 	if _, known := p.answers[r.ID]; !known {
 		p.times[key]++
 		p.answers[r.ID] = w.perform(r, w.scenario.does[fmt.Sprint(key, " ", p.times[key])]+w.scenario.does[key])
@@ -316,12 +327,22 @@ func (w *faultWorld) deliver(r store.Request) {
 	if p.answers[r.ID] != "" && !slices.Contains(p.owed, r.ID) {
 		p.owed = append(p.owed, r.ID)
 	}
-	w.accepted(r)
+	w.tell(row, accepted)
 }
 
-func (w *faultWorld) accepted(r store.Request) {
-	if err := w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}); err != nil {
-		w.untold = append(w.untold, r)
+// tell reports an outcome. A process that waits says so once it is known to have the request.
+func (w *faultWorld) tell(r store.Request, outcome engine.Outcome) {
+	try := 0
+	if r.Wait != nil {
+		try = r.Wait.Try
+	}
+	outcome.Try = try
+	err := w.engine.Report(w.t.Context(), r.ID, outcome)
+	switch {
+	case err != nil:
+		w.untold = append(w.untold, telling{r, outcome})
+	case outcome.Kind == engine.Accepted && outcome.Local && try < 3:
+		w.tell(r, engine.Outcome{Kind: engine.Waiting, After: time.Minute, Pending: fmt.Append(nil, try)})
 	}
 }
 

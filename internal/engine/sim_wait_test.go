@@ -38,7 +38,12 @@ func (s *sim) notDone(row store.Request, n *simNode) {
 	if s.chance(30) {
 		outcome.Until = s.now.Add(time.Duration(s.rng.Int64N(int64(time.Hour))))
 	}
-	s.later(time.Second, n, func() { s.report(row, n, outcome) })
+	s.later(time.Second, n, func() {
+		s.report(row, n, outcome)
+		if s.chance(10) { // delivery does not know whether that was taken
+			s.later(2*time.Second, n, func() { s.report(row, n, outcome) })
+		}
+	})
 }
 
 // checkTry looks at a try as its provider gets it.

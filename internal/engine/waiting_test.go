@@ -1,15 +1,20 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -377,4 +382,80 @@ func (w *world) another(serves func(wire.ServiceToken) bool) *engine.Engine {
 	})
 	w.must(err)
 	return before
+}
+
+// TestWaitingAmongNodes: of two nodes the one without the provider's process leaves the asking to the other one, and asks
+// when nobody does.
+func TestWaitingAmongNodes(t *testing.T) {
+	for _, others := range []bool{true, false} {
+		t.Run(fmt.Sprint("the other one has it ", others), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rows, err := memory.New(memory.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var engines []*engine.Engine
+				var mu sync.Mutex
+				asked := make([]int, 2)
+				var sent []store.Request
+				for n := range 2 {
+					e, err := engine.Open(t.Context(), engine.Config{
+						Store: rows, Serves: func(wire.ServiceToken) bool { return n == 1 && others },
+						Dispatch: func(ready []store.Request) {
+							mu.Lock()
+							defer mu.Unlock()
+							for _, r := range ready {
+								if r.Type == store.TypeIsComplete {
+									asked[n]++
+								} else {
+									sent = append(sent, r)
+								}
+							}
+						},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, stop := context.WithCancel(t.Context())
+					done := make(chan error)
+					go func() { done <- e.Run(ctx) }()
+					defer func() {
+						stop()
+						if err := <-done; err != nil {
+							t.Error(err)
+						}
+					}()
+					engines = append(engines, e)
+				}
+				time.Sleep(15 * time.Second) // they know of each other
+				const stacks = 20
+				for n := range stacks {
+					begin(t, engines[1], fmt.Sprint("s", n), one(""))
+				}
+				mu.Lock()
+				all := slices.Clone(sent)
+				mu.Unlock()
+				for _, r := range all {
+					for _, outcome := range []engine.Outcome{{Kind: engine.Accepted, Local: true}, notDone(time.Minute, `1`)} {
+						if err := engines[1].Report(t.Context(), r.ID, outcome); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				after := func(d time.Duration) []int {
+					time.Sleep(d)
+					synctest.Wait()
+					mu.Lock()
+					defer mu.Unlock()
+					return slices.Clone(asked)
+				}
+				if got := after(time.Minute + 10*time.Second); others && !slices.Equal(got, []int{0, stacks}) || !others && got[0]+got[1] > 0 {
+					t.Errorf("the nodes asked %v times", got)
+				}
+				if got := after(time.Minute); got[0]+got[1] != stacks {
+					t.Errorf("in the end the nodes asked %v times", got)
+				}
+			})
+		})
+	}
 }
