@@ -94,6 +94,9 @@ func secretStack(key store.StackKey) store.Delta {
 	for i := range d.Requests {
 		body := d.Requests[i].Body
 		body.Properties, body.OldProperties, body.Token = secret, secret, value.SecretStr("https://hunter/")
+		if d.Requests[i].Type == store.TypeIsComplete {
+			body.Pending = value.SecretStr(`{"key": "hunter"}`)
+		}
 	}
 	d.ChangeSets = []store.ChangeSet{{
 		Stack: key, ID: setOf(key), Name: "set", State: store.ChangeSetAvailable, Kind: store.KindUpdate,

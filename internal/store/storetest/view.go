@@ -257,8 +257,13 @@ func graph(key store.StackKey) store.Delta {
 		row.Created = at.Add(time.Duration(i) * time.Millisecond)
 		row.Body = &store.RequestBody{Properties: deep(), OldProperties: value.Object()}
 		fill(&row)
-		if row.ID == "timer" {
-			row.Type, row.Logical, row.Instance = store.TypeTimer, "", 0
+		switch row.ID {
+		case "timer":
+			row.Type, row.Logical, row.Instance, row.Wait = store.TypeTimer, "", 0, nil
+		case "old-mid":
+			row.Type, row.Body.Pending = store.TypeIsComplete, value.SecretStr(`{"n": 1}`)
+		default:
+			row.Wait = nil
 		}
 		fill(row.Body)
 		d.Requests = append(d.Requests, row)

@@ -151,6 +151,14 @@ func impossibleRows(t *testing.T, b *bench) {
 		"an instance from nowhere": func(d *store.Delta) {
 			d.Instances = []store.Instance{{Stack: 1, Number: 9, Logical: "Top", Role: store.RoleCurrent}}
 		},
+		"a wait of nothing": func(d *store.Delta) {
+			request(store.RequestSettled, 0, 0, time.Time{})(d)
+			d.Requests[0].Type = store.TypeIsComplete
+		},
+		"a request that is a wait": func(d *store.Delta) {
+			request(store.RequestSettled, 0, 0, time.Time{})(d)
+			d.Requests[0].Wait = &store.Wait{For: "mid"}
+		},
 		"a request from nowhere": func(d *store.Delta) {
 			d.Requests = []store.Request{{ID: "new", Stack: 1, Operation: 1, Instance: 1, Logical: "Top", Type: "Create", State: store.RequestSettled}}
 		},
