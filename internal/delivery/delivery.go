@@ -233,7 +233,7 @@ func (d *Delivery) claims(ctx context.Context) {
 	}
 }
 
-// claimBatch bounds one reading of the table: bodies are up to wire.MaxRequest bytes each.
+// claimBatch bounds one reading of the table: bodies are up to wire.MaxRequest bytes each, and wire.MaxPending more.
 const claimBatch = 256
 
 func (d *Delivery) claim(ctx context.Context) error {

@@ -30,6 +30,7 @@ func (m *machine) waits(r *store.Request, outcome Outcome) error {
 		Wait: &store.Wait{For: r.ID, Deadline: r.Due},
 	}
 	m.requests[row.ID] = row
+	m.newReq.add(row.ID)
 	m.takeWaiting(row, outcome)
 	return m.rest(r, row)
 }

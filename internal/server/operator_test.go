@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -123,6 +126,25 @@ func TestOperator(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "disk full") {
 		t.Error("the log does not tell of the failure")
+	}
+}
+
+// TestOperatorWaits: of a request whose provider is not done it is shown what that said; the row that asks again is not.
+func TestOperatorWaits(t *testing.T) {
+	w := newWorld(t, nil)
+	_, err := w.client().CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("s"), TemplateBody: aws.String(template("1"))})
+	w.must(err)
+	w.mu.Lock()
+	r := w.inbox[0]
+	w.mu.Unlock()
+	for _, outcome := range []engine.Outcome{
+		{Kind: engine.Accepted, Local: true}, {Kind: engine.Waiting, Text: "3 of 5 up", After: time.Hour, Pending: []byte(`"hunter2"`)},
+	} {
+		w.must(w.engine.Report(t.Context(), r.ID, outcome))
+	}
+	_, _, body := w.send(http.MethodGet, w.url+"/pintle/v1/stacks/s/requests", "", http.Header{"Authorization": {anyKey("pintle")}})
+	if !strings.Contains(body, `"progress":"3 of 5 up"`) || strings.Contains(body, "hunter2") || strings.Contains(body, "IsComplete") {
+		t.Errorf("it shows %s", body)
 	}
 }
 
