@@ -86,11 +86,14 @@ func (s *sim) checkWaits() {
 		case row.Wait.Failures >= 3:
 			s.breaks(askedRightly, "%s is asked again after %d failures", row.Logical, row.Wait.Failures)
 		}
-		end, rested := row.Wait.End(), s.watch.resting[row.ID]
-		if row.State == store.RequestReady && rested && !s.now.Before(end) || row.Due.After(end) {
+		end, rested, rests := row.Wait.End(), s.watch.resting[row.ID], row.State == store.RequestDelayed
+		late := row.State == store.RequestReady && rested && !s.now.Before(row.Wait.Deadline) || // is asked
+			rests && !rested && !s.now.Before(end) || // was asked for the last time
+			rests && row.Due.After(end) || row.Due.After(row.Wait.Deadline)
+		if late {
 			s.breaks(askedRightly, "%s is %s at %s, due %s, and has time until %s", row.Logical, row.State, s.now, row.Due, end)
 		}
-		s.watch.resting[row.ID] = row.State == store.RequestDelayed
+		s.watch.resting[row.ID] = rests
 		waits[row.Wait.For] = true
 	}
 }

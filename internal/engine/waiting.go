@@ -13,6 +13,9 @@ const (
 	mostFailures = 3
 	// failurePause is the least pause after a try that came to nothing.
 	failurePause = time.Second
+	// lastWords is how long a provider may take that is asked for the last time, at the end of the time that it had given
+	// itself: what it says then is known to be its answer, and what there is to delete.
+	lastWords = time.Minute
 	// notServedFor is how long a node that cannot ask a provider leaves it to those that may.
 	notServedFor = time.Minute
 )
@@ -51,7 +54,7 @@ func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
 	}
 }
 
-// rest delays a row until its provider is to be asked again. If there will be no time for that, what waits has failed.
+// rest delays a row until its provider is to be asked again. If it has been asked for the last time, what waits has failed.
 func (m *machine) rest(r, row *store.Request) error {
 	end, pause := row.Wait.End(), row.Wait.After
 	if row.Wait.Failures > 0 {
@@ -73,7 +76,7 @@ func (m *machine) askAgain(row *store.Request) error {
 	case r == nil:
 		m.withdraw(row)
 		return nil
-	case !m.now.Before(row.Wait.End()):
+	case !m.now.Before(row.Wait.Deadline):
 		return m.overdue(r, row)
 	}
 	row.State, row.Owner, row.Due = store.RequestReady, m.node(), zeroTime
@@ -86,7 +89,8 @@ func (m *machine) askAgain(row *store.Request) error {
 func (m *machine) polled(row *store.Request, outcome Outcome) error {
 	if outcome.Kind == Accepted { // the view holds nothing else
 		if row.State == store.RequestReady {
-			row.State, row.Owner, row.Delivered, row.Due = store.RequestWaiting, 0, m.now, row.Wait.End()
+			row.State, row.Owner, row.Delivered = store.RequestWaiting, 0, m.now
+			row.Due = minTime(row.Wait.Deadline, maxTime(row.Wait.End(), m.now).Add(lastWords))
 			if outcome.Local {
 				row.Executor = m.node()
 			}

@@ -150,7 +150,39 @@ func TestWaitingEnds(t *testing.T) {
 			o := notDone(time.Minute, `"y"`)
 			o.Until = w.now.Add(30 * time.Second)
 			w.report(try, o)
+			w.pass(29 * time.Second)
+			if len(w.inbox) > 0 {
+				w.t.Error("it is asked before its time is over")
+			}
+			w.pass(time.Second)
+			last := w.try(a)
+			w.executes(last)
+			o.Text = "not yet"
+			w.report(last, o)
+		}, `Operation timed out: not yet`},
+		{"its own time, when it says so itself", engine.FidelityPintle, func(w *world, a store.Request) {
+			w.pass(time.Minute)
+			try := w.try(a)
+			w.executes(try)
+			o := notDone(time.Minute, `"y"`)
+			o.Until = w.now.Add(30 * time.Second)
+			w.report(try, o)
 			w.pass(30 * time.Second)
+			w.executes(w.try(a))
+			w.pass(59 * time.Second)
+			w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, `"Status": "FAILED", "Reason": "my own time", "PhysicalResourceId": "a"`)), 0))
+		}, "my own time"},
+		{"its own time, when it dies at the last", engine.FidelityPintle, func(w *world, a store.Request) {
+			w.pass(time.Minute)
+			try := w.try(a)
+			w.executes(try)
+			o := notDone(time.Minute, `"y"`)
+			o.Until = w.now.Add(30 * time.Second)
+			w.report(try, o)
+			w.pass(30 * time.Second)
+			last := w.try(a)
+			w.executes(last)
+			w.report(last, engine.Outcome{Kind: engine.Died, Text: "exit code 3", Delivered: true})
 		}, `Operation timed out: is at "y"`},
 		{"its own time, during a try", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
@@ -161,6 +193,10 @@ func TestWaitingEnds(t *testing.T) {
 			w.report(try, o)
 			w.pass(time.Minute)
 			w.executes(w.try(a))
+			w.pass(time.Minute) // and the last words
+			if w.status() != "CREATE_IN_PROGRESS" {
+				w.t.Errorf("status %s", w.status())
+			}
 			w.pass(time.Minute)
 		}, `Operation timed out: is at "y"`},
 		{"its own time, which was over", engine.FidelityAWS, func(w *world, a store.Request) {

@@ -63,7 +63,7 @@ type Wait struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// End is when there is nothing more to ask: at Until or at the Deadline, whichever is earlier.
+// End is when the provider is to be asked for the last time: at Until or at the Deadline, whichever is earlier.
 func (w *Wait) End() time.Time {
 	if w.Until.IsZero() || w.Until.After(w.Deadline) {
 		return w.Deadline
