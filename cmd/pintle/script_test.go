@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		"provider": provider,
 		"keeper":   keeper,
 		"waiter":   waiter,
+		"patient":  func() { pintle.Main(pintle.New(patient{time.Hour})) },
+		"hasty":    func() { pintle.Main(pintle.New(patient{3 * time.Second})) },
 		"web":      web,
 		"listener": listening,
 		"ledger":   keepLedger,

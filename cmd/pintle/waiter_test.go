@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
+	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/internal/pgtest"
 )
 
@@ -259,6 +261,64 @@ func TestWaitingProcessDies(t *testing.T) {
 		if e.ResourceStatus == types.ResourceStatusCreateFailed &&
 			(!strings.Contains(reason, "exited with code 3") || !strings.Contains(reason, "these are my last words")) {
 			t.Errorf("it failed with %q", reason)
+		}
+	}
+}
+
+// patient is a provider made with the SDK: a thing is ready when there is a file of its name in a folder.
+type patient struct{ total time.Duration }
+
+type patientThing struct{ Folder, Name string }
+
+func (patient) Create(_ context.Context, r *pintle.CreateRequest[patientThing]) (pintle.Response[struct{}], error) {
+	return pintle.Response[struct{}]{ID: pintle.PhysicalID(r.Properties.Name)}, nil
+}
+
+func (patient) Update(_ context.Context, r *pintle.UpdateRequest[patientThing]) (pintle.Response[struct{}], error) {
+	return pintle.Response[struct{}]{ID: r.ID}, nil
+}
+
+func (patient) Delete(context.Context, *pintle.DeleteRequest[patientThing]) error { return nil }
+
+// Ready implements [pintle.Ready].
+func (patient) Ready(_ context.Context, r *pintle.ReadyRequest[patientThing]) (pintle.Progress[struct{}], error) {
+	_, err := os.Stat(filepath.Join(r.Properties.Folder, r.Properties.Name))
+	return pintle.Progress[struct{}]{
+		Done: r.Type == pintle.Delete || err == nil, Reason: "there is no " + r.Properties.Name, After: time.Second,
+	}, nil
+}
+
+// Waiting implements [pintle.WithWaiting].
+func (p patient) Waiting() pintle.Waiting { return pintle.Waiting{Total: p.total} }
+
+// TestWaitingWithSDK: what the SDK hands over goes through a kill of the server too, and when it gives a thing up the stack
+// knows the id of it.
+func TestWaitingWithSDK(t *testing.T) {
+	patient, err := exec.LookPath("patient")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	s := serve(t, t.TempDir(), "--provider", "Waiter="+patient, "--provider", "Hasty="+filepath.Join(filepath.Dir(patient), "hasty"))
+	for name, token := range map[string]string{"hoped-for": waiterToken, "hopeless": strings.Replace(waiterToken, "Waiter", "Hasty", 1)} {
+		s.create(name, thing(token, fmt.Sprintf(`"Folder": %q, "Name": %q`, folder, name)))
+	}
+	s.shows("hoped-for", "there is no hoped-for")
+	s.kill()
+	if err := os.WriteFile(filepath.Join(folder, "hoped-for"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	if status := s.settled("hoped-for"); status != types.StackStatusCreateComplete {
+		t.Errorf("status %s\n%s", status, s.output())
+	}
+	if status := s.settled("hopeless"); status != types.StackStatusRollbackComplete {
+		t.Errorf("status %s\n%s", status, s.output())
+	}
+	for _, e := range s.events("hopeless") {
+		if e.ResourceStatus == types.ResourceStatusCreateFailed && (aws.ToString(e.PhysicalResourceId) != "hopeless" ||
+			!strings.Contains(aws.ToString(e.ResourceStatusReason), "Operation timed out")) {
+			t.Errorf("%s failed with %q", aws.ToString(e.PhysicalResourceId), aws.ToString(e.ResourceStatusReason))
 		}
 	}
 }

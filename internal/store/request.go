@@ -37,11 +37,7 @@ const TypeIsComplete wire.RequestType = "IsComplete"
 
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
-	switch r.Type {
-	case TypeTimer, TypeNotification, TypeIsComplete:
-		return false
-	}
-	return true
+	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete
 }
 
 // Wait is what a request of [TypeIsComplete] is about.
