@@ -88,7 +88,7 @@ func (s *sim) checkWaits() {
 		}
 		end, rested, rests := row.Wait.End(), s.watch.resting[row.ID], row.State == store.RequestDelayed
 		late := row.State == store.RequestReady && rested && !s.now.Before(row.Wait.Deadline) || // is asked
-			rests && !rested && !s.now.Before(end) || // was asked for the last time
+			rests && !rested && !row.Delivered.Before(end) || // was asked for the last time
 			rests && row.Due.After(end) || row.Due.After(row.Wait.Deadline)
 		if late {
 			s.breaks(askedRightly, "%s is %s at %s, due %s, and has time until %s", row.Logical, row.State, s.now, row.Due, end)

@@ -63,7 +63,7 @@ func (m *machine) rest(r, row *store.Request) error {
 	row.State, row.Owner, row.Executor = store.RequestDelayed, 0, 0
 	row.Due = minTime(m.now.Add(pause), end)
 	m.changeRequest(row)
-	if !m.now.Before(end) {
+	if last := !row.Delivered.Before(end); last || !m.now.Before(row.Wait.Deadline) {
 		return m.overdue(r, row)
 	}
 	return nil
@@ -174,5 +174,5 @@ func (m *machine) withdraw(row *store.Request) {
 // that has left it long enough asks all the same, so that the failure says what is missing.
 func (e *Engine) leaveToOthers(row *store.Request, now time.Time) bool {
 	return row.Type == store.TypeIsComplete && row.State == store.RequestDelayed && e.serves != nil && !e.turns.alone() &&
-		now.Before(row.Due.Add(notServedFor)) && now.Before(row.Wait.End()) && !e.serves(row.Body.ServiceToken())
+		now.Before(row.Due.Add(notServedFor)) && now.Before(row.Wait.Deadline) && !e.serves(row.Body.ServiceToken())
 }

@@ -160,6 +160,23 @@ func TestWaitingEnds(t *testing.T) {
 			o.Text = "not yet"
 			w.report(last, o)
 		}, `Operation timed out: not yet`},
+		{"its own time, which ended while it was asked", engine.FidelityPintle, func(w *world, a store.Request) {
+			w.pass(time.Minute)
+			try := w.try(a)
+			w.executes(try)
+			o := notDone(time.Minute, `"y"`)
+			o.Until = w.now.Add(90 * time.Second)
+			w.report(try, o)
+			w.pass(time.Minute)
+			try = w.try(a)
+			w.executes(try)
+			w.pass(40 * time.Second)
+			w.report(try, o) // and is to have the last word yet
+			w.pass(0)
+			last := w.try(a)
+			w.executes(last)
+			w.report(last, o)
+		}, `Operation timed out: is at "y"`},
 		{"its own time, when it says so itself", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
@@ -471,8 +488,12 @@ func TestWaitingAmongNodes(t *testing.T) {
 				mu.Lock()
 				all := slices.Clone(sent)
 				mu.Unlock()
-				for _, r := range all {
-					for _, outcome := range []engine.Outcome{{Kind: engine.Accepted, Local: true}, notDone(time.Minute, `1`)} {
+				for n, r := range all {
+					said := notDone(time.Minute, `1`)
+					if n%2 == 0 { // it is asked for the last time
+						said.Until = time.Now().Add(time.Minute)
+					}
+					for _, outcome := range []engine.Outcome{{Kind: engine.Accepted, Local: true}, said} {
 						if err := engines[1].Report(t.Context(), r.ID, outcome); err != nil {
 							t.Fatal(err)
 						}
