@@ -334,14 +334,25 @@ func TestWaitingAmongNodes(t *testing.T) {
 	for n := range 4 { // each with an order of its own among the nodes
 		s.create(fmt.Sprint("slow-", n), thing(waiterToken, ""))
 	}
-	for range 4 {
-		next(t, s, events, "Create", 0, 0).waits(0.1, 1)
-	}
-	for range 4 {
-		next(t, s, events, "Create", 1, 1).waits(0.1, 1)
-	}
-	for range 4 {
-		next(t, s, events, "Create", 2, 1).answers(t, nil)
+	tries := map[string]int{} // by request: each of them asks in its own time
+	for range 4 * 3 {
+		select {
+		case e := <-events:
+			id, try := fmt.Sprint(e.Request["RequestId"]), 0
+			if e.Resume != nil {
+				try = e.Resume.Try
+			}
+			if try != tries[id] {
+				t.Fatalf("try %d of %s, want %d: somebody else has tried\n%s", try, id, tries[id], s.output())
+			}
+			if tries[id]++; try < 2 {
+				e.waits(0.1, 1)
+			} else {
+				e.answers(t, nil)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("the provider waits in vain\n%s", s.output())
+		}
 	}
 	for n := range 4 {
 		if status := other.settled(fmt.Sprint("slow-", n)); status != types.StackStatusCreateComplete {
