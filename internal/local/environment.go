@@ -4,14 +4,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
 
 // environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
-// and what Lambda sets, each overriding those before.
-func environment(config *Config, provider Provider, dir, addr string) []string {
+// what the program needs, and what Lambda sets, each overriding those before.
+func environment(config *Config, provider Provider, more []string, dir, addr string) []string {
 	env := map[string]string{
 		"AWS_REGION":         config.Region,
 		"AWS_DEFAULT_REGION": config.Region,
@@ -27,13 +28,20 @@ func environment(config *Config, provider Provider, dir, addr string) []string {
 	}
 	maps.Copy(env, config.Env)
 	maps.Copy(env, provider.Env)
+	for _, kv := range more {
+		name, text, _ := strings.Cut(kv, "=")
+		if name == "NODE_PATH" && env[name] != "" {
+			text = env[name] + string(filepath.ListSeparator) + text // the provider's own modules come first
+		}
+		env[name] = text
+	}
 	addDummyCredentials(env)
 
 	function := FunctionName(provider.Name)
 	var stream [16]byte
 	_, _ = rand.Read(stream[:]) // never fails
 	maps.Copy(env, map[string]string{
-		"_HANDLER":                        provider.Handler,
+		"_HANDLER":                        provider.handler(),
 		"LAMBDA_TASK_ROOT":                dir,
 		"PWD":                             dir,
 		"AWS_LAMBDA_RUNTIME_API":          addr,

@@ -1,7 +1,7 @@
 // Package local runs providers as processes of this machine, on the Lambda Runtime API.
 //
-// A [Provider] names a [Target]: an executable, a folder with a bootstrap, or a Go package that is built first. A
-// [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
+// A [Provider] names a [Target]: an executable, a folder with a bootstrap, a Go package that is built first, or a Python
+// or Node file, run by what package bootstrap has for it. A [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
 // loopback listener of its own, since AWS_LAMBDA_RUNTIME_API has no room for a path, and handles one event at a time,
 // as a Lambda environment does.
 //
@@ -98,7 +98,8 @@ type Config struct {
 	Env map[string]string
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string
-	// CacheDir is where Go packages are built into. Required if a target is a [GoPackage]; made when missing.
+	// CacheDir is where Go packages are built into, and where what runs Python and Node handlers is put. Required if a
+	// target is a [GoPackage] or a [Script]; made when missing.
 	CacheDir string
 	// Queue is how many events of one provider may wait for a process. Zero means [DefaultQueue].
 	Queue int
@@ -203,7 +204,6 @@ func (r *Runtime) Set(provider Provider) error {
 	}
 	setDefault(&provider.Timeout, DefaultTimeout)
 	setDefault(&provider.Concurrency, DefaultConcurrency)
-	setDefault(&provider.Handler, "bootstrap")
 	provider.Env = maps.Clone(provider.Env)
 
 	r.mu.Lock()
@@ -240,8 +240,9 @@ func (r *Runtime) Has(name string) bool {
 // Match returns the name of the provider that answers for the service token, or false when there is none.
 func (r *Runtime) Match(token wire.ServiceToken) (name string, ok bool) { return Match(token, r.Has) }
 
-// Prepare builds the provider's program if it has to be built, so that a mistake in it is found before anything
-// depends on it. The first event does the same. It returns [ErrUnknown], [ErrClosed] or a [*BuildError].
+// Prepare builds the provider's program if it has to be built, and looks whether there is an interpreter if it needs one, so that a mistake in it is found before anything
+// depends on it. The first event does the same. It returns [ErrUnknown], [ErrClosed], a [*BuildError] or
+// [bootstrap.ErrNoInterpreter].
 func (r *Runtime) Prepare(ctx context.Context, name string) error {
 	r.mu.Lock()
 	p, closed := r.pools[name], r.closed
@@ -255,7 +256,7 @@ func (r *Runtime) Prepare(ctx context.Context, name string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	_, err := p.program.path(ctx)
+	_, err := p.program.command(ctx)
 	return err
 }
 

@@ -69,7 +69,7 @@ type process struct {
 }
 
 // start starts a process for the event. Its supervisor ends when the process does.
-func (r *Runtime) start(provider Provider, program, dir, id string, s *scrubber) (*process, error) {
+func (r *Runtime) start(provider Provider, command command, dir, id string, s *scrubber) (*process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
@@ -92,15 +92,15 @@ func (r *Runtime) start(provider Provider, program, dir, id string, s *scrubber)
 		ended:       make(chan struct{}),
 	}
 	p.cmd = &exec.Cmd{
-		Path: program, Args: []string{program}, Dir: dir,
-		Env:    environment(&r.config, provider, dir, p.addr),
+		Path: command.path, Args: command.args, Dir: dir,
+		Env:    environment(&r.config, provider, command.env, dir, p.addr),
 		Stdout: log.writer, Stderr: log.writer,
 		SysProcAttr: processAttr(),
 	}
 	started := make(chan error)
 	go p.supervise(listener, started)
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start %s: %w", program, err)
+		return nil, fmt.Errorf("start %s: %w", command.path, err)
 	}
 	return p, nil
 }

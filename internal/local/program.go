@@ -32,7 +32,14 @@ func (e *BuildError) Error() string {
 // Unwrap returns the cause.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// program is the file that a provider's processes run, built at most once if it is a Go package.
+// command is what a process is started with.
+type command struct {
+	path string
+	args []string // the first is the program's name
+	env  []string // more of the environment, as KEY=VALUE
+}
+
+// program is what a provider's processes run, built at most once if it is a Go package.
 type program struct {
 	provider Provider
 	config   *Config
@@ -48,24 +55,42 @@ func newProgram(provider Provider, config *Config, turn chan struct{}) *program 
 
 // dir is the working directory of the processes, their LAMBDA_TASK_ROOT.
 func (p *program) dir() string {
-	if p.provider.Target.Kind() == Executable {
-		return filepath.Dir(p.provider.Target.Path())
+	target := p.provider.Target
+	switch target.Kind() {
+	case Executable:
+		return filepath.Dir(target.Path())
+	case Script:
+		return target.script.root
+	case Folder, GoPackage, URL:
 	}
-	return p.provider.Target.Path()
+	return target.Path()
 }
 
-// path returns the file to run. Only one caller builds. A build that failed is the answer for all who waited when it
-// began, and is tried again by the next.
-func (p *program) path(ctx context.Context) (string, error) {
-	switch p.provider.Target.Kind() {
+// command returns what to run, built if it has to be.
+func (p *program) command(ctx context.Context) (command, error) {
+	target := p.provider.Target
+	file := target.Path()
+	switch target.Kind() {
 	case Executable:
-		return p.provider.Target.Path(), nil
 	case Folder:
-		return filepath.Join(p.provider.Target.Path(), "bootstrap"), nil
+		file = filepath.Join(file, "bootstrap")
 	case GoPackage:
+		var err error
+		if file, err = p.path(ctx); err != nil {
+			return command{}, err
+		}
+	case Script:
+		// What runs it is looked for each time: the folder may have been emptied.
+		return target.script.command(p.config.CacheDir, p.provider.Role)
 	case URL:
-		return "", errors.New("a URL has no program")
+		return command{}, errors.New("a URL has no program")
 	}
+	return command{path: file, args: []string{file}}, nil
+}
+
+// path returns the file that a Go package was built into. Only one caller builds. A build that failed is the answer for
+// all who waited when it began, and is tried again by the next.
+func (p *program) path(ctx context.Context) (string, error) {
 	arrived := time.Now()
 	select {
 	case <-p.turn:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
@@ -25,18 +26,24 @@ type Provider struct {
 	// Concurrency is how many processes may run, so how many events are handled at once. Zero means
 	// [DefaultConcurrency].
 	Concurrency int
-	// Handler is the process's _HANDLER. Empty means "bootstrap".
+	// Handler is the process's _HANDLER. Empty means "bootstrap". Of a [Script] it was read with the target.
 	Handler string
+	// Role is what a [Script] is called for, which says how its function may be named if Handler does not.
+	Role bootstrap.Role
 }
 
 // ParseProvider returns the provider that a project file in dir declares. It fails when what the declaration names
 // does not exist or cannot be run; the error begins with the place in the file, if that is known.
 func ParseProvider(dir string, declared project.Provider) (Provider, error) {
+	return parseProvider(dir, declared, bootstrap.Handler)
+}
+
+func parseProvider(dir string, declared project.Provider, role bootstrap.Role) (Provider, error) {
 	place := ""
 	if declared.Place != "" {
 		place = declared.Place + ": "
 	}
-	target, err := ParseTarget(dir, declared.Target)
+	target, err := parseTarget(dir, declared.Target, declared.Handler, role)
 	if err == nil {
 		err = CheckEnv(declared.Env)
 	}
@@ -45,7 +52,7 @@ func ParseProvider(dir string, declared project.Provider) (Provider, error) {
 	}
 	return Provider{
 		Name: declared.Name, Target: target, Env: declared.Env, Timeout: declared.Timeout,
-		Concurrency: declared.Concurrency, Handler: declared.Handler,
+		Concurrency: declared.Concurrency, Handler: declared.Handler, Role: role,
 	}, nil
 }
 
@@ -61,6 +68,10 @@ func (p Provider) check(cacheDir string) error {
 	case GoPackage:
 		if cacheDir == "" {
 			return errors.New("a Go package needs a cache directory to be built into")
+		}
+	case Script:
+		if cacheDir == "" {
+			return errors.New("a Python or Node handler needs a cache directory for what runs it")
 		}
 	case URL:
 		return errors.New("a URL is not run as a process")

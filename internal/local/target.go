@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 )
 
 // TargetKind is what a [Target] is. The set is closed.
@@ -20,6 +22,7 @@ const (
 	Executable TargetKind = iota + 1 // a file that is run as it is: a program, or a script with a #! line
 	Folder                           // a folder with an executable named bootstrap, as in a Lambda package
 	GoPackage                        // a folder with a Go main package, built before it is run
+	Script                           // a Python or Node file, or a folder with one, of which a function is called
 	URL                              // an http or https address, which no process of ours serves
 )
 
@@ -32,6 +35,8 @@ func (k TargetKind) String() string {
 		return "folder with bootstrap"
 	case GoPackage:
 		return "Go package"
+	case Script:
+		return "Python or Node handler"
 	case URL:
 		return "URL"
 	}
@@ -40,9 +45,10 @@ func (k TargetKind) String() string {
 
 // Target is what runs behind a provider's name. [ParseTarget] makes it; the zero Target is none.
 type Target struct {
-	kind TargetKind
-	text string
-	path string
+	kind   TargetKind
+	text   string
+	path   string
+	script script // of a Script
 }
 
 // Kind returns what the target is; zero for the zero Target.
@@ -54,12 +60,19 @@ func (t Target) Path() string { return t.path }
 // String returns the text the target was parsed from; for a URL as [Target.Path].
 func (t Target) String() string { return t.text }
 
-const wantTarget = "want a Go package's folder, a folder with an executable bootstrap, an executable file, or an http(s) URL"
+const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
+	"executable file, a .py, .js, .cjs or .mjs file, or an http(s) URL"
 
 // ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
 // folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
-// bootstrap itself to run that.
+// bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH, unless
+// it is executable and begins with #!.
 func ParseTarget(dir, text string) (Target, error) {
+	return parseTarget(dir, text, "", bootstrap.Handler)
+}
+
+// parseTarget is ParseTarget for a role, with the handler that was given; empty if none was.
+func parseTarget(dir, text, handler string, role bootstrap.Role) (Target, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return Target{}, fmt.Errorf("the target is empty: %s", wantTarget)
@@ -83,10 +96,17 @@ func ParseTarget(dir, text string) (Target, error) {
 		return Target{}, fmt.Errorf("target %s: %w", text, err)
 	}
 	t := Target{text: text, path: path}
-	if info.IsDir() {
-		t.kind, err = folderKind(path)
-	} else {
+	switch {
+	case info.IsDir():
+		t.kind, t.script, err = folderKind(path, handler)
+	case isScript(path, info, handler, role):
+		t.kind = Script
+		t.script, err = fileScript(path, handler)
+	default:
 		t.kind, err = Executable, checkExecutable(path, info)
+	}
+	if err == nil && t.kind == Script {
+		_, err = t.script.language.Interpreter()
 	}
 	if err != nil {
 		return Target{}, fmt.Errorf("target %s: %w", text, err)
@@ -109,24 +129,27 @@ func parseURL(scheme, text string) (Target, error) {
 	return Target{kind: URL, text: text, path: text}, nil
 }
 
-func folderKind(path string) (TargetKind, error) {
+func folderKind(path, handler string) (TargetKind, script, error) {
 	pkg, err := build.ImportDir(path, 0)
 	var none *build.NoGoError
 	switch {
 	case errors.As(err, &none), err == nil && len(pkg.GoFiles)+len(pkg.CgoFiles) == 0: // or tests only
-		err = fmt.Errorf("the folder holds neither a Go package nor a file named bootstrap: %s", wantTarget)
+		err = nil
 	case err != nil:
 	case pkg.Name == "main":
-		return GoPackage, nil
+		return GoPackage, script{}, nil
 	default:
 		err = fmt.Errorf("the Go package there is %s, and only package main can be run", pkg.Name)
 	}
 	file := filepath.Join(path, "bootstrap")
-	info, statErr := os.Stat(file)
-	if statErr != nil {
-		return 0, err
+	if info, statErr := os.Stat(file); statErr == nil {
+		return Folder, script{}, checkExecutable(file, info)
 	}
-	return Folder, checkExecutable(file, info)
+	if err != nil {
+		return 0, script{}, err
+	}
+	s, err := folderScript(path, handler)
+	return Script, s, err
 }
 
 // checkExecutable says why the file cannot be run, as far as that can be seen without running it.
@@ -138,10 +161,9 @@ func checkExecutable(path string, info fs.FileInfo) error {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".go":
 		return fmt.Errorf("%s is Go source: name the folder of its package", name)
-	case ".py", ".js", ".mjs", ".cjs", ".ts":
+	case ".ts", ".mts", ".cts":
 		if !hasShebang(path) {
-			return fmt.Errorf("%s is a handler without a program that runs it: make it an executable script that "+
-				"speaks the Lambda Runtime API (first line #!, then chmod +x)", name)
+			return fmt.Errorf("%s is TypeScript: compile it, and name the .js or .mjs file", name)
 		}
 	}
 	if runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {

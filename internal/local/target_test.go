@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
@@ -78,8 +79,9 @@ func TestParseTarget(t *testing.T) {
 func TestParseTargetRefuses(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"plain":           "data",
-		"handler.py":      "def handler(event, context): pass\n",
-		"index.mjs":       "export const handler = () => {}\n",
+		"handler.ts":      "export const handler = () => {}\n",
+		"many/index.js":   "",
+		"many/index.py":   "",
 		"main.go":         "package main\n",
 		"empty/readme":    "",
 		"lib/lib.go":      "package lib\n",
@@ -92,8 +94,8 @@ func TestParseTargetRefuses(t *testing.T) {
 		"":                              "the target is empty",
 		"./missing":                     "does not exist: want a Go package's folder",
 		"plain":                         "is not executable: run chmod +x",
-		"handler.py":                    "handler.py is a handler without a program that runs it",
-		"index.mjs":                     "index.mjs is a handler without a program that runs it",
+		"handler.ts":                    "handler.ts is TypeScript: compile it, and name the .js or .mjs file",
+		"many":                          "the folder holds index.js and index.py, each of which may be the handler's",
 		"main.go":                       "main.go is Go source: name the folder of its package",
 		"empty":                         "holds neither a Go package nor a file named bootstrap",
 		"lib":                           "the Go package there is lib, and only package main can be run",
@@ -135,7 +137,7 @@ func TestParseProvider(t *testing.T) {
 	want := local.Provider{
 		Name: "A", Target: target, Env: map[string]string{"B": "c"}, Timeout: time.Minute, Concurrency: 3, Handler: "d",
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(local.Target{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(local.Target{})); diff != "" {
 		t.Error(diff)
 	}
 	for want, change := range map[string]func(*project.Provider){

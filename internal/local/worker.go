@@ -93,9 +93,9 @@ func (w *worker) start(id string) (Outcome, bool) {
 	if !wait(ctx, time.Until(w.retryAt)) {
 		return Outcome{Kind: Stopped, Message: stoppedMessage}, false
 	}
-	file, err := w.pool.program.path(ctx)
+	command, err := w.pool.program.command(ctx)
 	if err == nil {
-		w.process, err = w.runtime.start(w.pool.provider, file, w.pool.program.dir(), id, w.scrubber)
+		w.process, err = w.runtime.start(w.pool.provider, command, w.pool.program.dir(), id, w.scrubber)
 	}
 	if err == nil {
 		return Outcome{}, true
@@ -149,6 +149,9 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 			}
 			outcome := p.end("before it asked for an event")
 			outcome.Kind = InitFailed
+			if outcome.Signal == "" && outcome.ExitCode == 0 {
+				outcome.Message += w.pool.provider.Target.mistaken()
+			}
 			return outcome, false
 		case outcome := <-p.initFailed:
 			p.stop(config.Grace)

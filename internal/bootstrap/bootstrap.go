@@ -1,0 +1,209 @@
+// Package bootstrap holds the programs that stand between the Lambda Runtime API and a handler that is a function in a
+// Python or Node file: what Lambda's own runtimes do, as far as a handler can tell.
+//
+// A program takes the handler's file and the names that its function may have as arguments; everything else is in the
+// environment, as Lambda has it. The interpreter is whatever python3 or node is on PATH, and nothing is installed. What
+// functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written anew.
+//
+// Node handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. The
+// program for Node lets requests to the host and path of a plain-HTTP response URL that an event brought go there.
+//
+// Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes", "Define Lambda function
+// handler in Python", "… in Node.js", "Using the Lambda context object".
+package bootstrap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed files
+var files embed.FS
+
+// Language is what a handler is written in. The set is closed.
+type Language uint8
+
+// The languages. The zero Language is none of them.
+const (
+	Python Language = iota + 1 // .py
+	Node                       // .js, .cjs and .mjs
+)
+
+// Of returns the language of a file by its name's extension, false if it is none of ours.
+func Of(file string) (Language, bool) {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".py":
+		return Python, true
+	case ".js", ".cjs", ".mjs":
+		return Node, true
+	}
+	return 0, false
+}
+
+// String returns the language's name.
+func (l Language) String() string {
+	switch l {
+	case Python:
+		return "Python"
+	case Node:
+		return "Node"
+	}
+	return fmt.Sprintf("language %d", uint8(l))
+}
+
+// Extensions returns those of the language's files, the commonest first.
+func (l Language) Extensions() []string {
+	switch l {
+	case Python:
+		return []string{".py"}
+	case Node:
+		return []string{".js", ".mjs", ".cjs"}
+	}
+	return nil
+}
+
+// ErrNoInterpreter means that the program which runs a language is not on PATH.
+var ErrNoInterpreter = errors.New("no interpreter")
+
+// Interpreter returns the path of the program on PATH that runs the language. The error is [ErrNoInterpreter].
+func (l Language) Interpreter() (string, error) {
+	name, install := "python3", "install Python 3.8 or later"
+	if l == Node {
+		name, install = "node", "install Node.js 18 or later"
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: a %s handler needs %s, which is not on PATH: %s", ErrNoInterpreter, l, name, install)
+	}
+	return path, nil
+}
+
+// Role is what a function is called for, which says under which names it is looked for. The set is closed.
+type Role uint8
+
+// The roles.
+const (
+	Handler    Role = iota // a Lambda function as it is
+	OnEvent                // returns the result of a request
+	IsComplete             // says whether what a request began is done
+)
+
+// Names returns the names that a function of the role may have if none is said, in the order they are tried.
+func (l Language) Names(role Role) []string {
+	var names []string
+	switch role {
+	case Handler:
+	case OnEvent:
+		names = []string{"on_event", "onEvent"}
+	case IsComplete:
+		names = []string{"is_complete", "isComplete"}
+	}
+	switch l {
+	case Python:
+		return append(names, "handler", "lambda_handler")
+	case Node:
+		return append(names, "handler", "default")
+	}
+	return names
+}
+
+// Program is what runs handlers of one language.
+type Program struct {
+	// Interpreter is the path of python3 or node.
+	Interpreter string
+	// Script is the path of our file that it is to run.
+	Script string
+	// Modules is a folder where the handler finds modules that come along, to be added to NODE_PATH; empty for Python,
+	// whose script adds its own.
+	Modules string
+}
+
+// Args returns the arguments for a handler's file and the names of its function; the first is the interpreter.
+func (p Program) Args(file string, names []string) []string {
+	return append([]string{p.Interpreter, p.Script, file}, names...)
+}
+
+// Install writes the program's files below dir, unless they are there, and finds the interpreter. Programs of other
+// versions are left alone, so that processes which use them go on. It may be called concurrently, also by several processes.
+func (l Language) Install(dir string) (Program, error) {
+	interpreter, err := l.Interpreter()
+	if err != nil {
+		return Program{}, err
+	}
+	folder, script := "files/python", "bootstrap.py"
+	if l == Node {
+		folder, script = "files/node", "bootstrap.cjs"
+	}
+	tree, err := fs.Sub(files, folder)
+	if err != nil {
+		return Program{}, err
+	}
+	root, err := install(dir, strings.ToLower(l.String()), tree)
+	if err != nil {
+		return Program{}, fmt.Errorf("install what runs %s handlers: %w", l, err)
+	}
+	p := Program{Interpreter: interpreter, Script: filepath.Join(root, script)}
+	if l == Node {
+		p.Modules = filepath.Join(root, "modules")
+	}
+	return p, nil
+}
+
+// install writes the tree into a folder below dir whose name is made of its contents.
+func install(dir, name string, tree fs.FS) (string, error) {
+	contents := map[string][]byte{}
+	sum := sha256.New()
+	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, path)
+		contents[path] = text
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Join(dir, fmt.Sprintf("%s-%x", name, sum.Sum(nil)[:8]))
+	for path, text := range contents {
+		if err := write(filepath.Join(root, filepath.FromSlash(path)), text); err != nil {
+			return "", err
+		}
+	}
+	return root, nil
+}
+
+// write makes the file have the text. Who reads it meanwhile finds all of it or none.
+func write(file string, text []byte) error {
+	if found, err := os.ReadFile(file); err == nil && bytes.Equal(found, text) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(text)
+	err = errors.Join(err, temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name()) // the error above says more
+	}
+	return err
+}

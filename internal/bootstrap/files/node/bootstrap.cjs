@@ -1,0 +1,276 @@
+'use strict';
+
+// Calls a function in a file for each event that the Lambda Runtime API hands out.
+//
+//     node bootstrap.cjs FILE NAME...
+//
+// FILE is the handler's file and each NAME a function that it may be, the first that is there being the one. A file whose
+// whole export is a function exports it as default.
+
+const http = require('node:http');
+const path = require('node:path');
+const fs = require('node:fs');
+const nodeModule = require('node:module');
+const {pathToFileURL} = require('node:url');
+const {format} = require('node:util');
+const reroute = require('./reroute.cjs');
+
+const OLDEST = 18;
+const API = '/2018-06-01/runtime';
+const [file, ...wanted] = process.argv.slice(2);
+const [host, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(':');
+const agent = new http.Agent({keepAlive: true, maxSockets: 1});
+const request = http.request; // whatever the handler's libraries put in its place
+
+// Failure is what is reported as an error of the runtime, under a name of Lambda's.
+class Failure extends Error {
+  constructor(name, message, cause) {
+    super(message);
+    this.name = name;
+    this.stack = cause && cause.stack ? name + ': ' + cause.stack : name + ': ' + message;
+  }
+}
+
+// call makes one request to the Runtime API. While it waits for the next event it keeps the process alive; at all other
+// times nothing of ours does, so that it can be seen when the handler has nothing left to do.
+function call(method, route, body, headers = {}) {
+  return new Promise((resolve, reject) => {
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    if (bytes) headers = {'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers};
+    const asked = request({host, port, path: API + route, method, headers, agent}, (answer) => {
+      const chunks = [];
+      answer.on('data', (chunk) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () => resolve({status: answer.statusCode, headers: answer.headers, text: Buffer.concat(chunks).toString()}));
+    });
+    asked.on('error', reject);
+    asked.end(bytes);
+  });
+}
+
+// report says how an error is reported: as Lambda does, which also prints it.
+function report(error) {
+  let type, message, trace = [];
+  if (error instanceof Error || (error && typeof error === 'object' && 'message' in error && 'name' in error)) {
+    [type, message] = [String(error.name), String(error.message)];
+    trace = String(error.stack || '').split('\n').filter((line) => !line.includes(__filename) && !/\bnode:internal\//.test(line));
+  } else {
+    [type, message] = [typeof error, format('%s', error)];
+  }
+  console.error('Invoke Error\t' + (trace.length ? trace.join('\n') : type + ': ' + message));
+  return {errorType: type, errorMessage: message, trace};
+}
+
+function postError(route, error) {
+  const body = report(error);
+  const type = body.errorType.replace(/[^ -~]/g, '?').slice(0, 256);
+  return call('POST', route, JSON.stringify(body), {'Lambda-Runtime-Function-Error-Type': type});
+}
+
+let current = null; // the invocation that runs
+
+// Invocation is one event on its way through the handler. The first that settles it counts.
+class Invocation {
+  constructor(headers) {
+    this.id = headers['lambda-runtime-aws-request-id'];
+    this.headers = headers;
+    this.asynchronous = false; // the handler returned a promise
+    this.later = null; // a result that waits until the handler has nothing left to do
+    this.settled = new Promise((resolve) => {
+      this.settle = resolve;
+    });
+  }
+
+  fail(error) {
+    this.settle({error: error === undefined || error === null ? 'the handler failed without an error' : error});
+  }
+
+  succeed(result) {
+    this.settle({result});
+  }
+
+  // idle is called when nothing is left that could settle it.
+  idle() {
+    if (this.later) this.succeed(this.later.result);
+    else if (!this.asynchronous) this.succeed(null);
+    else this.fail(new Failure('Runtime.NeverSettled', 'the promise of the handler was not settled, and nothing is left that could settle it'));
+  }
+
+  context() {
+    const env = process.env;
+    const deadline = Number(this.headers['lambda-runtime-deadline-ms']);
+    const done = (error, result) => (error === undefined || error === null ? this.succeed(result) : this.fail(error));
+    return {
+      callbackWaitsForEmptyEventLoop: true,
+      awsRequestId: this.id,
+      invokedFunctionArn: this.headers['lambda-runtime-invoked-function-arn'],
+      functionName: env.AWS_LAMBDA_FUNCTION_NAME,
+      functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
+      memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+      logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
+      logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
+      clientContext: undefined,
+      identity: undefined,
+      getRemainingTimeInMillis: () => Math.max(deadline - Date.now(), 0),
+      done,
+      succeed: (result) => this.succeed(result),
+      fail: (error) => this.fail(error),
+    };
+  }
+
+  async run(handler, text) {
+    process.env._X_AMZN_TRACE_ID = this.headers['lambda-runtime-trace-id'] || '';
+    const context = this.context();
+    const callback = (error, result) => {
+      if (error !== undefined && error !== null) this.fail(error);
+      else if (!context.callbackWaitsForEmptyEventLoop) this.succeed(result);
+      else if (!this.later) this.later = {result};
+    };
+    current = this;
+    try {
+      const event = JSON.parse(text);
+      reroute.learn(event);
+      const returned = handler(event, context, callback);
+      if (returned && typeof returned.then === 'function') {
+        this.asynchronous = true;
+        returned.then((result) => this.succeed(result), (error) => this.fail(error));
+      }
+    } catch (error) {
+      this.fail(error);
+    }
+    const outcome = await this.settled;
+    current = null;
+    await this.tell(outcome);
+  }
+
+  async tell({error, result}) {
+    const route = '/invocation/' + this.id;
+    let body;
+    if (error === undefined) {
+      try {
+        body = JSON.stringify(result === undefined ? null : result);
+        if (body === undefined) throw new TypeError('a ' + typeof result + ' is no JSON');
+      } catch (cause) {
+        error = new Failure('Runtime.MarshalError', 'Unable to stringify response body: ' + cause.message);
+      }
+    }
+    if (error !== undefined) await postError(route + '/error', error);
+    else await call('POST', route + '/response', body);
+  }
+}
+
+process.on('beforeExit', () => {
+  if (current) current.idle();
+});
+
+// What nobody caught may have left anything behind, so the process ends with it, as on Lambda.
+let dying = false;
+function die(error) {
+  if (dying) return;
+  dying = true;
+  const said = current ? postError('/invocation/' + current.id + '/error', error) : Promise.resolve(report(error));
+  current = null;
+  said.catch(() => {}).then(() => process.exit(1));
+}
+process.on('uncaughtException', die);
+process.on('unhandledRejection', (reason) => {
+  const error = new Failure('Runtime.UnhandledPromiseRejection', reason instanceof Error ? String(reason) : format('%s', reason));
+  if (reason && reason.stack) error.stack = error.name + ': ' + reason.stack;
+  die(error);
+});
+
+// isModule reports whether the file is an ECMAScript module: by its name, else by the package.json above it.
+function isModule() {
+  const extension = path.extname(file).toLowerCase();
+  if (extension !== '.js') return extension === '.mjs';
+  for (let dir = path.dirname(file); ; dir = path.dirname(dir)) {
+    try {
+      return JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8')).type === 'module';
+    } catch (error) {
+      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') return false; // node says what is wrong with it
+    }
+    if (dir === path.dirname(dir)) return false;
+  }
+}
+
+// A module finds nothing by NODE_PATH, where cfn-response is: a hook lets it.
+function findByNodePath() {
+  if (typeof nodeModule.register === 'function') {
+    nodeModule.register(pathToFileURL(path.join(__dirname, 'resolve.mjs')), {data: {here: __filename}});
+  }
+}
+
+async function load() {
+  if (Number(process.versions.node.split('.')[0]) < OLDEST) {
+    throw new Failure('Runtime.Unsupported', `node is ${process.versions.node}: ${OLDEST} or later is needed`);
+  }
+  const name = path.basename(file);
+  try {
+    if (!isModule()) {
+      try {
+        return require(file);
+      } catch (error) {
+        if (error.code !== 'ERR_REQUIRE_ESM' && error.code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error;
+      }
+    }
+    findByNodePath();
+    return await import(pathToFileURL(file));
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      const hint = /import statement|'export'/.test(error.message)
+        ? ': call the file .mjs, or put "type": "module" into package.json' : '';
+      throw new Failure('Runtime.UserCodeSyntaxError', `${name}: ${error}${hint}`, error);
+    }
+    if (error && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND')) {
+      throw new Failure('Runtime.ImportModuleError', `${name}: ${String(error.message).split('\n')[0]}`, error);
+    }
+    throw error;
+  }
+}
+
+// member returns what a name such as a.b leads to.
+function member(object, name) {
+  return name.split('.').reduce((o, part) => (o === undefined || o === null ? undefined : o[part]), object);
+}
+
+function find(exported) {
+  const stem = path.basename(file, path.extname(file));
+  if (typeof exported === 'function') exported = Object.assign(exported, {default: exported});
+  for (const name of wanted) {
+    const owner = name.includes('.') ? member(exported, name.slice(0, name.lastIndexOf('.'))) : exported;
+    const handler = member(exported, name);
+    if (typeof handler === 'function') {
+      process.env._HANDLER = stem + '.' + name;
+      return handler.bind(owner);
+    }
+  }
+  const names = `'${wanted.join("' or '")}'`;
+  let hint = '';
+  if (wanted.length > 1) {
+    hint = ': export one of these, or say which it is with handler: in pintle.yaml';
+    const other = ['onEvent', 'on_event'].find((name) => !wanted.includes(name) && exported && typeof exported[name] === 'function');
+    if (other && !wanted.includes('isComplete')) {
+      hint = `, but ${other}: a function that returns its result is declared as onEvent: in pintle.yaml`;
+    }
+  }
+  throw new Failure('Runtime.HandlerNotFound', `${path.basename(file)} does not export ${names}${hint}`);
+}
+
+async function main() {
+  process.argv.splice(1, process.argv.length, file);
+  process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs' + process.versions.node.split('.')[0] + '.x';
+  let handler;
+  try {
+    handler = find(await load());
+  } catch (error) {
+    await postError('/init/error', error);
+    process.exit(1);
+  }
+  for (;;) {
+    const {status, headers, text} = await call('GET', '/invocation/next');
+    if (status !== 200) process.exit(1);
+    await new Invocation(headers).run(handler, text);
+  }
+}
+
+main().catch(() => process.exit(1)); // whoever served the Runtime API has gone

@@ -1,0 +1,212 @@
+"""Calls a function in a file for each event that the Lambda Runtime API hands out.
+
+    python3 bootstrap.py FILE NAME...
+
+FILE is the handler's file and each NAME a function that it may be, the first that is there being the one.
+"""
+
+import http.client
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+
+OLDEST = (3, 8)
+API = "/2018-06-01/runtime"
+HERE = os.path.abspath(__file__)  # its frames are not the handler's
+
+
+class Failure(Exception):
+    """What is reported as an error of the runtime, under a name of Lambda's."""
+
+    def __init__(self, kind, message):
+        super().__init__(message)
+        self.kind = kind
+
+
+class Identity:
+    cognito_identity_id = None
+    cognito_identity_pool_id = None
+
+
+class Context:
+    """What a handler gets beside the event, as Lambda documents it for Python."""
+
+    def __init__(self, headers):
+        env = os.environ
+        self.aws_request_id = headers["Lambda-Runtime-Aws-Request-Id"]
+        self.invoked_function_arn = headers["Lambda-Runtime-Invoked-Function-Arn"]
+        self.function_name = env.get("AWS_LAMBDA_FUNCTION_NAME")
+        self.function_version = env.get("AWS_LAMBDA_FUNCTION_VERSION")
+        self.memory_limit_in_mb = env.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+        self.log_group_name = env.get("AWS_LAMBDA_LOG_GROUP_NAME")
+        self.log_stream_name = env.get("AWS_LAMBDA_LOG_STREAM_NAME")
+        self.identity = Identity()
+        self.client_context = None
+        self.tenant_id = None
+        self._deadline = int(headers["Lambda-Runtime-Deadline-Ms"])
+
+    def get_remaining_time_in_millis(self):
+        return max(self._deadline - int(time.time() * 1000), 0)
+
+    def log(self, message):
+        print(message)
+
+
+class Runtime:
+    """The Runtime API of this process."""
+
+    def __init__(self, address):
+        self.connection = http.client.HTTPConnection(address)
+
+    def next(self):
+        return self._call("GET", "/invocation/next")
+
+    def response(self, done, body):
+        self._call("POST", "/invocation/" + done + "/response", body)
+
+    def error(self, done, report):
+        self._report("/invocation/" + done + "/error", report)
+
+    def init_error(self, report):
+        self._report("/init/error", report)
+
+    def _report(self, path, report):
+        headers = {"Lambda-Runtime-Function-Error-Type": printable(report["errorType"])}
+        self._call("POST", path, json.dumps(report).encode(), headers)
+
+    def _call(self, method, path, body=None, headers=None):
+        headers = {"Content-Type": "application/json", **(headers or {})}
+        self.connection.request(method, API + path, body, headers)
+        with self.connection.getresponse() as answer:
+            text = answer.read()
+            if answer.status >= 500:  # this process is being ended
+                raise SystemExit(1)
+            # Whatever else was refused is known where it was refused, and the next event is another.
+            return answer.headers, text
+
+
+class Format(logging.Formatter):
+    """Lambda's form of a line, without the time, which whoever reads the log has."""
+
+    def format(self, record):
+        text = record.getMessage()
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return "[" + record.levelname + "] " + text
+
+
+def printable(text):
+    """A text as it may stand in a header."""
+    return "".join(c if " " <= c <= "~" else "?" for c in text)[:256]
+
+
+def load(file):
+    """The module in the file, and its name."""
+    path = os.path.splitext(os.path.relpath(file, os.environ["LAMBDA_TASK_ROOT"]))[0]
+    name = path.replace(os.sep, ".")
+    try:
+        if os.sep in path:
+            return name, importlib.import_module(name)
+        # By its place, since its name may be that of a module that is imported here already.
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return name, module
+    except ImportError as error:
+        raise Failure("Runtime.ImportModuleError", "Unable to import module '%s': %s" % (name, error)) from error
+    except SyntaxError as error:
+        raise Failure("Runtime.UserCodeSyntaxError", "Syntax error in module '%s': %s" % (name, error)) from error
+
+
+def find(name, module, wanted):
+    """The handler among the functions of a module."""
+    for function in wanted:
+        handler = getattr(module, function, None)
+        if callable(handler):
+            os.environ["_HANDLER"] = name + "." + function
+            return handler
+    message = "Handler '%s' missing on module '%s'" % ("' or '".join(wanted), name)
+    if len(wanted) > 1:
+        message += ": give the function one of these names, or say which it is with handler: in pintle.yaml"
+        if "on_event" not in wanted and "is_complete" not in wanted and callable(getattr(module, "on_event", None)):
+            message = (
+                "Handler '%s' missing on module '%s', but there is on_event: a function that returns its result "
+                "is declared as onEvent: in pintle.yaml" % ("' or '".join(wanted), name)
+            )
+    raise Failure("Runtime.HandlerNotFound", message)
+
+
+def failure(error):
+    """What Lambda reports of an exception, without the frames that are ours."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) != HERE]
+    cause = error.__cause__
+    if isinstance(error, Failure) and cause is not None:
+        frames = [
+            f
+            for f in traceback.extract_tb(cause.__traceback__)
+            if os.path.abspath(f.filename) != HERE and "importlib" not in f.filename
+        ]
+    kind = error.kind if isinstance(error, Failure) else type(error).__name__
+    report = {"errorType": kind, "errorMessage": str(error), "stackTrace": traceback.format_list(frames)}
+    text = "[ERROR] %s: %s" % (kind, error)
+    if frames:
+        text += "\nTraceback (most recent call last):\n" + "".join(report["stackTrace"])
+    print(text.rstrip("\n"))
+    return report
+
+
+def encode(result):
+    try:
+        return json.dumps(result, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Failure("Runtime.MarshalError", "Unable to marshal response: %s" % error) from None
+
+
+def handle(runtime, handler, headers, text):
+    done = headers["Lambda-Runtime-Aws-Request-Id"]
+    os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+    try:
+        body = encode(handler(json.loads(text), Context(headers)))
+    except Exception as error:
+        runtime.error(done, {**failure(error), "requestId": done})
+    else:
+        runtime.response(done, body)
+
+
+def main():
+    file, wanted = sys.argv[1], sys.argv[2:]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    # A module of the handler's own wins over one that comes with this file.
+    here = os.path.dirname(os.path.realpath(HERE))
+    others = [path for path in sys.path if os.path.realpath(path) != here]
+    sys.path[:] = [os.environ["LAMBDA_TASK_ROOT"], *others, os.path.join(here, "modules")]
+    sys.argv = [file]
+    os.environ["AWS_EXECUTION_ENV"] = "AWS_Lambda_python%d.%d" % sys.version_info[:2]
+    log = logging.StreamHandler(sys.stdout)
+    log.setFormatter(Format())
+    logging.getLogger().addHandler(log)
+
+    runtime = Runtime(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    try:
+        if sys.version_info < OLDEST:
+            raise Failure("Runtime.Unsupported", "python3 is %d.%d: 3.8 or later is needed" % sys.version_info[:2])
+        handler = find(*load(file), wanted)
+    except Exception as error:
+        runtime.init_error(failure(error))
+        raise SystemExit(1)
+    while True:
+        handle(runtime, handler, *runtime.next())
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, http.client.HTTPException):
+        raise SystemExit(1) from None  # whoever served the Runtime API has gone
