@@ -8,6 +8,7 @@
 //	providers:
 //	  CRTest: ./provider
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
+//	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
 //
 // Everything is optional. What is not known is refused with its place and the nearest name that is, and all problems
 // are reported at once. Whether the files it names exist is not looked at here, so that a stack can be listed or
@@ -53,18 +54,33 @@ type Pair struct {
 type Provider struct {
 	// Name is the name in service tokens, or a whole token.
 	Name string
-	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Never empty.
+	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Empty if OnEvent says it.
 	Target string
+	// OnEvent is the function that does what a request asks and returns the result. Nil if Target says what runs.
+	OnEvent *Function
+	// IsComplete is the function that says whether what OnEvent began is done. Nil means that it is when OnEvent returns.
+	IsComplete *Function
+	// QueryInterval is the pause between two calls of IsComplete, and TotalTimeout how long it is called for: 1s to 24h.
+	// Zero means the default, and that IsComplete is nil.
+	QueryInterval, TotalTimeout time.Duration
 	// Env is added to the provider's environment.
 	Env map[string]string
-	// Timeout is how long one request may run, 1s to 24h. Zero means the default.
+	// Timeout is how long one request, or one call of a function, may run, 1s to 24h. Zero means the default.
 	Timeout time.Duration
 	// Concurrency is how many requests may run at once, 1 to 1000. Zero means the default.
 	Concurrency int
-	// Handler is passed to the provider's runtime. Empty means the default.
+	// Handler is passed to the provider's runtime; for a Python or Node file it names the function. Empty means the default.
 	Handler string
 	// Place is where the file declares it: file:line:column.
 	Place string
+}
+
+// Function declares one of the two functions of a provider.
+type Function struct {
+	// Target is a path, relative to the project's Dir, or the name of another provider or a token with it. Never empty.
+	Target string
+	// Handler is as a provider's.
+	Handler string
 }
 
 // Problem is one thing that is wrong with a project file.
@@ -120,6 +136,13 @@ func Parse(file string, data []byte) (*Project, error) {
 	}
 	return r.project, nil
 }
+
+// DefaultQueryInterval and DefaultTotalTimeout are what zero means in a [Provider]. Source: AWS CDK, custom resources,
+// Provider.
+const (
+	DefaultQueryInterval = 5 * time.Second
+	DefaultTotalTimeout  = 30 * time.Minute
+)
 
 // Has reports whether the project declares a provider of this name.
 func (p *Project) Has(name string) bool {

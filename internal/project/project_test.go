@@ -36,6 +36,11 @@ providers:
     env: {MODE: careful, LEVEL: 3}
     handler: index.handler
   arn:aws:sns:eu-west-1:84969EXAMPLE:Other: http://127.0.0.1:8080/hook
+  Thing:
+    onEvent: ./on_event.py
+    isComplete: {run: ./f.js, handler: isReady}
+    queryInterval: 7s    # no divisor of the next
+    totalTimeout: 30m
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -55,6 +60,11 @@ providers:
 				Env: map[string]string{"MODE": "careful", "LEVEL": "3"}, Place: file + ":13:3",
 			},
 			{Name: "arn:aws:sns:eu-west-1:84969EXAMPLE:Other", Target: "http://127.0.0.1:8080/hook", Place: file + ":19:3"},
+			{
+				Name: "Thing", OnEvent: &project.Function{Target: "./on_event.py"},
+				IsComplete:    &project.Function{Target: "./f.js", Handler: "isReady"},
+				QueryInterval: 7 * time.Second, TotalTimeout: 30 * time.Minute, Place: file + ":20:3",
+			},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -118,7 +128,7 @@ func TestParseProblems(t *testing.T) {
 			"2:1: the project file: stack is there twice",
 			"4:16: timeout: 5 has no unit: write 5s for seconds",
 			`4:32: concurrency: want a whole number from 1 to 1000, got "0"`,
-			"4:6: provider A: run is missing: it says what runs, for example run: ./provider",
+			"4:6: provider A: run is missing: it says what runs, for example run: ./provider (or onEvent, a function that returns its result)",
 			"5:5: provider B is empty",
 		}},
 		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
@@ -133,7 +143,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, env, timeout, concurrency, handler`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{
@@ -141,6 +151,35 @@ func TestParseProblems(t *testing.T) {
 			"1:16: tags: a name is missing or is not a text",
 		}},
 		{"env", "providers: {A: {run: x, env: {B: [c]}}}", []string{"1:34: env B: want a text, got a list"}},
+		{"functions", `providers:
+  A: {isComplete: ./b.py}
+  B: {run: ./a, onEvent: ./b.py, isComplete: ./c.py}
+  C: {onEvent: ./b.py, queryInterval: 5s, totalTimeout: 30m, handler: d}
+  D: {onEvent: ./b.py, isComplete: ./c.py, queryInterval: 10, totalTimeout: 0s}
+  E: {onEvent: ./b.py, isComplete: ./c.py, queryInterval: 10s, totalTimeout: 9s}
+  F: {onEvent: ./b.py, isComplete: ./c.py, queryInterval: 31m}
+  G: {onEvent: {handler: b}, isComplete: {run: '', timeout: 3s}}
+  H: {onEvent: [./b.py], isComplete: }
+  I: {onevent: ./b.py}
+`, []string{
+			"2:19: provider A: isComplete is asked after onEvent, which is missing",
+			"3:26: provider B: run answers requests itself, onEvent is called for their result: keep one of them",
+			"3:46: provider B: run answers requests itself, isComplete is called for their result: keep one of them",
+			"4:71: provider C: handler is about run: write onEvent: {run: FILE, handler: NAME}",
+			"4:39: provider C: queryInterval is about isComplete, which is missing",
+			"4:57: provider C: totalTimeout is about isComplete, which is missing",
+			"5:59: queryInterval: 10 has no unit: write 10s for seconds",
+			`5:77: totalTimeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "0s"`,
+			"6:78: provider E: totalTimeout (9s) is shorter than queryInterval (10s), so isComplete would be asked once only",
+			"7:59: provider F: totalTimeout (30m0s) is shorter than queryInterval (31m0s), so isComplete would be asked once only",
+			"8:16: onEvent: run is missing: it says which file, for example run: ./on_event.py",
+			"8:48: isComplete run is empty",
+			`8:52: isComplete has no key "timeout": known are run, handler`,
+			"9:16: onEvent: want a text, got a list",
+			"9:38: isComplete is empty",
+			`10:7: provider I has no key "onevent": did you mean onEvent?`,
+			"10:6: provider I: run is missing: it says what runs, for example run: ./provider (or onEvent, a function that returns its result)",
+		}},
 		{"wrong kinds once", "providers: {A: {run: {}, concurrency: [], timeout: {}, handler: ''}}", []string{
 			"1:22: run: want a text, got a map",
 			"1:39: concurrency: want a text, got a list",
@@ -187,6 +226,7 @@ func TestParseNotYAML(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("stack: a\ntemplate: t.json\nparameters: {A: [1, b]}\ntags: {c: d}\nproviders: {E: ./e}")
 	f.Add("providers: {A: {run: x, timeout: 5s, concurrency: 3, env: {B: c}, handler: d}}")
+	f.Add("providers: {A: {onEvent: ./a.py, isComplete: {run: b.js, handler: c}, queryInterval: 5s, totalTimeout: 1h}}")
 	f.Add("a: &b c\nd: *b\n---\n<<: {}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := project.Parse("pintle.yaml", []byte(text))
@@ -197,8 +237,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, provider := range p.Providers {
-			if provider.Name == "" || provider.Target == "" || !p.Has(provider.Name) {
+			one := (provider.Target != "") != (provider.OnEvent != nil && provider.OnEvent.Target != "")
+			if provider.Name == "" || !one || !p.Has(provider.Name) {
 				t.Errorf("incomplete provider %+v", provider)
+			}
+			if provider.IsComplete == nil && provider.QueryInterval+provider.TotalTimeout != 0 ||
+				provider.IsComplete != nil && provider.IsComplete.Target == "" {
+				t.Errorf("isComplete of %+v", provider)
 			}
 			if provider.Timeout < 0 || provider.Concurrency < 0 || provider.Concurrency > 1000 {
 				t.Errorf("provider out of range %+v", provider)

@@ -75,48 +75,6 @@ func (r *reader) top(root *yaml.Node) {
 	})
 }
 
-func (r *reader) providers(node *yaml.Node) {
-	r.members(node, "providers", func(key, v *yaml.Node) {
-		provider := Provider{
-			Name:  key.Value,
-			Place: fmt.Sprintf("%s:%d:%d", r.project.File, key.Line, key.Column),
-		}
-		if v.Kind == yaml.MappingNode {
-			r.provider(v, &provider)
-		} else {
-			provider.Target = r.text(v, "provider "+key.Value)
-		}
-		r.project.Providers = append(r.project.Providers, provider)
-	})
-}
-
-func (r *reader) provider(node *yaml.Node, p *Provider) {
-	what := "provider " + p.Name
-	ran := false
-	r.record(node, what, []field{
-		{"run", func(v *yaml.Node) { p.Target, ran = r.text(v, "run"), true }},
-		{"env", func(v *yaml.Node) {
-			p.Env = map[string]string{}
-			r.members(v, "env", func(key, v *yaml.Node) {
-				p.Env[key.Value], _ = r.scalar(v, "env "+key.Value)
-			})
-		}},
-		{"timeout", func(v *yaml.Node) { p.Timeout = r.duration(v, "timeout") }},
-		{"concurrency", func(v *yaml.Node) {
-			text, ok := r.scalar(v, "concurrency")
-			n, err := strconv.Atoi(text)
-			if ok && (err != nil || n < 1 || n > maxConcurrency) {
-				r.problem(v, "concurrency: want a whole number from 1 to %d, got %q", maxConcurrency, text)
-			}
-			p.Concurrency = n
-		}},
-		{"handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }},
-	})
-	if !ran {
-		r.problem(node, "%s: run is missing: it says what runs, for example run: ./provider", what)
-	}
-}
-
 func (r *reader) duration(v *yaml.Node, what string) time.Duration {
 	text, ok := r.scalar(v, what)
 	if !ok {

@@ -1,0 +1,110 @@
+package project
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func (r *reader) providers(node *yaml.Node) {
+	r.members(node, "providers", func(key, v *yaml.Node) {
+		provider := Provider{
+			Name:  key.Value,
+			Place: fmt.Sprintf("%s:%d:%d", r.project.File, key.Line, key.Column),
+		}
+		if v.Kind == yaml.MappingNode {
+			r.provider(v, &provider)
+		} else {
+			provider.Target = r.text(v, "provider "+key.Value)
+		}
+		r.project.Providers = append(r.project.Providers, provider)
+	})
+}
+
+func (r *reader) provider(node *yaml.Node, p *Provider) {
+	what := "provider " + p.Name
+	found := map[string]*yaml.Node{} // the values, by their keys
+	note := func(name string, read func(v *yaml.Node)) field {
+		return field{name, func(v *yaml.Node) {
+			found[name] = v
+			read(v)
+		}}
+	}
+	r.record(node, what, []field{
+		note("run", func(v *yaml.Node) { p.Target = r.text(v, "run") }),
+		note("onEvent", func(v *yaml.Node) { p.OnEvent = r.function(v, "onEvent") }),
+		note("isComplete", func(v *yaml.Node) { p.IsComplete = r.function(v, "isComplete") }),
+		note("queryInterval", func(v *yaml.Node) { p.QueryInterval = r.duration(v, "queryInterval") }),
+		note("totalTimeout", func(v *yaml.Node) { p.TotalTimeout = r.duration(v, "totalTimeout") }),
+		note("env", func(v *yaml.Node) {
+			p.Env = map[string]string{}
+			r.members(v, "env", func(key, v *yaml.Node) {
+				p.Env[key.Value], _ = r.scalar(v, "env "+key.Value)
+			})
+		}),
+		note("timeout", func(v *yaml.Node) { p.Timeout = r.duration(v, "timeout") }),
+		note("concurrency", func(v *yaml.Node) {
+			text, ok := r.scalar(v, "concurrency")
+			n, err := strconv.Atoi(text)
+			if ok && (err != nil || n < 1 || n > maxConcurrency) {
+				r.problem(v, "concurrency: want a whole number from 1 to %d, got %q", maxConcurrency, text)
+			}
+			p.Concurrency = n
+		}),
+		note("handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }),
+	})
+	r.fitting(node, what, found, p)
+}
+
+// fitting finds keys that do not go together.
+func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
+	switch {
+	case found["run"] == nil && found["onEvent"] == nil && found["isComplete"] != nil:
+		r.problem(found["isComplete"], "%s: isComplete is asked after onEvent, which is missing", what)
+	case found["run"] == nil && found["onEvent"] == nil:
+		r.problem(node, "%s: run is missing: it says what runs, for example run: ./provider (or onEvent, a function that "+
+			"returns its result)", what)
+	case found["run"] != nil:
+		for _, name := range []string{"onEvent", "isComplete"} {
+			if v := found[name]; v != nil {
+				r.problem(v, "%s: run answers requests itself, %s is called for their result: keep one of them", what, name)
+			}
+		}
+	case found["handler"] != nil:
+		r.problem(found["handler"], "%s: handler is about run: write onEvent: {run: FILE, handler: NAME}", what)
+	}
+	if found["isComplete"] == nil {
+		for _, name := range []string{"queryInterval", "totalTimeout"} {
+			if v := found[name]; v != nil {
+				r.problem(v, "%s: %s is about isComplete, which is missing", what, name)
+			}
+		}
+		return
+	}
+	interval := cmp.Or(p.QueryInterval, DefaultQueryInterval)
+	total := cmp.Or(p.TotalTimeout, DefaultTotalTimeout)
+	if at := cmp.Or(found["totalTimeout"], found["queryInterval"]); at != nil && total < interval {
+		r.problem(at, "%s: totalTimeout (%s) is shorter than queryInterval (%s), so isComplete would be asked once only",
+			what, total, interval)
+	}
+}
+
+// function reads one of a provider's two functions: a text, or a map with run and handler.
+func (r *reader) function(v *yaml.Node, what string) *Function {
+	f := &Function{}
+	if v.Kind != yaml.MappingNode {
+		f.Target = r.text(v, what)
+		return f
+	}
+	ran := false
+	r.record(v, what, []field{
+		{"run", func(v *yaml.Node) { f.Target, ran = r.text(v, what+" run"), true }},
+		{"handler", func(v *yaml.Node) { f.Handler = r.text(v, what+" handler") }},
+	})
+	if !ran {
+		r.problem(v, "%s: run is missing: it says which file, for example run: ./on_event.py", what)
+	}
+	return f
+}
