@@ -9,6 +9,8 @@
 // is the point of the package: a process that dies, hangs or never starts is known at once, with the end of its log,
 // instead of by an hour of silence. That a handler returned says nothing about whether it answered the response URL.
 //
+// A provider may also be a function of this program, a [ServeFunc], which speaks the same API.
+//
 // Log lines are cleaned and scrubbed before anything keeps or passes them. Every process leads its own process group,
 // and the whole group is ended with it; on Linux the kernel also ends the process when this one dies.
 //

@@ -6,11 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
-	"runtime"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -55,7 +52,7 @@ type process struct {
 	log         *logs
 	scrubber    *scrubber
 	logger      *slog.Logger
-	cmd         *exec.Cmd
+	body        body
 	addr        string
 
 	deliver    chan *invocation // received by the process's call for the next event
@@ -91,11 +88,15 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 		ending:      make(chan struct{}),
 		ended:       make(chan struct{}),
 	}
-	p.cmd = &exec.Cmd{
-		Path: command.path, Args: command.args, Dir: dir,
-		Env:    environment(&r.config, provider, command.env, dir, p.addr),
-		Stdout: log.writer, Stderr: log.writer,
-		SysProcAttr: processAttr(),
+	if provider.Serve != nil {
+		p.body = newInside(provider.Serve, Host{Address: p.addr, Log: log.writer})
+	} else {
+		p.body = &child{cmd: exec.Cmd{
+			Path: command.path, Args: command.args, Dir: dir,
+			Env:    environment(&r.config, provider, command.env, dir, p.addr),
+			Stdout: log.writer, Stderr: log.writer,
+			SysProcAttr: processAttr(),
+		}}
 	}
 	started := make(chan error)
 	go p.supervise(listener, started)
@@ -105,12 +106,9 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 	return p, nil
 }
 
-// supervise runs the process from start to end. The kernel ends a child when the thread that made it ends, so this
-// goroutine keeps its thread for as long as the process lives.
+// supervise runs the process from start to end. All calls of body's start and wait are made by this goroutine.
 func (p *process) supervise(listener net.Listener, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := p.cmd.Start(); err != nil {
+	if err := p.body.start(); err != nil {
 		listener.Close()
 		p.log.finish(0)
 		started <- err
@@ -126,12 +124,11 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 		defer close(served)
 		_ = server.Serve(listener) // ends with ErrServerClosed, below
 	}()
-	pid := p.cmd.Process.Pid
+	pid := p.body.pid()
 	p.logger.Debug("provider process started", "pid", pid)
 	started <- nil
 
-	err := p.cmd.Wait()
-	_ = killGroup(p.cmd.Process) // what it left behind; usually nothing
+	err := p.body.wait()
 	close(p.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
@@ -149,7 +146,7 @@ func (p *process) stop(grace time.Duration) {
 	if p.gone() {
 		return // its id may be another's by now
 	}
-	_ = terminateGroup(p.cmd.Process) // fails only if it has ended
+	p.body.terminate()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -162,7 +159,10 @@ func (p *process) stop(grace time.Duration) {
 // kill ends the process at once and waits until it has.
 func (p *process) kill() {
 	if !p.gone() {
-		_ = killGroup(p.cmd.Process)
+		p.mu.Lock()
+		p.current = nil // a part of this process may still post
+		p.mu.Unlock()
+		p.body.kill()
 	}
 	<-p.ended
 }
@@ -176,27 +176,4 @@ func (p *process) gone() bool {
 	default:
 		return false
 	}
-}
-
-// end describes how the process, which has ended, did so; when completes the sentence.
-func (p *process) end(when string) Outcome {
-	state := p.cmd.ProcessState
-	if signal, ok := endSignal(state); ok {
-		return Outcome{
-			Kind: Crashed, Signal: signal.String(),
-			Message: fmt.Sprintf("a signal (%s) ended the provider's process %s", signal, when),
-		}
-	}
-	return Outcome{
-		Kind: Exited, ExitCode: state.ExitCode(),
-		Message: fmt.Sprintf("the provider's process exited with code %d %s", state.ExitCode(), when),
-	}
-}
-
-func endSignal(state *os.ProcessState) (syscall.Signal, bool) {
-	status, ok := state.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() {
-		return 0, false
-	}
-	return status.Signal(), true
 }

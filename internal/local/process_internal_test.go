@@ -17,7 +17,7 @@ func TestEndedProcessIsNotSignalled(t *testing.T) {
 		t.Skip(err)
 	}
 	p := &process{
-		cmd: &exec.Cmd{Process: other.Process}, ending: make(chan struct{}), ended: make(chan struct{}),
+		body: &child{cmd: exec.Cmd{Process: other.Process}}, ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	close(p.ending)
 	close(p.ended)

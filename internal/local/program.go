@@ -68,6 +68,9 @@ func (p *program) dir() string {
 
 // command returns what to run, built if it has to be.
 func (p *program) command(ctx context.Context) (command, error) {
+	if p.provider.Serve != nil {
+		return command{}, nil
+	}
 	target := p.provider.Target
 	file := target.Path()
 	switch target.Kind() {

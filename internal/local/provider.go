@@ -18,6 +18,9 @@ type Provider struct {
 	Name string
 	// Target is what runs. [URL] targets are no processes and are refused.
 	Target Target
+	// Serve handles the events inside this process, in the place of Target, which must be zero then. Env, Handler and Role
+	// do not matter to it. Nil means that Target runs.
+	Serve ServeFunc
 	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
 	// LAMBDA_TASK_ROOT).
 	Env map[string]string
@@ -35,10 +38,11 @@ type Provider struct {
 // ParseProvider returns the provider that a project file in dir declares. It fails when what the declaration names
 // does not exist or cannot be run; the error begins with the place in the file, if that is known.
 func ParseProvider(dir string, declared project.Provider) (Provider, error) {
-	return parseProvider(dir, declared, bootstrap.Handler)
+	return ParseFunction(dir, declared, bootstrap.Handler)
 }
 
-func parseProvider(dir string, declared project.Provider, role bootstrap.Role) (Provider, error) {
+// ParseFunction is [ParseProvider] for one of the functions of a provider: declared is that function's alone.
+func ParseFunction(dir string, declared project.Provider, role bootstrap.Role) (Provider, error) {
 	place := ""
 	if declared.Place != "" {
 		place = declared.Place + ": "
@@ -62,6 +66,12 @@ func (p Provider) check(cacheDir string) error {
 	}
 	if p.Timeout < 0 || p.Concurrency < 0 {
 		return errors.New("timeout and concurrency must not be negative")
+	}
+	if p.Serve != nil {
+		if p.Target != (Target{}) {
+			return errors.New("both Target and Serve are given")
+		}
+		return nil
 	}
 	switch p.Target.Kind() {
 	case Executable, Folder:

@@ -147,7 +147,7 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 				return outcome, false
 			default:
 			}
-			outcome := p.end("before it asked for an event")
+			outcome := p.body.end("before it asked for an event")
 			outcome.Kind = InitFailed
 			if outcome.Signal == "" && outcome.ExitCode == 0 {
 				outcome.Message += w.pool.provider.Target.mistaken()
@@ -181,7 +181,7 @@ func (w *worker) await(inv *invocation) Outcome {
 	select {
 	case outcome = <-inv.result:
 	case <-p.ended:
-		outcome = p.end("while it handled the event")
+		outcome = p.body.end("while it handled the event")
 	case <-timer.C:
 		p.kill()
 		outcome = Outcome{Kind: TimedOut, Message: w.timeoutMessage(inv)}

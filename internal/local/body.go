@@ -1,0 +1,134 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// body is what a process is: a child of this one, or a part of it.
+type body interface {
+	// start begins it.
+	start() error
+	// pid returns its number, 0 if it has none of its own.
+	pid() int
+	// wait returns when it has ended, with all that it left behind.
+	wait() error
+	// terminate asks it to end; kill makes it. Both do nothing to one that has ended.
+	terminate()
+	kill()
+	// end describes how it ended; when completes the sentence.
+	end(when string) Outcome
+}
+
+// child is a process of its own.
+type child struct{ cmd exec.Cmd }
+
+// start keeps the goroutine's thread until wait: the kernel ends a child when the thread that made it ends.
+func (c *child) start() error {
+	runtime.LockOSThread()
+	err := c.cmd.Start()
+	if err != nil {
+		runtime.UnlockOSThread()
+	}
+	return err
+}
+
+func (c *child) pid() int { return c.cmd.Process.Pid }
+
+func (c *child) wait() error {
+	defer runtime.UnlockOSThread()
+	err := c.cmd.Wait()
+	c.kill() // what it left behind; usually nothing
+	return err
+}
+
+func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only if it has ended
+
+func (c *child) kill() { _ = killGroup(c.cmd.Process) }
+
+func (c *child) end(when string) Outcome {
+	state := c.cmd.ProcessState
+	if signal, ok := endSignal(state); ok {
+		return Outcome{
+			Kind: Crashed, Signal: signal.String(),
+			Message: fmt.Sprintf("a signal (%s) ended the provider's process %s", signal, when),
+		}
+	}
+	return Outcome{
+		Kind: Exited, ExitCode: state.ExitCode(),
+		Message: fmt.Sprintf("the provider's process exited with code %d %s", state.ExitCode(), when),
+	}
+}
+
+func endSignal(state *os.ProcessState) (syscall.Signal, bool) {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return 0, false
+	}
+	return status.Signal(), true
+}
+
+// Host is what serves the Runtime API to a [ServeFunc].
+type Host struct {
+	// Address is host and port of the Runtime API, as in AWS_LAMBDA_RUNTIME_API.
+	Address string
+	// Log takes the lines of the log.
+	Log io.Writer
+	// Killed is cancelled when no time is left to finish anything. What is not answered by then must not be.
+	Killed context.Context
+}
+
+// ServeFunc handles events of the Runtime API as a process would, one after the other, but inside this one. It returns soon
+// after ctx is cancelled, when it has finished what it was at, and at once when host.Killed is.
+type ServeFunc func(ctx context.Context, host Host) error
+
+// inside is a part of this process.
+type inside struct {
+	serve      ServeFunc
+	host       Host
+	ctx        context.Context
+	cancel     context.CancelFunc
+	cancelHost context.CancelFunc
+	err        error
+}
+
+func newInside(serve ServeFunc, host Host) *inside {
+	i := &inside{serve: serve, host: host}
+	i.host.Killed, i.cancelHost = context.WithCancel(context.Background())
+	i.ctx, i.cancel = context.WithCancel(i.host.Killed)
+	return i
+}
+
+func (*inside) start() error { return nil }
+func (*inside) pid() int     { return 0 }
+
+func (i *inside) wait() (err error) {
+	defer i.kill()
+	defer func() {
+		if cause := recover(); cause != nil {
+			i.err = fmt.Errorf("panic: %v", cause)
+		}
+		err = i.err
+	}()
+	i.err = errors.New("it was ended") // by a runtime.Goexit, if this stays
+	i.err = i.serve(i.ctx, i.host)
+	return i.err
+}
+
+func (i *inside) terminate() { i.cancel() }
+
+func (i *inside) kill() { i.cancelHost() }
+
+func (i *inside) end(when string) Outcome {
+	message := "what answers for the provider ended " + when
+	if i.err != nil {
+		message += ": " + i.err.Error()
+	}
+	return Outcome{Kind: Exited, ExitCode: 1, Message: message}
+}
