@@ -54,8 +54,8 @@ starts: ## two nodes started at the same instant on an empty PostgreSQL database
 failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS times; prints what was lost
 	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^TestFailover$$' -failovers=$(FAILOVERS)
 
-clients: ## every test, with the AWS CLI and boto3 required instead of skipped
-	PINTLE_REQUIRE=aws,boto3 go test -count=1 ./...
+clients: ## every test, with the AWS CLI, boto3, Python and Node required instead of skipped
+	PINTLE_REQUIRE=aws,boto3,python3,node go test -count=1 ./...
 
 walkthrough: ## deploy the example, then delete it
 	go run ./cmd/pintle deploy examples/walkthrough

@@ -99,6 +99,7 @@ func indented(rows [][]string) string {
 const (
 	faultAnswered  = "the provider's, or that of what the template gave it: it answered FAILED"
 	faultInvalid   = "the provider's: it answered, but not as the protocol has it"
+	faultErrored   = "the provider's: its handler failed before it answered"
 	faultDied      = "the provider's: its process ended before it answered"
 	faultUnstarted = "the provider's: it could not be started"
 	faultSilent    = "the provider's: it took the request and did not answer in time"
@@ -122,6 +123,9 @@ func fault(reason string) string {
 		_, what, _ := strings.Cut(first, ": ")
 		if strings.HasPrefix(what, "it could not be started") || strings.HasPrefix(what, "target ") {
 			return faultUnstarted
+		}
+		if strings.HasPrefix(what, "the handler reported an error") {
+			return faultErrored
 		}
 		return faultDied
 	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):

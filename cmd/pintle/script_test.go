@@ -63,6 +63,13 @@ func TestAWSCLI(t *testing.T) {
 	runScripts(t, filepath.Join("testdata", "aws"))
 }
 
+// TestHandlers is about providers that are functions in Python and Node files.
+func TestHandlers(t *testing.T) {
+	require.Tool(t, "python3")
+	require.Tool(t, "node")
+	runScripts(t, filepath.Join("testdata", "handlers"))
+}
+
 func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
@@ -73,7 +80,7 @@ func runScripts(t *testing.T, dir string) {
 			}
 			env.Defer(func() { _ = listener.Close() }) // the script is over
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
-			for _, name := range []string{"provider", "keeper"} {
+			for _, name := range []string{"pintle", "provider", "keeper"} {
 				path, err := exec.LookPath(name)
 				if err != nil {
 					return err
