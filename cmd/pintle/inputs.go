@@ -204,6 +204,18 @@ type provided struct {
 	shown      string // the target as it was written
 }
 
+// asWritten returns what runs, as it was written.
+func asWritten(declared project.Provider) string {
+	if declared.OnEvent == nil {
+		return declared.Target
+	}
+	text := "onEvent " + declared.OnEvent.Target
+	if declared.IsComplete != nil {
+		text += ", isComplete " + declared.IsComplete.Target
+	}
+	return text
+}
+
 // providers returns the providers of the project and of --provider flags, which win.
 func (a *app) providers(p place, given []string) ([]provided, error) {
 	flags := pairs{}
@@ -212,23 +224,29 @@ func (a *app) providers(p place, given []string) ([]provided, error) {
 	}
 	var list []provided
 	var problems []error
-	add := func(dir string, declared project.Provider) {
-		d, err := node.Define(dir, declared)
-		if err != nil {
-			problems = append(problems, err)
-			return
-		}
-		list = append(list, provided{declared.Name, d, declared.Target})
-	}
+	var all []project.Provider
 	if p.project != nil {
 		for _, declared := range p.project.Providers {
 			if !slices.ContainsFunc(flags, func(pair project.Pair) bool { return pair.Name == declared.Name }) {
-				add(p.project.Dir, declared)
+				all = append(all, declared)
 			}
 		}
 	}
+	fromFlags := len(all)
 	for _, pair := range flags {
-		add(a.cwd, project.Provider{Name: pair.Name, Target: pair.Text})
+		all = append(all, project.Provider{Name: pair.Name, Target: pair.Text})
+	}
+	for i, declared := range all {
+		dir := a.cwd
+		if i < fromFlags {
+			dir = p.project.Dir
+		}
+		d, err := node.Define(dir, declared, all)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, provided{declared.Name, d, asWritten(declared)})
 	}
 	if problems != nil {
 		return nil, usageError(errors.Join(problems...))

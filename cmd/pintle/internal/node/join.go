@@ -25,10 +25,16 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
+				if n.providers.calls.Done(id, outcome) {
+					return
+				}
 				n.notes.end(wire.RequestID(id))
 				n.delivery.Done(id, outcome)
 			},
 			Log: func(provider, id, line string) {
+				if request, ok := n.providers.calls.Request(id); ok {
+					id = request
+				}
 				if id != "" {
 					n.notes.line(wire.RequestID(id), line)
 				}
@@ -44,6 +50,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 			return err
 		}
 		n.providers.runtime = n.runtime
+		n.providers.calls.Use(n.runtime)
 	}
 	return n.providers.load(ctx)
 }

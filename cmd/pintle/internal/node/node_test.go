@@ -242,7 +242,7 @@ func TestProvidersAreKeptAndSealed(t *testing.T) {
 	}
 	d, err := node.Define(filepath.Dir(program), project.Provider{
 		Name: "P", Target: "./program", Env: map[string]string{"TOKEN": "swordfish"}, Timeout: time.Minute, Concurrency: 2,
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

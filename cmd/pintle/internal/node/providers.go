@@ -9,63 +9,17 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
-
-// Definition is what runs behind a provider's name, as one command tells it to another.
-type Definition struct {
-	// Target is an absolute path or an http(s) URL.
-	Target string            `json:"target"`
-	Env    map[string]string `json:"env,omitempty"`
-	// Timeout is a duration such as "15m0s"; empty and zero mean the defaults, here and below.
-	Timeout     string `json:"timeout,omitempty"`
-	Concurrency int    `json:"concurrency,omitempty"`
-	Handler     string `json:"handler,omitempty"`
-}
-
-// Define makes a definition of what a project file or a flag declares, relative to dir. It returns an error if what is
-// declared does not exist or cannot be run.
-func Define(dir string, declared project.Provider) (Definition, error) {
-	provider, err := local.ParseProvider(dir, declared)
-	if err != nil {
-		return Definition{}, err
-	}
-	d := Definition{
-		Target: provider.Target.Path(), Env: provider.Env, Concurrency: provider.Concurrency, Handler: provider.Handler,
-	}
-	if provider.Timeout != 0 {
-		d.Timeout = provider.Timeout.String()
-	}
-	return d, nil
-}
-
-func (d Definition) provider(name string) (local.Provider, error) {
-	declared := project.Provider{
-		Name: name, Target: d.Target, Env: d.Env, Concurrency: d.Concurrency, Handler: d.Handler,
-	}
-	if d.Timeout != "" {
-		var err error
-		if declared.Timeout, err = time.ParseDuration(d.Timeout); err != nil {
-			return local.Provider{}, fmt.Errorf("provider %s: timeout %q is no duration", name, d.Timeout)
-		}
-	}
-	if !filepath.IsAbs(d.Target) && !strings.Contains(d.Target, "://") {
-		return local.Provider{}, fmt.Errorf("provider %s: the target must be an absolute path or a URL", name)
-	}
-	return local.ParseProvider("", declared)
-}
 
 // The states that [operator.Provider] tells begin with these words.
 const (
@@ -78,6 +32,7 @@ const (
 type providers struct {
 	rows    rows
 	runtime *local.Runtime
+	calls   *remote.Calls
 	notes   *notes
 	log     *slog.Logger
 
@@ -97,15 +52,17 @@ type rows interface {
 }
 
 type known struct {
-	target local.Target
-	shown  string // the target without anything secret
+	url    string // that serves it; empty if a process, or this one, does
+	shown  string // what runs, without anything secret
+	pair   bool   // it is two functions
 	state  string
-	broken error // why it cannot be run, nil if it can
-	built  bool  // a Go package was, or is being, built
+	broken error    // why it cannot be run, nil if it can
+	builds []string // the Go packages of it, by their names in the runtime
+	built  bool     // they were, or are being, built
 }
 
 func newProviders(rows rows, notes *notes, log *slog.Logger) *providers {
-	p := &providers{rows: rows, notes: notes, log: log, known: map[string]*known{}}
+	p := &providers{rows: rows, notes: notes, log: log, calls: remote.NewCalls(), known: map[string]*known{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
@@ -145,7 +102,7 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 	if err := decoder.Decode(&d); err != nil {
 		return bad(fmt.Errorf("the definition of provider %s: %w", name, err))
 	}
-	if _, err := d.provider(name); err != nil {
+	if _, err := d.parse(name); err != nil {
 		return bad(err)
 	}
 	clean, err := json.Marshal(d)
@@ -162,13 +119,13 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 	return nil
 }
 
-// use makes a provider known and, if a process serves it, tells the runtime.
+// use makes a provider known and, if processes serve it, tells the runtime.
 func (p *providers) use(name string, d Definition) error {
-	provider, err := d.provider(name)
-	if err == nil && provider.Target.Kind() != local.URL && p.runtime != nil {
-		err = p.runtime.Set(provider)
+	parsed, err := d.parse(name)
+	if err == nil && p.runtime != nil {
+		err = p.run(name, parsed)
 	}
-	k := &known{target: provider.Target, shown: show(d.Target), state: StateReady}
+	k := &known{url: parsed.url, shown: d.show(), pair: d.OnEvent != nil, state: StateReady, builds: parsed.builds()}
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
 		k.broken = err
@@ -182,17 +139,40 @@ func (p *providers) use(name string, d Definition) error {
 	return err
 }
 
-// prepare builds a provider beforehand if it is a Go package.
+// run tells the runtime what runs.
+func (p *providers) run(name string, parsed parsed) error {
+	programs := parsed.programs
+	if parsed.onEvent != nil {
+		framework, err := p.framework(name, parsed)
+		if err != nil {
+			return fmt.Errorf("provider %s: %w", name, err)
+		}
+		programs = append(programs, framework)
+	}
+	for _, program := range programs {
+		if err := p.runtime.Set(program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare builds beforehand what is a Go package of a provider.
 func (p *providers) prepare(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.known[name]
-	if k == nil || k.built || k.broken != nil || k.target.Kind() != local.GoPackage || p.runtime == nil || p.ctx.Err() != nil {
+	if k == nil || k.built || k.broken != nil || len(k.builds) == 0 || p.runtime == nil || p.ctx.Err() != nil {
 		return
 	}
 	k.built, k.state = true, StateBuilding+" provider "+name
 	p.builds.Go(func() {
-		err := p.runtime.Prepare(p.ctx, name)
+		var err error
+		for _, program := range k.builds {
+			if err = p.runtime.Prepare(p.ctx, program); err != nil {
+				break
+			}
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		k.state = StateReady
@@ -210,7 +190,7 @@ func (p *providers) building(name, text string) {
 	p.log.Info(text, "provider", name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k := p.known[name]; k != nil && strings.HasPrefix(k.state, StateBuilding) {
+	if k := p.known[owner(name)]; k != nil && strings.HasPrefix(k.state, StateBuilding) {
 		k.state = text
 	}
 }
@@ -224,9 +204,7 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 		return delivery.Provider{}, false
 	}
 	found := delivery.Provider{Name: name}
-	if k := p.known[name]; k.target.Kind() == local.URL {
-		found.URL = k.target.Path()
-	}
+	found.URL = p.known[name].url
 	return found, true
 }
 
@@ -253,9 +231,13 @@ func (p *providers) Invoke(name string, event local.Event) error {
 	p.prepare(name) // so that it is seen what the event waits for
 	id := wire.RequestID(event.ID)
 	p.notes.begin(id, name)
+	if k != nil && k.pair {
+		p.calls.Begin(event)
+	}
 	err := p.runtime.Invoke(name, event)
 	if err != nil {
 		p.notes.end(id)
+		p.calls.End(event.ID)
 	}
 	return err
 }
@@ -284,13 +266,4 @@ func (p *providers) list() []operator.Provider {
 		list = append(list, operator.Provider{Name: name, Target: k.shown, State: k.state})
 	}
 	return list
-}
-
-// show returns a target without what may be secret in a URL.
-func show(target string) string {
-	u, err := url.Parse(target)
-	if err != nil || !strings.Contains(target, "://") {
-		return target
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

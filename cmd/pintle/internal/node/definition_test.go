@@ -1,0 +1,129 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// handlers returns a folder with files that functions may be.
+func handlers(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"a.py": 0o600, "b.js": 0o600, "program": 0o700} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestDefineFunctions(t *testing.T) {
+	require.Tool(t, "python3")
+	require.Tool(t, "node")
+	dir := handlers(t)
+	others := []project.Provider{
+		{Name: "Other", Target: "./program"},
+		{Name: "Web", Target: "http://127.0.0.1/"},
+		{Name: "Pair", OnEvent: &project.Function{Target: "a.py"}},
+		{Name: "Thing"},
+	}
+	f := func(target string) *project.Function { return &project.Function{Target: target} }
+	for name, test := range map[string]struct {
+		declared project.Provider
+		want     node.Definition
+	}{
+		"files": {
+			project.Provider{
+				OnEvent: f("./a.py"), IsComplete: &project.Function{Target: "b.js", Handler: "b.ready"}, QueryInterval: 5 * time.Second,
+				TotalTimeout: time.Minute, Timeout: time.Hour, Concurrency: 3, Env: map[string]string{"A": "b"},
+			},
+			node.Definition{
+				OnEvent:       &node.Function{Target: filepath.Join(dir, "a.py")},
+				IsComplete:    &node.Function{Target: filepath.Join(dir, "b.js"), Handler: "b.ready"},
+				QueryInterval: "5s", TotalTimeout: "1m0s", Timeout: "1h0m0s", Concurrency: 3, Env: map[string]string{"A": "b"},
+			},
+		},
+		"alone": {
+			project.Provider{OnEvent: f("program")},
+			node.Definition{OnEvent: &node.Function{Target: filepath.Join(dir, "program")}},
+		},
+		"providers": {
+			project.Provider{OnEvent: f("Other"), IsComplete: f("arn:aws:lambda:us-east-1:123456789012:function:Other")},
+			node.Definition{
+				OnEvent:    &node.Function{Provider: "Other"},
+				IsComplete: &node.Function{Provider: "arn:aws:lambda:us-east-1:123456789012:function:Other"},
+			},
+		},
+		"of another run": {
+			project.Provider{OnEvent: f("arn:aws:lambda:us-east-1:123456789012:function:Earlier")},
+			node.Definition{OnEvent: &node.Function{Provider: "arn:aws:lambda:us-east-1:123456789012:function:Earlier"}},
+		},
+	} {
+		test.declared.Name = "Thing"
+		got, err := node.Define(dir, test.declared, others)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	for target, want := range map[string]string{
+		"./missing.py":       "p:1:2: provider Thing: onEvent: target ./missing.py: " + filepath.Join(dir, "missing.py") + " does not exist",
+		"Missing":            "provider Thing: onEvent: no provider is declared with the name Missing, and: target Missing:",
+		"Thing":              "provider Thing: onEvent: Thing: a provider cannot be its own function",
+		"Pair":               "provider Thing: onEvent: Pair: this provider is made of functions itself; name those",
+		"Web":                "provider Thing: onEvent: Web: this provider is a URL; a function is a file, or a provider that is a process",
+		"https://other.test": "provider Thing: onEvent: this provider is a URL",
+	} {
+		_, err := node.Define(dir, project.Provider{Name: "Thing", OnEvent: f(target), IsComplete: f(target), Place: "p:1:2"}, others)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "\np:1:2: provider Thing: isComplete: ") {
+			t.Errorf("%s: got %v, want %s", target, err, want)
+		}
+	}
+	_, err := node.Define(dir, project.Provider{Name: "Thing", OnEvent: &project.Function{Target: "Other", Handler: "h"}}, others)
+	if want := "handler h: Other is a provider, which names its own"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = node.Define(dir, project.Provider{Name: "Thing", OnEvent: f("Other"), Env: map[string]string{"A": "b"}}, others)
+	if want := "provider Thing: env is for functions that are files"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// What another program sends is looked at like what a file says.
+func TestDefinitionsThatCannotBe(t *testing.T) {
+	require.Tool(t, "python3")
+	dir := handlers(t)
+	n, _ := start(t, node.Config{Lock: acquire(t, t.TempDir())})
+	file := &node.Function{Target: filepath.Join(dir, "a.py")}
+	for want, d := range map[string]node.Definition{
+		"want one of target and onEvent":                         {},
+		"provider Thing: want one of target and onEvent":         {Target: filepath.Join(dir, "a.py"), OnEvent: file},
+		"isComplete, queryInterval and totalTimeout are asked":   {Target: filepath.Join(dir, "a.py"), IsComplete: file},
+		`queryInterval "5" is no duration`:                       {OnEvent: file, IsComplete: file, QueryInterval: "5"},
+		`totalTimeout "-5s" is no duration`:                      {OnEvent: file, IsComplete: file, TotalTimeout: "-5s"},
+		"totalTimeout (1s) is shorter than queryInterval (5s)":   {OnEvent: file, IsComplete: file, TotalTimeout: "1s"},
+		"want its name or its ARN":                               {OnEvent: &node.Function{Provider: "arn:aws:sqs:us-east-1:123456789012:queue"}},
+		"onEvent: want one of target and provider":               {OnEvent: &node.Function{}},
+		"isComplete: want one of target and provider":            {OnEvent: file, IsComplete: &node.Function{Target: "/x", Provider: "X"}},
+		"isComplete: the target must be an absolute path":        {OnEvent: file, IsComplete: &node.Function{Target: "a.py"}},
+		"the target must be an absolute path or a URL":           {Target: "a.py"},
+		"isComplete: target /does/not/exist: /does/not/exist do": {OnEvent: file, IsComplete: &node.Function{Target: "/does/not/exist"}},
+		"env: _HANDLER is set by the runtime":                    {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},
+	} {
+		if err := n.Define(t.Context(), "Thing", d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// frameworkMargin is what the framework has for itself, beside the time of the functions.
+const frameworkMargin = time.Minute
+
+// framework returns what answers for a provider that is functions: the SDK, inside this process.
+func (p *providers) framework(name string, parsed parsed) (local.Provider, error) {
+	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	if err != nil {
+		return local.Provider{}, err
+	}
+	onEvent, err := p.function(name, bootstrap.OnEvent, *parsed.onEvent)
+	if err != nil {
+		return local.Provider{}, err
+	}
+	var isComplete pintle.Function
+	if parsed.isComplete != nil {
+		if isComplete, err = p.function(name, bootstrap.IsComplete, *parsed.isComplete); err != nil {
+			return local.Provider{}, err
+		}
+	}
+	handler := pintle.Remote(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: parsed.interval, Total: parsed.total})
+	return local.Provider{
+		Name: name, Concurrency: parsed.concurrency, Serve: remote.Serve(handler, memory),
+		// After onEvent, isComplete is called in the same event at least once.
+		Timeout: 2*cmp.Or(parsed.timeout, local.DefaultTimeout) + frameworkMargin,
+	}, nil
+}
+
+// function returns a function of a provider.
+func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (pintle.Function, error) {
+	what := roleName(role)
+	if ref.program != "" {
+		return p.calls.Function(what, func() (string, error) { return ref.program, nil }), nil
+	}
+	here := p.calls.Function(what, func() (string, error) { return p.find(of, ref.token) })
+	if !strings.HasPrefix(ref.token, "arn:") {
+		return here, nil
+	}
+	// What is named by an ARN and is not here when it is called is the service's.
+	there, err := pintle.LambdaFunction(ref.token, pintle.LambdaConfig{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return func(ctx context.Context, event []byte) ([]byte, error) {
+		if _, ok := p.Match(wire.ServiceToken(ref.token)); ok {
+			return here(ctx, event)
+		}
+		return there(ctx, event)
+	}, nil
+}
+
+// find returns the name of another provider that is a function of this one.
+func (p *providers) find(of, token string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, ok := local.Match(wire.ServiceToken(token), func(name string) bool { return p.known[name] != nil })
+	if !ok {
+		return "", fmt.Errorf("there is no local provider %s: add it to pintle.yaml under providers", token)
+	}
+	k := p.known[name]
+	if k.broken != nil {
+		return "", fmt.Errorf("provider %s: %w", name, k.broken)
+	}
+	if err := callable(name == of, k.pair, k.url != ""); err != nil {
+		return "", fmt.Errorf("%s: %w", token, err)
+	}
+	return name, nil
+}

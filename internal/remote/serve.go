@@ -1,0 +1,66 @@
+package remote
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/local"
+)
+
+// Serve returns what answers for a provider by the handler, inside this process. memory is that of the provider: it keeps
+// the answers for requests that are delivered again.
+func Serve(handler pintle.Handler, memory pintle.Memory) local.ServeFunc {
+	return func(ctx context.Context, host local.Host) error {
+		return pintle.Run(ctx, pintle.Config{
+			Handlers:   []pintle.Handler{handler},
+			RuntimeAPI: host.Address,
+			Memory:     memory,
+			Clock:      clock{host.Killed},
+			// Not the program's own log: the host's is scrubbed of the request's secrets.
+			Logger: slog.New(brief{slog.NewTextHandler(host.Log, &slog.HandlerOptions{Level: slog.LevelError})}),
+		})
+	}
+}
+
+// brief leaves out what the functions have logged themselves, and the answer says.
+type brief struct{ slog.Handler }
+
+func (b brief) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "handler failed" {
+		return nil
+	}
+	return b.Handler.Handle(ctx, r)
+}
+
+func (b brief) WithAttrs(attrs []slog.Attr) slog.Handler { return brief{b.Handler.WithAttrs(attrs)} }
+
+func (b brief) WithGroup(name string) slog.Handler { return brief{b.Handler.WithGroup(name)} }
+
+// clock is the machine's, on which no time is left when its context has ended: then nothing is answered any more.
+type clock struct{ killed context.Context }
+
+func (clock) Now() time.Time { return time.Now() }
+
+func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.killed.Done():
+		return c.killed.Err()
+	}
+}
+
+func (c clock) WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithDeadline(ctx, at)
+	stop := context.AfterFunc(c.killed, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
