@@ -31,6 +31,12 @@ type Member struct {
 	line, column int // of the key
 }
 
+// Line returns the line of the template on which the key stands, counted from 1.
+func (m Member) Line() int { return m.line }
+
+// Column returns the column at which the key stands, counted in characters from 1.
+func (m Member) Column() int { return m.column }
+
 // Kind returns the JSON type of n; [value.Null] if n is absent.
 func (n Node) Kind() value.Kind { return n.kind }
 

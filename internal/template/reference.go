@@ -173,6 +173,8 @@ func uses(n Node, s *Scope, found func(use)) {
 type walk struct {
 	scope *Scope
 	found func(use)
+	// undecided are conditions both of whose branches are followed, with a scope too.
+	undecided map[string]bool
 	// truth says that Condition is a function too, as it is in the Conditions section.
 	truth bool
 }
@@ -237,7 +239,7 @@ func (w *walk) sub(argument Node, maybe bool) {
 func (w *walk) branches(argument Node, maybe bool) {
 	test, then, otherwise := ifParts(argument)
 	w.found(use{kind: useCondition, name: test.text, at: test, maybe: maybe})
-	if w.scope == nil {
+	if w.scope == nil || w.undecided[test.text] {
 		w.node(then, true)
 		w.node(otherwise, true)
 		return
