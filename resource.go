@@ -14,6 +14,7 @@ import (
 // Resource is a [Handler] made of a [Provider] by [New].
 type Resource struct {
 	properties, attributes *shape
+	migrates               bool
 	handle                 func(context.Context, *Request) (Answer, error)
 }
 
@@ -28,7 +29,7 @@ func New[P, A any](p Provider[P, A]) *Resource {
 	if err != nil {
 		panic(fmt.Sprintf("pintle: provider %T: %v", p, err))
 	}
-	return &Resource{properties: x.properties, attributes: x.attributes, handle: x.handle}
+	return &Resource{properties: x.properties, attributes: x.attributes, migrates: x.migrate != nil, handle: x.handle}
 }
 
 // Handle answers one request by the provider.

@@ -19,7 +19,8 @@ const AnyType = "*"
 //
 // The schema is of what a provider takes: a number may be a string, as CloudFormation makes it one. Where it wants a
 // string, a template may have a number or boolean all the same, since that becomes one on the way. Immutable properties are
-// listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. It is an
+// listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. A
+// provider with [WithMigrate] has x-migrates in the schema of its properties: it may take others too. It is an
 // error if there is no such handler.
 func Schema(handlers ...Handler) ([]byte, error) {
 	types := map[string]any{}
@@ -53,6 +54,9 @@ func (r *Resource) schema() map[string]any {
 	properties := in.root(r.properties)
 	if paths := createOnly(r.properties, "/properties", map[*shape]bool{}); len(paths) > 0 {
 		properties["createOnlyProperties"] = paths
+	}
+	if r.migrates {
+		properties["x-migrates"] = true
 	}
 	out := schemaWriter{defs: map[string]any{}, names: map[*shape]string{}, attributes: true}
 	return map[string]any{"properties": properties, "attributes": out.root(r.attributes.base())}
