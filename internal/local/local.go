@@ -103,6 +103,8 @@ type Config struct {
 	// CacheDir is where Go packages are built into, and where what runs Python and Node handlers is put. Required if a
 	// target is a [GoPackage] or a [Script]; made when missing.
 	CacheDir string
+	// SchemaDir is where the answers of [Runtime.Schema] are kept; made when missing. Empty means that they are not.
+	SchemaDir string
 	// Queue is how many events of one provider may wait for a process. Zero means [DefaultQueue].
 	Queue int
 	// Idle is how long an unused process is kept. Zero means [DefaultIdle].
@@ -246,20 +248,29 @@ func (r *Runtime) Match(token wire.ServiceToken) (name string, ok bool) { return
 // depends on it. The first event does the same. It returns [ErrUnknown], [ErrClosed], a [*BuildError] or
 // [bootstrap.ErrNoInterpreter].
 func (r *Runtime) Prepare(ctx context.Context, name string) error {
-	r.mu.Lock()
-	p, closed := r.pools[name], r.closed
-	r.mu.Unlock()
-	if closed {
-		return ErrClosed
-	}
-	if p == nil {
-		return fmt.Errorf("%w: %q", ErrUnknown, name)
+	p, err := r.program(name)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	_, err := p.program.command(ctx)
+	_, err = p.command(ctx)
 	return err
+}
+
+// program returns the program of a provider.
+func (r *Runtime) program(name string) (*program, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, ErrClosed
+	}
+	p := r.pools[name]
+	if p == nil {
+		return nil, fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	return p.program, nil
 }
 
 // Invoke accepts an event for the named provider and returns without waiting. It returns [ErrUnknown], [ErrBusy] or

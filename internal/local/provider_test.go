@@ -18,12 +18,32 @@ import (
 // The test binary is also every provider of the tests: with this variable set it runs the behaviour it names.
 const behaviourVar = "TEST_PROVIDER"
 
+// schemaVar makes the test program one that knows the command schema: a file in which it counts how often it was asked,
+// or none.
+const schemaVar = "TEST_SCHEMA"
+
 func TestMain(m *testing.M) {
 	if behaviour := os.Getenv(behaviourVar); behaviour != "" {
 		runProvider(behaviour)
 		return
 	}
+	if mode := os.Getenv(schemaVar); mode != "" && len(os.Args) == 2 && os.Args[1] == "schema" {
+		tellSchema(mode)
+	}
 	os.Exit(m.Run())
+}
+
+func tellSchema(mode string) {
+	if mode == "none" {
+		os.Exit(2)
+	}
+	count, _ := os.ReadFile(mode)
+	count = append(count, 'x')
+	if err := os.WriteFile(mode, count, 0o600); err != nil {
+		os.Exit(3)
+	}
+	fmt.Printf("{\"mode\": %d}\n", len(count))
+	os.Exit(0)
 }
 
 // task is the payload of an event: what the provider is to do with it.

@@ -1,0 +1,201 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of what a provider tells of itself.
+const (
+	// MaxSchema is the size of the largest schema in bytes.
+	MaxSchema = 1 << 20
+
+	// schemaTimeout is how long a program may take to print it.
+	schemaTimeout = 5 * time.Second
+	// silenceKept is how long it is remembered that a program did not end in that time, which may have been for others.
+	silenceKept = time.Hour
+)
+
+// ErrNoSchema means that a provider does not know the command schema.
+var ErrNoSchema = errors.New("the provider prints no schema")
+
+// Schema returns what the provider's program prints for the command schema: JSON of at most [MaxSchema] bytes. It is
+// built first if it has to be, and runs for five seconds at most, in the environment of the provider's processes without a
+// Runtime API. The answer of a compiled program is kept in [Config.SchemaDir] by the program's content; a script is
+// asked every time, for it may be made of more than one file, unless it did not end in time within the last hour. Errors are [ErrNoSchema], with the reason, [ErrUnknown],
+// [ErrClosed] or a [*BuildError].
+func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
+	p, err := r.program(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	if p.provider.Serve != nil || p.provider.Target.Kind() == Script {
+		return nil, fmt.Errorf("%w: it is a function, not a program", ErrNoSchema)
+	}
+	run, err := p.command(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file := run.path
+	env := slices.DeleteFunc(environment(&r.config, p.provider, p.dir(), ""), func(kv string) bool {
+		for _, own := range []string{"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN"} {
+			if strings.HasPrefix(kv, own+"=") {
+				return true
+			}
+		}
+		return false
+	})
+	keep := r.schemaFile(file, p.provider.Env)
+	if text, ok := keep.read(); ok {
+		if len(text) == 0 {
+			return nil, ErrNoSchema
+		}
+		return text, nil
+	}
+	text, err := askSchema(ctx, file, p.dir(), env)
+	switch {
+	case err == nil:
+		keep.write(text, ".json")
+	case ctx.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded):
+		keep.write(nil, ".late")
+	case errors.Is(err, ErrNoSchema):
+		keep.write(nil, ".none")
+	}
+	return text, err
+}
+
+// askSchema runs the program.
+func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
+	defer cancel()
+	out := &limitedBuffer{limit: MaxSchema}
+	cmd := exec.CommandContext(ctx, file, "schema")
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Stdout = out // what it prints besides is for nobody: it may be anything
+	cmd.SysProcAttr = buildAttr()
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = killGroup(cmd.Process) // what it left behind; usually nothing
+	}
+	switch {
+	case out.over:
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w within %s: %w", ErrNoSchema, schemaTimeout, context.DeadlineExceeded)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoSchema, err)
+	}
+	text := bytes.TrimSpace(out.buf.Bytes())
+	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
+		return nil, fmt.Errorf("%w: what it printed is no JSON object", ErrNoSchema)
+	}
+	return text, nil
+}
+
+// limitedBuffer takes up to limit bytes and then refuses, which ends what writes to it.
+type limitedBuffer struct {
+	limit int
+	buf   bytes.Buffer
+	over  bool
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.over = b.over || b.buf.Len()+len(p) > b.limit; b.over {
+		return 0, io.ErrShortWrite
+	}
+	return b.buf.Write(p)
+}
+
+// schemaFile is where a program's answer is kept.
+type schemaFile struct {
+	path   string // without the extension; empty for nowhere
+	script bool   // of which only is kept that it did not end
+}
+
+func (r *Runtime) schemaFile(program string, env map[string]string) schemaFile {
+	if r.config.SchemaDir == "" {
+		return schemaFile{}
+	}
+	f, err := os.Open(program)
+	if err != nil {
+		return schemaFile{}
+	}
+	defer f.Close()
+	hash := sha256.New()
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return schemaFile{}
+	}
+	hash.Write(head)
+	if _, err := io.Copy(hash, f); err != nil {
+		return schemaFile{}
+	}
+	declared, err := json.Marshal(env) // in the order of the names
+	if err != nil {
+		return schemaFile{}
+	}
+	hash.Write(declared)
+	return schemaFile{filepath.Join(r.config.SchemaDir, hex.EncodeToString(hash.Sum(nil)[:16])), string(head) == "#!"}
+}
+
+// read returns what is kept; an empty text for a program without a schema.
+func (s schemaFile) read() ([]byte, bool) {
+	if s.path == "" {
+		return nil, false
+	}
+	if _, err := os.Stat(s.path + ".none"); err == nil {
+		return nil, true
+	}
+	if info, err := os.Stat(s.path + ".late"); err == nil && time.Since(info.ModTime()) < silenceKept {
+		return nil, true
+	}
+	info, err := os.Stat(s.path + ".json")
+	if err != nil || info.Size() > MaxSchema {
+		return nil, false
+	}
+	text, err := os.ReadFile(s.path + ".json")
+	return text, err == nil && json.Valid(text)
+}
+
+// write keeps an answer. Whatever goes wrong, the program is asked again the next time. A crash leaves a file of another
+// name.
+func (s schemaFile) write(text []byte, extension string) {
+	if s.path == "" || s.script && extension != ".late" {
+		return
+	}
+	dir := filepath.Dir(s.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, "new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path+extension)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is of no use
+	}
+}
