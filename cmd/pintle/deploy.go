@@ -22,6 +22,7 @@ type deployOptions struct {
 	template, parameterFile string
 	parameters, tags        []string
 	disableRollback, dryRun bool
+	noSchema                bool
 }
 
 // desired is what a deploy brings about.
@@ -30,6 +31,7 @@ type desired struct {
 	parameters, tags      pairs
 	providers             []provided
 	disableRollback       bool
+	noSchema              bool
 }
 
 func (a *app) deployCommand() *cobra.Command {
@@ -57,6 +59,10 @@ With --dry-run it only shows what would change, resource by resource: no provide
 is asked and nothing is kept. Whether a resource would be replaced is said by its
 provider alone, so that stays open.
 
+Before anything is created, providers that run here are asked what they take: a
+misspelt property, or a value that they would refuse, is told with its place in
+the template. --no-schema leaves that out. "pintle validate" does nothing else.
+
 Ctrl-C leaves the operation to the server, if one runs on the data directory. If
 none does, the operation is kept as it is, and the next deploy goes on with it.`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,6 +75,7 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
+	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
 	return cmd
 }
@@ -135,6 +142,9 @@ func (o *deployOptions) repeated() string {
 		}
 	}
 	add("fidelity", o.fidelity)
+	if o.noSchema {
+		b.WriteString(" --no-schema")
+	}
 	if o.disableRollback {
 		b.WriteString(disableRollbackFlag)
 	}
@@ -143,7 +153,7 @@ func (o *deployOptions) repeated() string {
 
 // desire reads everything that a deploy needs before it talks to anyone.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
-	want.disableRollback = o.disableRollback
+	want.disableRollback, want.noSchema = o.disableRollback, o.noSchema
 	if p.project == nil && o.template == "" {
 		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
 			project.FileName, a.short(p.dir))
@@ -192,6 +202,15 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	}
 	for {
 		stack, err := s.describe(ctx, want.stack)
+		if err == nil && !underWay(stack.StackStatus) || errors.Is(err, errNoStack) {
+			there := stack
+			if err != nil || inReview(stack.StackStatus) || stack.StackStatus == types.StackStatusRollbackComplete {
+				there = types.Stack{} // it is made anew
+			}
+			if err := s.checkSchemas(ctx, want, there); err != nil {
+				return err
+			}
+		}
 		switch status := stack.StackStatus; {
 		case errors.Is(err, errNoStack):
 			id, err := s.create(ctx, want)

@@ -45,7 +45,10 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 		drawn, err = s.preview(ctx, p, want, &document)
 		err = errors.Join(err, s.close())
 	} else {
-		drawn, err = a.previewNew(ctx, o, want)
+		drawn, err = a.previewNew(ctx, o.connection.region, want)
+		if told, ok := engine.InputError(err); ok {
+			err = want.refused(a, told.Message, true)
+		}
 	}
 	if err != nil {
 		return err
@@ -96,8 +99,9 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	return drawn, err
 }
 
-// previewNew says what the first deploy into a data directory would do, without making the directory.
-func (a *app) previewNew(ctx context.Context, o *deployOptions, want desired) (drawn engine.Preview, err error) {
+// previewNew says what the first deploy into a data directory would do, without making the directory. What the engine finds
+// wrong is an [engine.InputError].
+func (a *app) previewNew(ctx context.Context, region string, want desired) (drawn engine.Preview, err error) {
 	none, err := memory.New(memory.Config{})
 	if err != nil {
 		return drawn, err
@@ -114,14 +118,10 @@ func (a *app) previewNew(ctx context.Context, o *deployOptions, want desired) (d
 		return drawn, err
 	}
 	request := want.previewRequest(nil)
-	drawn, err = e.Preview(ctx, engine.PreviewStack{
+	return e.Preview(ctx, engine.PreviewStack{
 		Options: request.Options(), Template: request.Template,
-		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: a.regionOr(o.connection.region), Stack: want.stack},
+		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: a.regionOr(region), Stack: want.stack},
 	})
-	if told, ok := engine.InputError(err); ok {
-		return drawn, want.refused(a, told.Message, true)
-	}
-	return drawn, err
 }
 
 // previewRequest returns what is desired as the operator's face takes it; kept are parameters that keep their values.

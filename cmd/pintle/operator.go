@@ -89,6 +89,12 @@ func (c *operatorClient) define(ctx context.Context, name string, d node.Definit
 	return c.do(ctx, http.MethodPut, "providers/"+url.PathEscape(name), body, nil)
 }
 
+// schema returns what a provider publishes of itself. An [operator.Error] says why there is nothing.
+func (c *operatorClient) schema(ctx context.Context, name string) (out json.RawMessage, err error) {
+	err = c.do(ctx, http.MethodGet, "providers/"+url.PathEscape(name)+"/schema", nil, &out)
+	return out, err
+}
+
 // do sends one signed request. An error that the server tells is returned in its words.
 func (c *operatorClient) do(ctx context.Context, method, path string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)

@@ -243,12 +243,13 @@ func (f *failureDocument) print(w io.Writer) {
 // conclude reports what came of an operation, and returns the error that the command ends with.
 func (a *app) conclude(r *result, asJSON bool, err error) error {
 	f, isFailure := errors.AsType[*failure](err)
-	if !asJSON || isFailure && f.code == exitUsage {
+	wrong, inTemplate := errors.AsType[*problems](err)
+	if !asJSON || isFailure && f.code == exitUsage && !inTemplate {
 		return err
 	}
 	if err != nil && r.Failure == nil {
 		r.Failure = &failureDocument{Reason: readable(err).Error()}
-		if wrong, ok := errors.AsType[*problems](err); ok {
+		if inTemplate {
 			r.Failure.Fault, r.Failure.Problems = faultTemplate, wrong.documents()
 		}
 		if isFailure && len(f.hints) > 0 {

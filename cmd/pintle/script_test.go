@@ -90,6 +90,7 @@ func runScripts(t *testing.T, dir string) {
 			env.Setenv("SHELF", filepath.Join(env.WorkDir, "shelf"))
 			env.Setenv("MEETING", listener.Addr().String())
 			env.Setenv("TZ", "UTC")
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // or each process lingers for a second
 			if err := goEnvironment(env); err != nil {
 				return err

@@ -195,4 +195,11 @@ func (f *face) putProvider(r *http.Request) (any, error) {
 	return struct{}{}, f.Hooks.PutProvider(r.Context(), name, definition)
 }
 
+func (f *face) schema(r *http.Request) (any, error) {
+	if f.Hooks.Schema == nil {
+		return nil, &Error{http.StatusNotFound, "this server runs no providers"}
+	}
+	return f.Hooks.Schema(r.Context(), r.PathValue("name"))
+}
+
 func (f *face) version(*http.Request) (any, error) { return Version{f.Version}, nil }

@@ -9,6 +9,7 @@
 //	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
 //	GET  providers                                    the providers known by name
 //	PUT  providers/{name}                             defines a provider
+//	GET  providers/{name}/schema                      what a provider publishes of its properties and attributes
 //	GET  keys                                         the keys that secrets may be sealed with, by their ids
 //	GET  version                                      of this server
 //
@@ -72,6 +73,8 @@ type Hooks struct {
 	// PutProvider validates a definition, a JSON object, and stores it. Its [Error] is shown to the client, any other
 	// only to the log. Nil refuses.
 	PutProvider func(ctx context.Context, name string, definition json.RawMessage) error
+	// Schema returns the schema of a provider, as its program prints it. Its [Error] is shown to the client.
+	Schema func(ctx context.Context, name string) (json.RawMessage, error)
 	// Keys returns which keys the store needs.
 	Keys func(context.Context) (Keys, error)
 	// Progress says what holds an unsettled request up, scrubbed; empty for nothing.
@@ -131,6 +134,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("POST "+Prefix+"stacks/{name}/preview", f.answer(f.preview))
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
+	mux.Handle("GET "+Prefix+"providers/{name}/schema", f.answer(f.schema))
 	mux.Handle("GET "+Prefix+"keys", f.answer(f.keys))
 	mux.Handle("GET "+Prefix+"version", f.answer(f.version))
 	mux.Handle("/", f.answer(func(r *http.Request) (any, error) {

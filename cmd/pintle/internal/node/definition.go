@@ -197,6 +197,15 @@ func (p parsed) builds() []string {
 	return names
 }
 
+// Program returns the one program that serves a provider; ok is false if a URL does, or functions of its own.
+func (d Definition) Program(name string) (program local.Provider, ok bool, err error) {
+	p, err := d.parse(name)
+	if err != nil || p.url != "" || p.onEvent != nil || len(p.programs) != 1 {
+		return local.Provider{}, false, err
+	}
+	return p.programs[0], true, nil
+}
+
 // parse looks at what a definition names, which must exist.
 func (d Definition) parse(name string) (parsed, error) {
 	fail := func(format string, args ...any) (parsed, error) {

@@ -25,6 +25,7 @@ import (
 //	pintle.db    the database, with its -wal and -shm
 //	elsewhere    in place of pintle.db and keys: the name of the PostgreSQL database that the stacks are in
 //	build/       providers that were built from Go source
+//	schemas/     what providers publish of themselves, by the content of their programs
 //	.gitignore   keeps all of it out of a repository
 const (
 	lockFile        = "lock"
@@ -35,6 +36,7 @@ const (
 	databaseFile    = "pintle.db"
 	elsewhereFile   = "elsewhere"
 	buildDir        = "build"
+	schemaDir       = "schemas"
 	ignoreFile      = ".gitignore"
 )
 

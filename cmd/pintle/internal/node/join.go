@@ -45,6 +45,8 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 			Region:   n.config.Region,
 			Account:  account,
 			CacheDir: n.config.Lock.path(buildDir),
+
+			SchemaDir: n.config.Lock.path(schemaDir),
 		})
 		if err != nil {
 			return err
@@ -146,8 +148,15 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 func (n *Node) hooks() operator.Hooks {
 	return operator.Hooks{
 		Providers: func(context.Context) ([]operator.Provider, error) { return n.providers.list(), nil },
+		Schema: func(ctx context.Context, name string) (json.RawMessage, error) {
+			if !n.isOwner(ctx) {
+				return nil, &operator.Error{Status: http.StatusForbidden, Message: "providers of this server are asked for " +
+					"their schemas by its own user only: it runs their programs"}
+			}
+			return n.providers.schema(ctx, name)
+		},
 		PutProvider: func(ctx context.Context, name string, definition json.RawMessage) error {
-			if id, ok := sigv4.FromContext(ctx); !ok || id.AccessKeyID != n.record.Owner.ID {
+			if !n.isOwner(ctx) {
 				return &operator.Error{Status: http.StatusForbidden, Message: "providers of this server are defined by " +
 					"its own user only: by commands on its data directory, or by --provider and --project when it starts"}
 			}
@@ -159,6 +168,12 @@ func (n *Node) hooks() operator.Hooks {
 			return n.notes.log(id), nil
 		},
 	}
+}
+
+// isOwner reports whether a request comes from the user whom this server belongs to.
+func (n *Node) isOwner(ctx context.Context) bool {
+	id, ok := sigv4.FromContext(ctx)
+	return ok && id.AccessKeyID == n.record.Owner.ID
 }
 
 // sealingKeys tells which keys the store needs.

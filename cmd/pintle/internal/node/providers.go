@@ -195,6 +195,29 @@ func (p *providers) building(name, text string) {
 	}
 }
 
+// schema returns what a provider publishes of itself. Only a process can be asked for it.
+func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, error) {
+	p.mu.Lock()
+	k := p.known[name]
+	p.mu.Unlock()
+	none := func(why string) error {
+		return &operator.Error{Status: http.StatusNotFound, Message: "provider " + name + ": " + why}
+	}
+	switch {
+	case k == nil:
+		return nil, none("it is not known")
+	case k.broken != nil:
+		return nil, none(k.broken.Error())
+	case k.target.Kind() == local.URL || p.runtime == nil:
+		return nil, none("no process of this server serves it")
+	}
+	text, err := p.runtime.Schema(ctx, name)
+	if err != nil {
+		return nil, none(err.Error())
+	}
+	return text, nil
+}
+
 // Match implements [delivery.Local].
 func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	p.mu.Lock()

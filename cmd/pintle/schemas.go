@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/schema"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// schemas are what providers publish of themselves, asked for when a template needs them.
+type schemas struct {
+	// names are the providers that can be asked, and ask does that.
+	names []string
+	ask   func(ctx context.Context, name string) (json.RawMessage, error)
+	// asked are those that were, nil for one without a usable schema; why says why it has none.
+	asked map[string]*schema.Document
+	why   map[string]error
+}
+
+// find returns the schema of the provider behind a token, nil if there is none.
+func (s *schemas) find(ctx context.Context, token string) *schema.Document {
+	name, ok := local.Match(wire.ServiceToken(token), func(name string) bool { return slices.Contains(s.names, name) })
+	if !ok {
+		return nil
+	}
+	if d, ok := s.asked[name]; ok {
+		return d
+	}
+	if s.asked == nil {
+		s.asked, s.why = map[string]*schema.Document{}, map[string]error{}
+	}
+	text, err := s.ask(ctx, name)
+	if err == nil {
+		s.asked[name], err = schema.Parse(text)
+	}
+	if err != nil {
+		s.asked[name], s.why[name] = nil, err
+	}
+	return s.asked[name]
+}
+
+// foreseen returns what is known of the stack before it is deployed. The parameters that are named open may have any
+// value; given are those of a stack that is there.
+func (w desired) foreseen(t *template.Template, region string, open []string, given map[string]template.Input) (*template.Partial, error) {
+	inputs := map[string]template.Input{}
+	for name, input := range given {
+		if t.Parameter(name) != nil {
+			inputs[name] = input
+		}
+	}
+	for _, p := range w.parameters {
+		inputs[p.Name] = template.Input{Value: p.Text}
+	}
+	suffix := "amazonaws.com"
+	partition := wire.Partition(region)
+	if partition == "aws-cn" {
+		suffix += ".cn"
+	}
+	return t.BindPartly(inputs, append(open, "AWS::NotificationARNs"), template.Pseudo{
+		AccountID: sigv4.DefaultAccount, Region: region, Partition: partition, StackName: w.stack, URLSuffix: suffix,
+	})
+}
+
+// checkSchemas holds the template against what the engine's providers publish. stack is the one that is there, or the
+// zero Stack.
+func (s *session) checkSchemas(ctx context.Context, want desired, stack types.Stack) error {
+	if want.noSchema || s.data == "" {
+		return nil
+	}
+	t, err := template.Parse(want.template)
+	if err != nil {
+		return nil //nolint:nilerr // the engine says it as the service does
+	}
+	given, open := map[string]template.Input{}, []string{"AWS::StackId"}
+	for _, p := range stack.Parameters {
+		name, text := aws.ToString(p.ParameterKey), aws.ToString(p.ParameterValue)
+		switch declared := t.Parameter(name); {
+		case slices.ContainsFunc(want.parameters, func(p project.Pair) bool { return p.Name == name }):
+		case declared != nil && (declared.NoEcho || text == value.ParameterMask):
+			open = append(open, name) // its value is not shown
+		default:
+			given[name] = template.Input{Value: text}
+		}
+	}
+	partial, err := want.foreseen(t, s.app.regionOr(s.connection.region), open, given)
+	if err != nil {
+		return nil //nolint:nilerr // so it does
+	}
+	known, err := s.operator.providers(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // an older server; what is checked here is checked by the providers too
+	}
+	all := schemas{ask: s.operator.schema}
+	for _, p := range known {
+		all.names = append(all.names, p.Name)
+	}
+	found := schema.Check(t, partial, func(token string) *schema.Document { return all.find(ctx, token) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	file := s.app.short(want.path)
+	return usageError(&problems{where: file, found: found}, "mend "+file+", then run this again",
+		"--no-schema deploys it as it is: the providers may say otherwise")
+}
