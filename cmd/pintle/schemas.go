@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,6 +49,15 @@ func (s *schemas) find(ctx context.Context, token string) *schema.Document {
 		s.asked[name], s.why[name] = nil, err
 	}
 	return s.asked[name]
+}
+
+// schemaCache is where commands without a data directory keep what providers publish; empty if there is no place.
+func schemaCache() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "pintle", "schemas")
 }
 
 // foreseen returns what is known of the stack before it is deployed. The parameters that are named open may have any

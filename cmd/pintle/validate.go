@@ -199,18 +199,10 @@ func (v *validation) checkSchemas(ctx context.Context, t *template.Template, par
 		return nil, failed(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	config := local.Config{
+	runtime, err := local.New(local.Config{
 		Done:     func(string, local.Outcome) {}, // nothing is invoked
-		Progress: func(_, text string) {
-			text, _, _ = strings.Cut(text, ";") // how long the first build takes: here each is the first
-			v.app.say("%s", strings.ReplaceAll(text, v.app.cwd+string(filepath.Separator), ""))
-		},
-		CacheDir: dir, Region: v.region,
-	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		config.SchemaDir = filepath.Join(cache, "pintle", "schemas")
-	}
-	runtime, err := local.New(config)
+		Progress: v.app.building, CacheDir: dir, SchemaDir: schemaCache(), Region: v.region,
+	})
 	if err != nil {
 		return nil, err
 	}

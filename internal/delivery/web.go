@@ -153,7 +153,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "pintle")
-	sign(request.Header, w.secret, p.id, w.now(), p.body)
+	SignWebhook(request.Header, w.secret, p.id, w.now(), p.body)
 	response, err := p.client.Do(request)
 	if err != nil {
 		return p.broken(ctx, err, written.Load())

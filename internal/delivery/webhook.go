@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// sign adds the headers of Standard Webhooks v1: id says what a second delivery is a copy of, the time bounds replays,
+// SignWebhook adds the headers of Standard Webhooks v1: id says what a second delivery is a copy of, the time bounds replays,
 // the signature covers both and the body.
-func sign(header http.Header, secret []byte, id string, now time.Time, body []byte) {
+func SignWebhook(header http.Header, secret []byte, id string, now time.Time, body []byte) {
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(id + "." + seconds + "."))

@@ -52,7 +52,7 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	file := run.path
-	env := slices.DeleteFunc(environment(&r.config, p.provider, p.dir(), ""), func(kv string) bool {
+	env := slices.DeleteFunc(environment(&r.config, p.provider, run.env, p.dir(), ""), func(kv string) bool {
 		for _, own := range []string{"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN"} {
 			if strings.HasPrefix(kv, own+"=") {
 				return true

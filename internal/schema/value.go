@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // fitsText reports whether a scalar fits, by the text that a provider gets of it.
@@ -87,6 +89,43 @@ func (s *Schema) numeric() bool {
 // fitsLength reports whether a list or an object may have so many items or members.
 func fitsLength(n int, least, most *int) bool {
 	return (least == nil || n >= *least) && (most == nil || n <= *most)
+}
+
+// Secrets returns the texts in a value that the schema says are secret, as package pintle marks them.
+func (s *Schema) Secrets(v value.Value) []string { return s.tainted(v).Secrets() }
+
+// tainted returns v with what is secret marked. A value bounds the depth.
+func (s *Schema) tainted(v value.Value) value.Value {
+	if s == nil {
+		return v
+	}
+	hidden := s.secret // which may stand beside a reference
+	if s = s.resolved(); s == nil && !hidden {
+		return v
+	}
+	if hidden || s.secret {
+		return v.Tainted(value.OfParameter)
+	}
+	switch v.Kind() {
+	case value.List:
+		items := make([]value.Value, len(v.Items()))
+		for i, item := range v.Items() {
+			items[i] = s.at(s.items).tainted(item)
+		}
+		return value.Items(items...)
+	case value.Map:
+		members := make([]value.Member, len(v.Members()))
+		for i, m := range v.Members() {
+			below := s.more
+			if declared, ok := s.properties[m.Key]; ok {
+				below = declared
+			}
+			members[i] = value.Member{Key: m.Key, Value: s.at(below).tainted(m.Value)}
+		}
+		return value.Object(members...)
+	case value.Null, value.Bool, value.Number, value.String:
+	}
+	return v
 }
 
 // wanted says what a value must be, in the words that package pintle has for it.

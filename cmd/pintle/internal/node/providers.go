@@ -208,7 +208,7 @@ func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, e
 		return nil, none("it is not known")
 	case k.broken != nil:
 		return nil, none(k.broken.Error())
-	case k.target.Kind() == local.URL || p.runtime == nil:
+	case k.url != "" || p.runtime == nil:
 		return nil, none("no process of this server serves it")
 	}
 	text, err := p.runtime.Schema(ctx, name)

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/schema"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// invokeOptions are the flags of invoke.
+type invokeOptions struct {
+	kind, properties, old, id, resourceType, logicalID, event string
+	project, region, output                                   string
+	timeout                                                   time.Duration
+	sns, showSecrets                                          bool
+}
+
+func (a *app) invokeCommand() *cobra.Command {
+	var o invokeOptions
+	cmd := &cobra.Command{
+		Use:   "invoke TARGET",
+		Short: "Send one request to a provider, and show its answer",
+		Long: `Send one request to a provider and show what it answers, without a stack: for
+trying a provider while it is written. TARGET is a name in pintle.yaml, or what
+may stand there: a Go package, an executable, a folder with bootstrap, or a URL.
+
+  pintle invoke ./provider -p '{"Name": "a"}'
+  pintle invoke ./provider --type Update --id note-a -p '{"Name": "a", "Text": "b"}'
+  pintle invoke ./provider --type Delete --id note-a -p @properties.json
+
+Numbers and booleans become strings, as CloudFormation makes them. The answer is
+held against the protocol as an engine does it. What the provider prints goes to
+stderr while it runs. An answer with NoEcho is masked. A request to a URL is
+signed if PINTLE_WEBHOOK_SECRET holds the provider's secret.
+
+Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.command(func(ctx context.Context, args []string) error { return a.invoke(ctx, &o, args[0]) }),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.kind, "type", "", "Create, Update or Delete (default Create)")
+	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default {})")
+	flags.StringVar(&o.old, "old", "", "the properties before an Update, a `JSON` object or @FILE (default: the same)")
+	flags.StringVar(&o.id, "id", "", "the physical `ID` of the resource, for Update and Delete")
+	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that the provider publishes, or Custom::Test)")
+	flags.StringVar(&o.logicalID, "logical-id", "", "`NAME` of the resource in the template (default Test)")
+	flags.StringVar(&o.event, "event", "", "send the request in `FILE`; only its ResponseURL is replaced")
+	flags.BoolVar(&o.sns, "sns", false, "send it as a notification of SNS, as a token of a topic would")
+	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
+	flags.DurationVar(&o.timeout, "timeout", trial.DefaultTimeout, "how long the answer may take")
+	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show the attributes of an answer with NoEcho")
+	fromEnvironment(flags, "region", "project")
+	outputFlag(cmd, &o.output)
+	choices(cmd, "type", "Create", "Update", "Delete")
+	return cmd
+}
+
+// maxProperties bounds what is read of a request. The service's own bound is that of a template.
+const maxProperties = 1 << 20
+
+func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
+	asJSON, err := wantJSON(o.output)
+	if err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
+		return usagef("", "--timeout %s is no time to answer in", o.timeout)
+	}
+	provider, err := a.tried(o, name)
+	if err != nil {
+		return err
+	}
+	request, err := a.request(o, provider)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pintle-invoke-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary folder
+	i := &invocation{app: a, asJSON: asJSON, showSecrets: o.showSecrets, target: name}
+	logger, err := a.logger("", slog.LevelError)
+	if err != nil {
+		return err
+	}
+	config := trial.Config{
+		Provider: provider, Request: request, SNS: o.sns, Timeout: o.timeout, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET"),
+		Runtime: local.Config{
+			CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.building,
+		},
+		Learn: func(text []byte, r *wire.Request) (secrets []string) {
+			r.ResourceType, secrets = fitted(text, *r)
+			i.request = *r
+			return secrets
+		},
+		Log: i.line,
+		Waiting: func() {
+			a.say("the handler returned without an answer; one may still come, waiting up to %s", o.timeout)
+		},
+	}
+	result, err := trial.Run(ctx, config)
+	broken, unbuilt := errors.AsType[*local.BuildError](err)
+	switch {
+	case ctx.Err() != nil:
+		return failed(errors.New("interrupted before there was an answer"))
+	case unbuilt:
+		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
+	case err != nil:
+		return failed(err)
+	}
+	return i.report(result)
+}
+
+// building says what takes time. What is built does not stay, so that each time is the first.
+func (a *app) building(_, text string) {
+	text, _, _ = strings.Cut(text, ";")
+	a.say("%s", strings.ReplaceAll(text, a.cwd+string(filepath.Separator), ""))
+}
+
+// tried finds the provider that a name, a path or a URL means.
+func (a *app) tried(o *invokeOptions, name string) (local.Provider, error) {
+	p, err := a.locate(o.project, "")
+	if err != nil {
+		return local.Provider{}, err
+	}
+	declared, dir := project.Provider{Name: "Test", Target: name}, a.cwd
+	var names []string
+	if p.project != nil {
+		for _, one := range p.project.Providers {
+			names = append(names, one.Name)
+			if one.Name == name {
+				declared, dir = one, p.project.Dir
+			}
+		}
+	}
+	if declared.OnEvent != nil {
+		return local.Provider{}, usagef("deploy a template that uses it: pintle deploy", "provider %s is made of functions, which do not answer requests themselves", name)
+	}
+	provider, err := local.ParseProvider(dir, declared)
+	if err == nil {
+		return provider, nil
+	}
+	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
+		hint := "name one of pintle.yaml, a Go package's folder, an executable or a URL"
+		if near := nearest.Name(name, names); near != "" {
+			hint = "did you mean " + near + "?"
+		} else if len(names) > 0 {
+			hint = "the names are " + strings.Join(names, ", ")
+		}
+		if _, missing := os.Stat(a.path(name)); missing != nil {
+			return local.Provider{}, usagef(hint, "there is no provider %s in pintle.yaml, and no such file", name)
+		}
+	}
+	return local.Provider{}, usageError(err)
+}
+
+// request makes the request of the flags.
+func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request, err error) {
+	if o.event != "" {
+		return a.recorded(o)
+	}
+	r.RequestType = wire.RequestType(o.kind)
+	if o.kind == "" {
+		r.RequestType = wire.Create
+	}
+	switch {
+	case !r.RequestType.Valid():
+		return r, usagef("want Create, Update or Delete", "--type %q is not known", o.kind)
+	case r.RequestType != wire.Create && o.id == "":
+		return r, usagef("give the one that Create answered with", "%s needs the physical ID of the resource: --id", r.RequestType)
+	case r.RequestType == wire.Create && o.id != "":
+		return r, usagef("leave it out, or say --type Update or Delete", "a Create has no --id: it answers with one")
+	case r.RequestType != wire.Update && o.old != "":
+		return r, usagef("", "only an Update has --old properties")
+	}
+	if r.ResourceType = o.resourceType; r.ResourceType != "" {
+		if err := wire.CheckResourceType(r.ResourceType); err != nil {
+			return r, usageError(err)
+		}
+	}
+	region := a.regionOr(o.region)
+	arn := "arn:" + wire.Partition(region) + ":"
+	account := sigv4.DefaultAccount
+	service := "lambda:" + region + ":" + account + ":function:"
+	if o.sns {
+		service = "sns:" + region + ":" + account + ":"
+	}
+	r.ServiceToken = wire.ServiceToken(arn + service + local.FunctionName(provider.Name))
+	if provider.Target.Kind() == local.URL {
+		r.ServiceToken = wire.ServiceToken(provider.Target.Path())
+	}
+	r.StackID = wire.StackID(arn + "cloudformation:" + region + ":" + account + ":stack/invoke/" + uuid.NewString())
+	r.RequestID = wire.RequestID(uuid.NewString())
+	r.LogicalResourceID, r.PhysicalResourceID = wire.LogicalID(o.logicalID), wire.PhysicalID(o.id)
+	if o.logicalID == "" {
+		r.LogicalResourceID = "Test"
+	}
+	if r.ResourceProperties, err = a.properties("properties", o.properties, r.ServiceToken); err != nil {
+		return r, err
+	}
+	if r.RequestType == wire.Update {
+		if r.OldResourceProperties = r.ResourceProperties; o.old != "" {
+			r.OldResourceProperties, err = a.properties("old", o.old, r.ServiceToken)
+		}
+	}
+	return r, err
+}
+
+// recorded reads a whole request.
+func (a *app) recorded(o *invokeOptions) (r wire.Request, err error) {
+	if o.kind+o.properties+o.old+o.id+o.logicalID+o.resourceType != "" {
+		return r, usagef("change the file, or leave it out", "--event is a whole request: --type, --properties, --old, --id, --logical-id and --resource-type do not go with it")
+	}
+	text, err := readFile(a.path(o.event), wire.MaxRequest)
+	if err != nil {
+		return r, usageError(fmt.Errorf("--event: %w", err))
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+		return r, usagef("want the request that CloudFormation sends", "--event %s holds no JSON object", o.event)
+	}
+	fields["ResponseURL"] = json.RawMessage(`"http://127.0.0.1/"`) // it gets ours
+	if text, err = json.Marshal(fields); err == nil {
+		r, err = wire.ParseRequest(text)
+	}
+	if err != nil {
+		return r, usageError(fmt.Errorf("--event %s: %w", o.event, err))
+	}
+	return r, nil
+}
+
+// properties reads a JSON object from a flag or from the file that it names.
+func (a *app) properties(flag, given string, token wire.ServiceToken) (json.RawMessage, error) {
+	text := []byte(given)
+	if file, ok := strings.CutPrefix(given, "@"); ok {
+		var err error
+		if text, err = readFile(a.path(file), maxProperties); err != nil {
+			return nil, usageError(fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	v, err := value.Parse(text)
+	if err != nil || v.Kind() != value.Map {
+		// The parser's words may quote the value, which may be a secret.
+		return nil, usagef(`want for example '{"Name": "a"}', or @FILE`, "--%s: it is no JSON object", flag)
+	}
+	if _, ok := v.Get("ServiceToken"); !ok {
+		v = value.Object(append([]value.Member{{Key: "ServiceToken", Value: value.Str(string(token))}}, v.Members()...)...)
+	}
+	return v.Stringified().JSON(), nil
+}
+
+// fitted returns the type of a request, and what in it is secret by the word of the provider's schema.
+func fitted(text []byte, r wire.Request) (resourceType string, secrets []string) {
+	published, err := schema.Parse(text) // a provider need not have one, or not a good one
+	if resourceType = r.ResourceType; resourceType == "" {
+		resourceType = "Custom::Test"
+		if err == nil && len(published.Names()) == 1 {
+			resourceType = published.Names()[0]
+		}
+	}
+	if err != nil {
+		return resourceType, nil
+	}
+	s := published.Type(resourceType).Properties
+	for _, raw := range []json.RawMessage{r.ResourceProperties, r.OldResourceProperties} {
+		if v, err := value.Parse(raw); err == nil {
+			secrets = append(secrets, s.Secrets(v)...)
+		}
+	}
+	return resourceType, secrets
+}
