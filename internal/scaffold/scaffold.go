@@ -1,0 +1,211 @@
+// Package scaffold writes the project that somebody begins with who writes a provider in Go: a program, its test, a template,
+// and what goes with them. The files are in the folder provider, as templates of text/template.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// SDK is the module that a project requires.
+const SDK = "github.com/pintle-dev/pintle"
+
+//go:embed all:provider
+var files embed.FS
+
+// Config says what is written.
+type Config struct {
+	// Name is the name of the project or, if it has slashes, the path of its module, of which the last element is the
+	// name. Required.
+	Name string
+	// Module is the path of the Go module. Empty means Name if that is a path, otherwise example.com/Name.
+	Module string
+	// Clone is the absolute path of a folder with the module [SDK], to be used instead of a published version.
+	Clone string
+	// Version is that of [SDK] which is required. Required without Clone.
+	Version string
+}
+
+// Project is what is written. [New] makes it.
+type Project struct {
+	name  string
+	files []file
+}
+
+type file struct {
+	path string
+	text []byte
+}
+
+// content is what the templates are filled with.
+type content struct {
+	Name, Module string
+	// Stack and Provider are names made of Name, as CloudFormation takes them, and Type is the resource type.
+	Stack, Provider, Type string
+	SDK, Version          string
+	// Replace is the clone as go.mod has it, empty for none.
+	Replace string
+}
+
+// New returns a project. The error says what is wrong with the configuration.
+func New(c Config) (*Project, error) {
+	name := path.Base(c.Name)
+	if c.Module == "" {
+		c.Module = c.Name
+		if !strings.Contains(c.Name, "/") {
+			c.Module = "example.com/" + c.Name
+		}
+	}
+	if err := checkModule(c.Name); err != nil {
+		return nil, fmt.Errorf("name %q: %w", c.Name, err)
+	}
+	if err := checkModule(c.Module); err != nil {
+		return nil, fmt.Errorf("module %q: %w", c.Module, err)
+	}
+	in := content{Name: name, Module: c.Module, Provider: camel(name), SDK: SDK, Version: c.Version}
+	in.Stack, in.Type = strings.Trim(notStack.ReplaceAllString(name, "-"), "-"), wire.CustomTypePrefix+in.Provider
+	if in.Provider == "" || !unicode.IsLetter(rune(in.Provider[0])) {
+		return nil, fmt.Errorf("name %q: its last element must begin with a letter", c.Name)
+	}
+	if err := wire.CheckResourceType(in.Type); err != nil {
+		return nil, fmt.Errorf("name %q: %w", c.Name, err)
+	}
+	switch {
+	case c.Clone != "":
+		in.Version, in.Replace = "v0.0.0", c.Clone
+		if !plainPath.MatchString(c.Clone) {
+			in.Replace = strconv.Quote(c.Clone)
+		}
+	case c.Version == "":
+		return nil, errors.New("neither a version of " + SDK + " nor a clone of it is given")
+	}
+	p := &Project{name: name}
+	return p, p.fill(in)
+}
+
+var (
+	notStack  = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+	plainPath = regexp.MustCompile(`^[A-Za-z0-9_./~+-]+$`)
+	element   = regexp.MustCompile(`^[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*$`)
+)
+
+// checkModule returns an error unless a text can be the path of a module. Source: Go modules reference, module paths.
+func checkModule(text string) error {
+	for part := range strings.SplitSeq(text, "/") {
+		if !element.MatchString(part) {
+			return errors.New("want letters, digits and -._~, as in site or github.com/you/site")
+		}
+	}
+	return nil
+}
+
+// camel makes one word of a name: my-site becomes MySite.
+func camel(name string) string {
+	var b strings.Builder
+	for _, word := range notStack.Split(name, -1) {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
+
+// fill makes the files.
+func (p *Project) fill(in content) error {
+	return fs.WalkDir(files, "provider", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		t, err := template.New(name).Delims("<<", ">>").Option("missingkey=error").Parse(string(text))
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := t.Execute(&out, in); err != nil {
+			return err
+		}
+		target := strings.TrimSuffix(strings.TrimPrefix(name, "provider/"), ".tmpl")
+		p.files = append(p.files, file{target, out.Bytes()})
+		return nil
+	})
+}
+
+// Name returns the name of the project, which its folder usually has too.
+func (p *Project) Name() string { return p.name }
+
+// Files returns the names of the files, with slashes, sorted.
+func (p *Project) Files() []string {
+	names := make([]string, len(p.files))
+	for i, f := range p.files {
+		names[i] = f.path
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ErrNotEmpty is the error of [Project.Write] for a folder with something in it.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// Write writes the files into a folder, which is made if it is not there. It returns [ErrNotEmpty] if there is something
+// in it, and writes over nothing. After another error, what was written is taken away again.
+func (p *Project) Write(dir string) (err error) {
+	entries, err := os.ReadDir(dir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !missing:
+		return err
+	case len(entries) > 0:
+		return ErrNotEmpty
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var written []string
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, name := range written {
+			_ = os.Remove(name) // the first error counts
+		}
+		if missing {
+			_ = os.Remove(dir) // so it does
+		}
+	}()
+	for _, f := range p.files {
+		name := filepath.Join(dir, filepath.FromSlash(f.path))
+		if err := create(name, f.text); err != nil {
+			return err
+		}
+		written = append(written, name)
+	}
+	return nil
+}
+
+// create writes a file that is not there yet.
+func create(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // source is for others to read
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
