@@ -55,6 +55,9 @@ func (a *app) root() *cobra.Command {
 
   pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
   pintle delete DIR    delete it
+  pintle validate DIR  find what is wrong with its template, before anything is created
+  pintle new NAME      write the project of a provider in Go
+  pintle invoke TARGET send one request to a provider, and show its answer
   pintle serve --dev   serve the CloudFormation API to the AWS CLI and SDKs
 
 Stacks are kept in a data directory: .pintle beside pintle.yaml, or --data. The
