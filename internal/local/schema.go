@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,9 @@ const (
 	schemaTimeout = 5 * time.Second
 	// silenceKept is how long it is remembered that a program did not end in that time, which may have been for others.
 	silenceKept = time.Hour
+
+	// maxKept is how many answers are kept; those that were written first go first.
+	maxKept = 200
 )
 
 // ErrNoSchema means that a provider does not know the command schema.
@@ -197,5 +201,24 @@ func (s schemaFile) write(text []byte, extension string) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // it is of no use
+	}
+	prune(dir)
+}
+
+// prune removes what was written first of a folder that has too many files. Whatever goes wrong, the next does it.
+func prune(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= maxKept {
+		return
+	}
+	written := map[string]time.Time{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			written[e.Name()] = info.ModTime()
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return written[a.Name()].Compare(written[b.Name()]) })
+	for _, e := range entries[:len(entries)-maxKept] {
+		_ = os.Remove(filepath.Join(dir, e.Name()))
 	}
 }

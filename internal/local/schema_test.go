@@ -3,10 +3,12 @@ package local_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
 )
@@ -109,6 +111,23 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 	if text, err := ask(counted); err != nil || text != `{"mode": 2}` {
 		t.Errorf("got %s, %v; want a second answer", text, err)
+	}
+
+	old := time.Now().Add(-24 * time.Hour)
+	for i := range 300 {
+		file := filepath.Join(schemas, fmt.Sprintf("%d.json", i))
+		if err := errors.Join(os.WriteFile(file, []byte("{}"), 0o600), os.Chtimes(file, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := ask(counted + "2"); err != nil || text != `{"mode": 1}` {
+		t.Errorf("got %s, %v", text, err)
+	}
+	if files, err = os.ReadDir(schemas); err != nil || len(files) != 200 {
+		t.Errorf("%d files are kept, %v; want 200", len(files), err)
+	}
+	if text, err := ask(counted + "2"); err != nil || text != `{"mode": 1}` {
+		t.Errorf("got %s, %v; want what was kept last", text, err)
 	}
 }
 

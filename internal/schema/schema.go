@@ -25,6 +25,9 @@ import (
 // MaxSize is the size of the largest document in bytes. Source: ours.
 const MaxSize = 1 << 20
 
+// maxDepth bounds how deep a document nests; a struct in a struct is two levels. Source: ours.
+const maxDepth = 128
+
 // anyType stands in a document for the types that it does not name. Source: pintle.AnyType.
 const anyType = "*"
 
@@ -38,6 +41,9 @@ type Type struct{ Properties, Attributes *Schema }
 func Parse(text []byte) (*Document, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("the schema is larger than %d bytes", MaxSize)
+	}
+	if deeper(text, maxDepth) {
+		return nil, fmt.Errorf("the schema nests deeper than %d levels", maxDepth)
 	}
 	var in struct {
 		ResourceTypes map[string]struct{ Properties, Attributes *node } `json:"resourceTypes"`
@@ -56,6 +62,27 @@ func Parse(text []byte) (*Document, error) {
 		d.types[name] = Type{rooted(t.Properties), rooted(t.Attributes)}
 	}
 	return d, nil
+}
+
+// deeper reports whether lists and objects nest deeper than so many levels. Of what is no JSON it may say anything.
+func deeper(text []byte, levels int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > levels {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // Names returns the resource types that the document names, sorted.

@@ -136,8 +136,8 @@ func TestProperties(t *testing.T) {
 		{"Whatever: 5", []string{"8:1: property Whatever is not known"}},
 		{"ServiceTimout: 5", []string{"8:1: property ServiceTimout is not known, did you mean ServiceTimeout?"}},
 		{"ServiceTimeout: 5", nil},
-		{"Tree: {Nmae: a}", []string{
-			"8:7: property Tree.Name is missing", "8:8: property Tree.Nmae is not known, did you mean Name?",
+		{"Tree: {Naem: a}", []string{
+			"8:7: property Tree.Name is missing", "8:8: property Tree.Naem is not known, did you mean Name?",
 		}},
 
 		// What functions make.
@@ -183,8 +183,8 @@ func TestMissing(t *testing.T) {
 	if diff := cmp.Diff(want, check(t, d, `Resources:
   A: {Type: Custom::A, Properties: {ServiceToken: P}}
   B: {Type: Custom::B, Properties: {Name: "", ServiceToken: P}}
-  C: {Type: Custom::C, Properties: {ServiceToken: Other, Nmae: 5}}
-  D: {Type: Custom::C, Properties: {ServiceToken: !GetAtt A.URL, Nmae: 5}}
+  C: {Type: Custom::C, Properties: {ServiceToken: Other, Naem: 5}}
+  D: {Type: Custom::C, Properties: {ServiceToken: !GetAtt A.URL, Naem: 5}}
   E: {Type: AWS::CDK::Metadata, Properties: {ServiceToken: P}}
 `)); diff != "" {
 		t.Error(diff)
@@ -274,6 +274,7 @@ func TestParseProblems(t *testing.T) {
 		`{"resourceTypes": {"A": {"properties": 5}}}`:                        "neither an object nor a boolean",
 		`{"resourceTypes": {"A": {"properties": {"properties": {"B": 5}}}}}`: "neither an object nor a boolean",
 		strings.Repeat(" ", schema.MaxSize+1):                                "larger than",
+		strings.Repeat(`{"items": "\"[[", "resourceTypes": `, 200):           "deeper than 128 levels",
 	} {
 		if _, err := schema.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: got %v, want %q", text, err, want)

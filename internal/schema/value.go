@@ -133,7 +133,7 @@ func (s *Schema) wanted() string {
 	switch {
 	case s.nothing:
 		return "nothing"
-	case s.enum != nil && len(s.enum) == 2 && slices.Contains(s.enum, "true") && slices.Contains(s.enum, "false"):
+	case len(s.enum) == 2 && slices.Contains(s.enum, "true") && slices.Contains(s.enum, "false"):
 		return "true or false"
 	case len(s.enum) > 0:
 		return "one of " + strings.Join(s.enum, ", ")

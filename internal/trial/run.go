@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +96,12 @@ func (t *trial) exchange(ctx context.Context, runtime *local.Runtime) (Result, e
 func (t *trial) start() (*local.Runtime, error) {
 	c := t.config.Runtime
 	c.Providers = []local.Provider{t.config.Provider}
-	c.Log = func(_, _, line string) { t.config.Log(line) }
+	var mu sync.Mutex // two processes follow one another if the first dies before it gets the event
+	c.Log = func(_, _, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		t.config.Log(line)
+	}
 	c.Done = func(_ string, o local.Outcome) { t.ended <- died(o) }
 	return local.New(c)
 }

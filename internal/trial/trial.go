@@ -45,7 +45,7 @@ type Config struct {
 	// that is nothing, or nobody was asked. It may change the type of the request, and returns texts in it that no log may
 	// show. Nil learns nothing.
 	Learn func(schema []byte, request *wire.Request) (secrets []string)
-	// Log gets each scrubbed line of the process. Nil drops them.
+	// Log gets each scrubbed line of the process, one after the other. Nil drops them.
 	Log func(line string)
 	// Waiting is told that the provider is done with the request and has not answered. Nil drops it.
 	Waiting func()

@@ -208,7 +208,7 @@ func TestURL(t *testing.T) {
 		want    trial.Result
 		problem string
 	}{
-		{"in the reply", func(w http.ResponseWriter, _ *http.Request, _ wire.Request) { io.WriteString(w, good) },
+		{"in the reply", func(w http.ResponseWriter, _ *http.Request, _ wire.Request) { fmt.Fprint(w, good) },
 			trial.Result{Answered: true, Size: len(good), Mismatches: []string{"StackId"}}, ""},
 		{"by the URL", func(_ http.ResponseWriter, _ *http.Request, e wire.Request) {
 			if status := put(t, e.ResponseURL, http.MethodPost, good); status != http.StatusMethodNotAllowed {
@@ -226,7 +226,7 @@ func TestURL(t *testing.T) {
 		{"too long", func(_ http.ResponseWriter, _ *http.Request, e wire.Request) {
 			put(t, e.ResponseURL, http.MethodPut, `{"Reason": "`+strings.Repeat("x", 5000))
 		}, trial.Result{Answered: true, Size: 5012}, "The response has 5012 bytes, 4096 are allowed"},
-		{"without an ID", func(w http.ResponseWriter, _ *http.Request, _ wire.Request) { io.WriteString(w, `{"Status": "SUCCESS"}`) },
+		{"without an ID", func(w http.ResponseWriter, _ *http.Request, _ wire.Request) { fmt.Fprint(w, `{"Status": "SUCCESS"}`) },
 			trial.Result{Answered: true, Size: 21}, "Invalid PhysicalResourceId"},
 		{"refused", func(w http.ResponseWriter, _ *http.Request, e wire.Request) {
 			http.Error(w, "no: "+e.ResponseURL, http.StatusTeapot)
