@@ -36,6 +36,12 @@ func TestOperator(t *testing.T) {
 			Providers: func(context.Context) ([]provider, error) {
 				return []provider{{Name: "CRTest", Target: "./provider", State: "idle"}}, nil
 			},
+			Schema: func(_ context.Context, name string) (json.RawMessage, error) {
+				if name != "a/b" {
+					return nil, &operator.Error{Status: 404, Message: "provider " + name + ": it is not known"}
+				}
+				return json.RawMessage(`{"resourceTypes":{}}`), nil
+			},
 			PutProvider: func(_ context.Context, name string, definition json.RawMessage) error {
 				switch name {
 				case "bad":
@@ -107,6 +113,8 @@ func TestOperator(t *testing.T) {
 		{http.MethodPost, "stacks/new/preview", strings.Repeat(" ", operator.MaxPreview+1), 413, `{"error":"the request is longer than 1048576 bytes"}`},
 		{http.MethodGet, "providers", "", 200, `{"providers":[{"name":"CRTest","target":"./provider","state":"idle"}]}`},
 		{http.MethodPut, "providers/a%2Fb", `{"run": "./x"}`, 200, `{}`},
+		{http.MethodGet, "providers/a%2Fb/schema", "", 200, `{"resourceTypes":{}}`},
+		{http.MethodGet, "providers/x/schema", "", 404, `{"error":"provider x: it is not known"}`},
 		{http.MethodPut, "providers/bad", `{}`, 400, `{"error":"there is no file ./x"}`},
 		{http.MethodPut, "providers/broken", `{}`, 500, `{"error":"internal failure: the server's log tells more"}`},
 		{http.MethodPut, "providers/x", `[]`, 400, `{"error":"the definition must be a JSON object"}`},
@@ -155,6 +163,7 @@ func TestOperatorWithoutHooks(t *testing.T) {
 	for _, test := range []struct{ method, path, want string }{
 		{http.MethodGet, "providers", `{"providers":[]}`},
 		{http.MethodGet, "stacks/s/logs?request=" + string(r.ID), `{"lines":[]}`},
+		{http.MethodGet, "providers/x/schema", `{"error":"this server runs no providers"}`},
 		{http.MethodPut, "providers/x", `{"error":"this server takes no providers: name them in its project file"}`},
 	} {
 		_, _, body := w.send(test.method, w.url+"/pintle/v1/"+test.path, "{}", http.Header{"Authorization": {anyKey("pintle")}})

@@ -234,6 +234,37 @@ func TestOnlyTheOwnerDefinesProviders(t *testing.T) {
 	}
 }
 
+// TestOnlyTheOwnerAsksForSchemas: that runs a program too.
+func TestOnlyTheOwnerAsksForSchemas(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho '{\"resourceTypes\": {}}'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := start(t, node.Config{Lock: acquire(t, t.TempDir()), Role: node.Server, Dev: true})
+	for name, target := range map[string]string{"P": program, "U": "http://127.0.0.1:1/"} {
+		if err := n.Define(t.Context(), name, node.Definition{Target: target}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		keys node.Credentials
+		name string
+		want int
+		text string
+	}{
+		{node.Credentials{ID: "any", Secret: "key"}, "P", http.StatusForbidden, "by its own user only"},
+		{n.Record().Client, "P", http.StatusForbidden, "by its own user only"},
+		{n.Record().Owner, "P", http.StatusOK, `{"resourceTypes":{}}`},
+		{n.Record().Owner, "U", http.StatusNotFound, "no process of this server serves it"},
+		{n.Record().Owner, "Q", http.StatusNotFound, "it is not known"},
+	} {
+		status, text := call(t, n.Record().URL, test.keys, http.MethodGet, "providers/"+test.name+"/schema", "")
+		if status != test.want || !strings.Contains(text, test.text) {
+			t.Errorf("%s: %d %s, want %d %s", test.name, status, text, test.want, test.text)
+		}
+	}
+}
+
 func TestProvidersAreKeptAndSealed(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(t.TempDir(), "program")
