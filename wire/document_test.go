@@ -102,7 +102,7 @@ func again(t *testing.T, r wire.Response) {
 	if len(text) > wire.MaxResponse { // a lone escape can grow into U+FFFD
 		return
 	}
-	back, err := wire.ParseResponse(text)
+	back, err := r.Dialect.ParseResponse(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

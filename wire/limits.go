@@ -39,21 +39,25 @@ const (
 // ParseServiceTimeout reads the JSON value of a ServiceTimeout property: whole seconds as a number or as a string, 1 to
 // 3600. An empty text or null, which is a property that is not set, means [DefaultServiceTimeout].
 func ParseServiceTimeout(raw json.RawMessage) (time.Duration, error) {
+	return parseTimeout("ServiceTimeout", raw, MaxServiceTimeout, DefaultServiceTimeout)
+}
+
+func parseTimeout(name string, raw json.RawMessage, most, standard time.Duration) (time.Duration, error) {
 	text := string(bytes.TrimSpace(raw))
 	if text == "" || text == "null" {
-		return DefaultServiceTimeout, nil
+		return standard, nil
 	}
 	if text[0] == '"' {
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return 0, fmt.Errorf("ServiceTimeout is not JSON: %w", err)
+			return 0, fmt.Errorf("%s is not JSON: %w", name, err)
 		}
 	}
 	seconds, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || seconds < 1 || seconds > 3600 {
+	if limit := uint64(most / time.Second); err != nil || seconds < 1 || seconds > limit {
 		if len(text) > 40 {
 			text = text[:40] + "…"
 		}
-		return 0, fmt.Errorf("ServiceTimeout must be a whole number of seconds from 1 to 3600, got %q", text)
+		return 0, fmt.Errorf("%s must be a whole number of seconds from 1 to %d, got %q", name, limit, text)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }
@@ -61,15 +65,19 @@ func ParseServiceTimeout(raw json.RawMessage) (time.Duration, error) {
 // CheckResourceType returns an error unless name is the type of a custom resource: [CustomResourceType], or "Custom::"
 // and a name of letters, digits and "_@-", at most [MaxTypeName] characters in all.
 func CheckResourceType(name string) error {
-	if name == CustomResourceType {
+	return checkResourceType(name, CustomResourceType, MaxTypeName)
+}
+
+func checkResourceType(name, generic string, most int) error {
+	if name == generic {
 		return nil
 	}
 	rest, ok := strings.CutPrefix(name, CustomTypePrefix)
 	switch {
-	case len(name) > MaxTypeName:
-		return fmt.Errorf("custom resource type is %d characters long, %d are allowed: %.60q", len(name), MaxTypeName, name)
+	case len(name) > most:
+		return fmt.Errorf("custom resource type is %d characters long, %d are allowed: %.60q", len(name), most, name)
 	case !ok:
-		return fmt.Errorf("custom resource type must be %s or begin with %q, got %q", CustomResourceType, CustomTypePrefix, name)
+		return fmt.Errorf("custom resource type must be %s or begin with %q, got %q", generic, CustomTypePrefix, name)
 	case rest == "":
 		return fmt.Errorf("custom resource type has no name after %q", CustomTypePrefix)
 	}

@@ -18,8 +18,10 @@ const (
 )
 
 // secretName finds the name of a secret query parameter and what separates it from its value: "=" in a URL, what stands
-// between key and value of a map, or the comma between the two in a list of pairs.
-var secretName = regexp.MustCompile(`(?i)X-Amz-(?:Signature|Credential|Security-Token)(?:` +
+// between key and value of a map, or the comma between the two in a list of pairs. The plain name signature, which URLs of
+// Alibaba Cloud have, is one only where a query can be: after "?" or "&", or in quotes.
+var secretName = regexp.MustCompile(`(?i)(?:X-Amz-(?:Signature|Credential|Security-Token)|` +
+	`(?:[?&]|&amp;|\\+u0026|&#(?:38|x26);|%(?:25)*(?:3F|26)|["'])Signature)(?:` +
 	`(?:` + redactQuote + `|` + redactSpace + `|\])*` + redactEqual + `(?:` + redactQuote + `|` + redactSpace + `|` + redactOpen + `)*` +
 	`|` + redactQuote + redactSpace + `*,` + redactSpace + `*` +
 	`(?:` + redactQuote + `?value` + redactQuote + `?` + redactSpace + `*` + redactEqual + redactSpace + `*)?` + redactQuote +
@@ -30,7 +32,7 @@ var secretName = regexp.MustCompile(`(?i)X-Amz-(?:Signature|Credential|Security-
 var secretValue = regexp.MustCompile(`(?i)^(?:[A-Z0-9/+=._~-]|%(?:25)*(?:2[BDEF]|3[0-9D]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])|\\+/|\\+u00(?:2f|2b|3d))+`)
 
 // Redact returns text with the value of every X-Amz-Signature, X-Amz-Credential and X-Amz-Security-Token in it replaced,
-// so that a response URL in a log or a reason lets nobody answer. It knows URLs, also inside JSON and inside other
+// and of the parameter signature in a URL of Alibaba Cloud, so that a response URL in a log or a reason lets nobody answer. It knows URLs, also inside JSON and inside other
 // URLs, and parsed queries as the languages of providers print them.
 func Redact(text string) string {
 	found := secretName.FindAllStringIndex(text, -1)

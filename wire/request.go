@@ -2,33 +2,46 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
 // Request is what the service sends to a provider. Its fields are those of the document, in the order in which the
-// service writes them. Source: CloudFormation, custom resource request objects.
+// service writes them. Source: CloudFormation, custom resource request objects; ROS, custom resource request objects.
 type Request struct {
+	// Dialect says which service it is. It is not in the document; [ParseRequest] finds it out.
+	Dialect Dialect
 	// RequestType is always set.
 	RequestType RequestType
-	// ServiceToken is sent with every request, though the reference does not list it and its samples lack it.
+	// ServiceToken is sent with every request of CloudFormation, though the reference does not list it and its samples
+	// lack it. ROS does not send it.
 	ServiceToken ServiceToken
-	// ResponseURL is where the provider PUTs its response. Its signature is a secret.
+	// ResponseURL is where the provider sends its response: by PUT to CloudFormation, by POST to ROS. Its signature is a
+	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response.
 	ResponseURL string
-	// StackID is the ARN of the stack.
+	// IntranetResponseURL is the same for providers inside Alibaba Cloud, in a request of ROS. It is read from the member
+	// InnerResponseURL too, the name that some pages of ROS have for it.
+	IntranetResponseURL string
+	// StackID is the ARN of the stack, in ROS a UUID.
 	StackID StackID
+	// StackName, ResourceOwnerID (the account that owns the stack), CallerID (the account or user at work) and RegionID
+	// are in requests of ROS only.
+	StackName, ResourceOwnerID, CallerID, RegionID string
 	// RequestID is sent back in the response.
 	RequestID RequestID
 	// LogicalResourceID is sent back in the response.
 	LogicalResourceID LogicalID
-	// PhysicalResourceID is the recorded ID; empty for a Create, set for the others.
+	// PhysicalResourceID is the recorded ID; empty for a Create, set for the others. In ROS it may be missing from them: a
+	// Delete after a Create that failed has none to send.
 	PhysicalResourceID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site".
 	ResourceType string
-	// ResourceProperties is a JSON object, of which the service made every scalar a string, with ServiceToken in it. It
-	// may be nil.
+	// ResourceProperties is a JSON object, of which CloudFormation made every scalar a string, with ServiceToken in it. In
+	// ROS it is what the template has under Parameters, as it is there. It may be nil.
 	ResourceProperties json.RawMessage
 	// OldResourceProperties is the JSON object of the state before an Update, nil for the others.
 	OldResourceProperties json.RawMessage
@@ -39,6 +52,22 @@ type Request struct {
 var requestFields = []string{
 	"RequestType", "ServiceToken", "ResponseURL", "StackId", "RequestId", "LogicalResourceId", "PhysicalResourceId",
 	"ResourceType", "ResourceProperties", "OldResourceProperties",
+}
+
+// rosFields are the members that only requests of ROS have.
+var rosFields = []string{
+	"IntranetResponseURL", "InnerResponseURL", "StackName", "ResourceOwnerId", "CallerId", "RegionId",
+}
+
+// allFields are the members of a request in either dialect.
+var allFields = slices.Concat(requestFields, rosFields)
+
+// known are the members that a request of the dialect has a field for.
+func (d Dialect) known() []string {
+	if d == ROS {
+		return allFields
+	}
+	return requestFields
 }
 
 // RequestError is the error of [ParseRequest]. It never quotes the response URL.
@@ -53,8 +82,9 @@ func (e *RequestError) Error() string {
 }
 
 // ParseRequest reads a request of at most [MaxRequest] bytes. RequestType, ResponseURL, StackId, RequestId and
-// LogicalResourceId must be there, for Update and Delete PhysicalResourceId too; the properties must be objects. The
-// error is a [RequestError] with every problem; what could be read is returned beside it, so that a provider may still
+// LogicalResourceId must be there, for Update and Delete PhysicalResourceId too; the properties must be objects. In ROS
+// ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is no ARN and it has a member
+// that only ROS sends, or a UUID for a StackId and no ServiceToken. The error is a [RequestError] with every problem; what could be read is returned beside it, so that a provider may still
 // be able to answer. The texts of IDs and of the URL are taken as they are.
 func ParseRequest(text []byte) (Request, error) {
 	if len(text) > MaxRequest {
@@ -65,10 +95,11 @@ func ParseRequest(text []byte) (Request, error) {
 		return Request{}, &RequestError{[]string{"it is not a JSON object: " + syntax(err)}}
 	}
 	p := requestParser{fields: fields}
+	ros := isROS(fields)
 	r := Request{
 		RequestType:           RequestType(p.text("RequestType", true)),
 		ServiceToken:          ServiceToken(p.text("ServiceToken", false)),
-		ResponseURL:           p.text("ResponseURL", true),
+		ResponseURL:           p.text("ResponseURL", !ros),
 		StackID:               StackID(p.text("StackId", true)),
 		RequestID:             RequestID(p.text("RequestId", true)),
 		LogicalResourceID:     LogicalID(p.text("LogicalResourceId", true)),
@@ -76,16 +107,24 @@ func ParseRequest(text []byte) (Request, error) {
 		ResourceProperties:    p.object("ResourceProperties"),
 		OldResourceProperties: p.object("OldResourceProperties"),
 	}
+	if ros {
+		r.Dialect = ROS
+		r.IntranetResponseURL = cmp.Or(p.text("IntranetResponseURL", false), p.text("InnerResponseURL", false))
+		r.StackName = p.text("StackName", false)
+		r.ResourceOwnerID = p.text("ResourceOwnerId", false)
+		r.CallerID = p.text("CallerId", false)
+		r.RegionID = p.text("RegionId", false)
+	}
 	switch r.RequestType {
 	case Create, "":
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
 	case Update, Delete:
-		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", true))
+		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", !ros))
 	default:
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
 		p.problem("RequestType is %.40q, not Create, Update or Delete", string(r.RequestType))
 	}
-	r.Extra = extra(fields, requestFields)
+	r.Extra = extra(fields, r.Dialect.known())
 	if len(p.problems) > 0 {
 		return r, &RequestError{p.problems}
 	}
@@ -136,15 +175,24 @@ func (r Request) Encode() ([]byte, error) {
 	var w objectWriter
 	w.text("RequestType", string(r.RequestType), true)
 	w.text("ServiceToken", string(r.ServiceToken), false)
-	w.text("ResponseURL", r.ResponseURL, true)
+	w.text("ResponseURL", r.ResponseURL, r.Dialect == CloudFormation)
+	if r.Dialect == ROS {
+		w.text("IntranetResponseURL", r.IntranetResponseURL, false)
+	}
 	w.text("StackId", string(r.StackID), true)
+	if r.Dialect == ROS {
+		w.text("StackName", r.StackName, false)
+		w.text("ResourceOwnerId", r.ResourceOwnerID, false)
+		w.text("CallerId", r.CallerID, false)
+		w.text("RegionId", r.RegionID, false)
+	}
 	w.text("RequestId", string(r.RequestID), true)
 	w.text("LogicalResourceId", string(r.LogicalResourceID), true)
 	w.text("PhysicalResourceId", string(r.PhysicalResourceID), false)
 	w.text("ResourceType", r.ResourceType, false)
 	w.raw("ResourceProperties", r.ResourceProperties)
 	w.raw("OldResourceProperties", r.OldResourceProperties)
-	w.extra(r.Extra, requestFields)
+	w.extra(r.Extra, r.Dialect.known())
 	text, err := w.bytes()
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)

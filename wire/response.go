@@ -7,13 +7,16 @@ import (
 )
 
 // Response is what a provider answers. Its fields are those of the document. Source: CloudFormation, custom resource
-// response objects.
+// response objects; ROS, custom resource response objects.
 type Response struct {
+	// Dialect says which service is answered. It is not in the document.
+	Dialect Dialect
 	// Status is always set.
 	Status Status
 	// Reason says why a request failed; it should be set then, and may be set otherwise.
 	Reason string
-	// PhysicalResourceID must be set in every response, also in a FAILED one, 1 to [MaxPhysicalID] bytes.
+	// PhysicalResourceID must be set in every response, also in a FAILED one, 1 to [MaxPhysicalID] bytes. In ROS it has at
+	// most [MaxROSPhysicalID] bytes, may be missing with FAILED, and must stay the same for the life of the resource.
 	PhysicalResourceID PhysicalID
 	// StackID is copied from the request.
 	StackID StackID
@@ -21,7 +24,8 @@ type Response struct {
 	RequestID RequestID
 	// LogicalResourceID is copied from the request.
 	LogicalResourceID LogicalID
-	// NoEcho says that the values in Data are secret.
+	// NoEcho says that the values in Data are secret. ROS does not know it and shows them to everybody who may read the
+	// stack.
 	NoEcho bool
 	// Data is a JSON object of the attributes of the resource, nil for none. It is ignored in a response to a Delete.
 	Data json.RawMessage
@@ -37,6 +41,7 @@ var responseFields = []string{
 // ID, which is empty for a Create.
 func ResponseTo(r Request, status Status) Response {
 	return Response{
+		Dialect:            r.Dialect,
 		Status:             status,
 		PhysicalResourceID: r.PhysicalResourceID,
 		StackID:            r.StackID,
@@ -46,21 +51,27 @@ func ResponseTo(r Request, status Status) Response {
 }
 
 // Encode returns the response as JSON in the order of the fields, without HTML escapes: its length is what counts
-// against [MaxResponse], which Encode does not check. Reason, NoEcho and Data are left out when they are empty. It
-// fails if Data is not JSON or Extra holds a field of the response itself.
+// against [MaxResponse], which Encode does not check. Reason, NoEcho and Data are left out when they are empty; in ROS
+// NoEcho always, Reason unless the status is FAILED, and an empty physical ID. It fails if Data is not JSON or Extra holds a field of the response itself.
 func (r Response) Encode() ([]byte, error) {
 	var w objectWriter
 	w.text("Status", string(r.Status), true)
-	w.text("Reason", r.Reason, false)
-	w.text("PhysicalResourceId", string(r.PhysicalResourceID), true)
+	if r.Dialect == CloudFormation || r.Status == Failed {
+		w.text("Reason", r.Reason, false)
+	}
+	w.text("PhysicalResourceId", string(r.PhysicalResourceID), r.Dialect == CloudFormation)
 	w.text("StackId", string(r.StackID), true)
 	w.text("RequestId", string(r.RequestID), true)
 	w.text("LogicalResourceId", string(r.LogicalResourceID), true)
-	if r.NoEcho {
+	if r.NoEcho && r.Dialect == CloudFormation {
 		w.raw("NoEcho", json.RawMessage("true"))
 	}
 	w.raw("Data", r.Data)
-	w.extra(r.Extra, responseFields)
+	known := responseFields
+	if r.Dialect == ROS {
+		known = rosResponseFields
+	}
+	w.extra(r.Extra, known)
 	text, err := w.bytes()
 	if err != nil {
 		return nil, fmt.Errorf("encode response: %w", err)

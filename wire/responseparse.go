@@ -47,17 +47,31 @@ func (e *ResponseError) Error() string {
 	return b.String()
 }
 
-// ParseResponse reads the body that a provider sent. The error is a [ResponseError]; what could be read is returned
+// ParseResponse reads the body that a provider sent, of at most [MaxResponse] bytes, by the rules of the dialect. The error
+// is that of the function [ParseResponse]; for ROS, whose own words are not known, its Text is ours.
+func (d Dialect) ParseResponse(body []byte) (Response, error) {
+	if d == ROS {
+		return parseResponse(body, readROSResponse)
+	}
+	return ParseResponse(body)
+}
+
+// ParseResponse reads the body that a provider sent to CloudFormation. The error is a [ResponseError]; what could be read is returned
 // beside it, also from a body that is too long or was cut off. Then NoEcho is true if it could not be read, so that
 // nobody shows Data that might be secret.
 //
 // NoEcho may also be the string "true" or "false" in any case, null is the same as a missing field, and the reason loses
 // its control characters, see [CleanText]. IDs that do not fit the request are no error, see [Response.Mismatches].
 func ParseResponse(body []byte) (Response, error) {
+	return parseResponse(body, readResponse)
+}
+
+// parseResponse reads a body by the rules of a dialect, which read has.
+func parseResponse(body []byte, read reader) (Response, error) {
 	size := len(body)
 	text := cleanUTF8(body)
 	if size > MaxResponse {
-		r := salvage(text)
+		r := salvage(text, read)
 		return r, &ResponseError{Text: TextTooLong, Reason: r.Reason, Size: size}
 	}
 	fields, err := readObject(text)
@@ -65,17 +79,20 @@ func ParseResponse(body []byte) (Response, error) {
 		err = errors.New("it is null, not an object")
 	}
 	if err != nil {
-		r := salvage(text)
+		r := salvage(text, read)
 		e := &ResponseError{Reason: r.Reason, Size: size}
 		e.Text, e.Detail = malformed(text, err)
 		return r, e
 	}
-	r, refusal, detail := readResponse(fields)
+	r, refusal, detail := read(fields)
 	if refusal != "" {
 		return r, &ResponseError{Text: refusal, Detail: detail, Reason: r.Reason, Size: size}
 	}
 	return r, nil
 }
+
+// reader makes a response of the fields of a document, and the text and detail of what is wrong with them, "" for nothing.
+type reader func(fields map[string]json.RawMessage) (r Response, text, detail string)
 
 // readResponse makes a response of the fields, and the text and detail of the first thing that is wrong with them.
 // Types come first, then the status, then the physical ID.
@@ -192,7 +209,7 @@ func syntax(err error) string {
 
 // salvage reads the members of a response as far as the text is good, and the beginning of a string that was cut off:
 // the reason of a response that is too long is most often the very thing which made it so.
-func salvage(text []byte) Response {
+func salvage(text []byte, read reader) Response {
 	fields := map[string]json.RawMessage{}
 	whole := false
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -219,7 +236,7 @@ func salvage(text []byte) Response {
 		}
 		fields[key] = raw
 	}
-	r, _, _ := readResponse(fields)
+	r, _, _ := read(fields)
 	if !whole && !isSet(fields["NoEcho"]) {
 		r.NoEcho = true
 	}

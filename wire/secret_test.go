@@ -63,6 +63,12 @@ func TestRedact(t *testing.T) {
 		{"names alone", "requires X-Amz-Signature, X-Amz-Date and X-Amz-Expires", "requires X-Amz-Signature, X-Amz-Date and X-Amz-Expires"},
 		{"json in json", `{\"X-Amz-Signature\":\"5ec2e7\"}`, `{\"X-Amz-Signature\":\"REDACTED\"}`},
 		{"html", "&amp;X-Amz-Signature=5ec2e7&amp;a", "&amp;X-Amz-Signature=REDACTED&amp;a"},
+		{"ros", "POST http://100.100.100.110/cb?stackname=a&expire=1&signature=5ec2e7: refused", "POST http://100.100.100.110/cb?stackname=a&expire=1&signature=REDACTED: refused"},
+		{"ros, first", `{"u":"http:\/\/h\/cb?signature=5ec2e7\u0026a=1"}`, `{"u":"http:\/\/h\/cb?signature=REDACTED\u0026a=1"}`},
+		{"ros, json escapes", `\u0026signature=5ec2e7\u0026a`, `\u0026signature=REDACTED\u0026a`},
+		{"ros, encoded", "http%3A%2F%2Fh%3Fa%3D1%26signature%3D5ec2e7%26b", "http%3A%2F%2Fh%3Fa%3D1%26signature%3DREDACTED%26b"},
+		{"ros, python", "{'signature': ['5ec2e7'], 'a': 1}", "{'signature': ['REDACTED'], 'a': 1}"},
+		{"the word", "no signature: it is missing", "no signature: it is missing"},
 		{"again", "X-Amz-Signature=REDACTED&a", "X-Amz-Signature=REDACTED&a"},
 	} {
 		if got := wire.Redact(tt.in); got != tt.want {

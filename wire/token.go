@@ -13,12 +13,16 @@ const MaxServiceToken = 2048
 // Service is the kind of thing behind a service token.
 type Service string
 
-// The services. [Other] is every token that is not one of those before it; whether it can be reached is for the
-// service that delivers to say.
+// The services. [FC], [Queue], [Topic] and [Web] are those of ROS. [Other] is every token that is not one of those before
+// it; whether it can be reached is for the service that delivers to say.
 const (
 	Lambda Service = "lambda"
 	SNS    Service = "sns"
-	HTTP   Service = "http" // a URL, http or https
+	HTTP   Service = "http"      // a URL, http or https
+	FC     Service = "fc"        // a function of Alibaba Cloud Function Compute
+	Queue  Service = "mns-queue" // of Alibaba Cloud Simple Message Queue, which was called MNS
+	Topic  Service = "mns-topic" // so
+	Web    Service = "web"       // a URL after "web:" or "web[OPTIONS]:"
 	Other  Service = "other"
 )
 
@@ -28,20 +32,25 @@ type Token struct {
 	Text ServiceToken
 	// Service says which of the other fields are set.
 	Service Service
-	// Partition, Region and Account are those of the ARN of a function or topic. Region and Account may be empty, and an
-	// Account is letters and digits: documents print accounts like "84969EXAMPLE".
+	// Partition, Region and Account are those of the ARN of a function, topic or queue. Region and Account may be empty,
+	// and an Account is letters and digits: documents print accounts like "84969EXAMPLE". Partition is "acs" for ROS.
 	Partition, Region, Account string
-	// Name is the name of the function or topic; empty for the others.
+	// Name is the name of the function, topic or queue; empty for the others.
 	Name string
+	// FCService is the service that a function of Function Compute 2.0 is in; empty for 3.0, which has none.
+	FCService string
 	// Qualifier is the version or alias of a function, empty if the token has none.
 	Qualifier string
-	// URL is where to send requests for [HTTP], nil for the others. It may hold a password: print its Redacted form.
+	// Sync says that the reply of a [Web] provider is the response. Idempotent says that its Create may be sent again.
+	Sync, Idempotent bool
+	// URL is where to send requests for [HTTP] and [Web], nil for the others. It may hold a password: print its Redacted form.
 	URL *url.URL
 }
 
 // ParseToken takes a service token apart. It fails for an empty or over-long one, for spaces and control characters,
-// for the ARN of something in Lambda or SNS that is not a function or topic, and for a URL that cannot be dialled. Any
-// other text is a token of the service [Other]. Every partition whose name begins with "aws" is known.
+// for the ARN of something in Lambda, SNS, Function Compute or MNS that is not a function, topic or queue, and for a URL
+// that cannot be dialled. Any other text is a token of the service [Other]. Every partition whose name begins with "aws"
+// is known; tokens of ROS begin with "acs:fc:", "acs:mns:", "web:" or "web[".
 func ParseToken(token ServiceToken) (Token, error) {
 	text := string(token)
 	switch {
@@ -59,6 +68,9 @@ func ParseToken(token ServiceToken) (Token, error) {
 	if strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https") {
 		return parseURLToken(token)
 	}
+	if isROSToken(text) {
+		return parseROSToken(token)
+	}
 	fields := strings.Split(text, ":")
 	if len(fields) < 3 || fields[0] != "arn" || !strings.HasPrefix(fields[1], "aws") {
 		return Token{Text: token, Service: Other}, nil
@@ -66,7 +78,7 @@ func ParseToken(token ServiceToken) (Token, error) {
 	switch Service(fields[2]) {
 	case Lambda, SNS:
 		return parseARNToken(token, fields)
-	case HTTP, Other:
+	case HTTP, FC, Queue, Topic, Web, Other:
 	}
 	return Token{Text: token, Service: Other}, nil
 }

@@ -25,8 +25,26 @@ func TestParseToken(t *testing.T) {
 		{"arn:aws:sqs:us-east-1:123456789012:q", wire.Token{Service: wire.Other}},
 		{"arn:other:lambda:us-east-1:123456789012:function:site", wire.Token{Service: wire.Other}},
 		{"arn:aws:http:a:b:c", wire.Token{Service: wire.Other}},
-		{"acs:fc:cn-hangzhou:1234:functions/site", wire.Token{Service: wire.Other}},
-		{"web[sync]:https://example.com/hook", wire.Token{Service: wire.Other}},
+		{"acs:fc:cn-hangzhou:1234:functions/site",
+			wire.Token{Service: wire.FC, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "site"}},
+		{"acs:fc:cn-hangzhou:1234:services/web/functions/site",
+			wire.Token{Service: wire.FC, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "site", FCService: "web"}},
+		{"acs:fc:cn-hangzhou:1234:services/web.LATEST/functions/site",
+			wire.Token{Service: wire.FC, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "site", FCService: "web", Qualifier: "LATEST"}},
+		{"acs:mns:cn-hangzhou:1234:queues/q-1",
+			wire.Token{Service: wire.Queue, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "q-1"}},
+		{"acs:mns:cn-hangzhou:1234:/queues/q-1",
+			wire.Token{Service: wire.Queue, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "q-1"}},
+		{"acs:mns:cn-hangzhou:1234:topics/t",
+			wire.Token{Service: wire.Topic, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "t"}},
+		{"acs:mns:cn-hangzhou:1234:/topics/t",
+			wire.Token{Service: wire.Topic, Partition: "acs", Region: "cn-hangzhou", Account: "1234", Name: "t"}},
+		{"web:http://example.com", wire.Token{Service: wire.Web}},
+		{"web[sync]:https://example.com/hook", wire.Token{Service: wire.Web, Sync: true}},
+		{"web[idempotent]:https://example.com/hook?a=[b]:c", wire.Token{Service: wire.Web, Idempotent: true}},
+		{"web[sync,idempotent]:https://example.com/hook", wire.Token{Service: wire.Web, Sync: true, Idempotent: true}},
+		{"acs:ros:cn-hangzhou:1234:stack/x", wire.Token{Service: wire.Other}},
+		{"website", wire.Token{Service: wire.Other}},
 		{"CRTest", wire.Token{Service: wire.Other}},
 	} {
 		got, err := wire.ParseToken(wire.ServiceToken(tt.token))
@@ -34,7 +52,7 @@ func TestParseToken(t *testing.T) {
 			t.Errorf("%s: %v", tt.token, err)
 			continue
 		}
-		if string(got.Text) != tt.token || (got.URL != nil) != (tt.want.Service == wire.HTTP) {
+		if string(got.Text) != tt.token || (got.URL != nil) != (tt.want.Service == wire.HTTP || tt.want.Service == wire.Web) {
 			t.Errorf("%s: text %q, URL %v", tt.token, got.Text, got.URL)
 		}
 		got.Text, got.URL = "", nil
@@ -60,6 +78,28 @@ func TestParseTokenRefuses(t *testing.T) {
 		{"arn:aws:sns:us-west-2:1/2:x", "account"},
 		{"https://", "without a host"},
 		{"https://u:secret@h:port/", "cannot be read"},
+		{"acs:fc:cn-hangzhou:1234", "no function"},
+		{"acs:fc:cn-hangzhou:1234:services/web", "no function"},
+		{"acs:fc:cn-hangzhou:1234:functions/", "name"},
+		{"acs:fc:cn-hangzhou:1234:functions/a/b", "no function"},
+		{"acs:fc:cn-hangzhou:1234:/functions/a", "no function"},
+		{"acs:fc:cn hangzhou:1234:functions/a", `' '`},
+		{"acs:fc::1234:functions/a", "region"},
+		{"acs:fc:cn-hangzhou::functions/a", "account"},
+		{"acs:fc:cn-hangzhou:1234:services//functions/a", "service"},
+		{"acs:mns:cn-hangzhou:1234:queue/a", "no queue or topic"},
+		{"acs:mns:cn-hangzhou:1234:queues/a/messages", "no queue or topic"},
+		{"acs:mns:cn-hangzhou:1234:/queues/..%2f", "name"},
+		{"acs:mns:cn-hangzhou:1234:queues/" + strings.Repeat("x", 500), "512 are allowed"},
+		{"web:", "no http"},
+		{"web:ftp://example.com/", "no http"},
+		{"web:https://u:secret@h:port/", "cannot be read"},
+		{"web:https:///x", "without a host"},
+		{"web[sync:https://example.com/", "no ]"},
+		{"web[sync]https://example.com/", "no ]"},
+		{"web[fast]:https://example.com/", `"fast"`},
+		{"web[]:https://example.com/", `""`},
+		{"web[sync,sync]:https://example.com/", "twice"},
 	} {
 		_, err := wire.ParseToken(wire.ServiceToken(tt.token))
 		if err == nil || !strings.Contains(err.Error(), tt.problem) || strings.Contains(err.Error(), "secret") {
@@ -104,13 +144,23 @@ func FuzzParseToken(f *testing.F) {
 	f.Add("arn:aws:lambda:us-east-1:123456789012:function:site:1")
 	f.Add("arn:aws:sns:us-west-2:84969EXAMPLE:CRTest")
 	f.Add("web[sync]:https://example.com/hook")
+	f.Add("web[sync,idempotent]:https://example.com/hook")
+	f.Add("acs:fc:cn-hangzhou:1234:services/web/functions/site")
+	f.Add("acs:mns:cn-hangzhou:1234:/queues/q-1")
 	f.Fuzz(func(t *testing.T, text string) {
 		token, err := wire.ParseToken(wire.ServiceToken(text))
 		if err != nil {
 			return
 		}
-		named := token.Service == wire.Lambda || token.Service == wire.SNS
-		if string(token.Text) != text || named != (token.Name != "") || (token.Service == wire.HTTP) != (token.URL != nil) ||
+		var named, web bool
+		switch token.Service {
+		case wire.Lambda, wire.SNS, wire.FC, wire.Queue, wire.Topic:
+			named = true
+		case wire.HTTP, wire.Web:
+			web = true
+		case wire.Other:
+		}
+		if string(token.Text) != text || named != (token.Name != "") || web != (token.URL != nil) ||
 			strings.ContainsAny(token.Name, "/\\ ") {
 			t.Errorf("%q: %+v", text, token)
 		}

@@ -150,7 +150,7 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 		}
 	case wire.Lambda:
 		event.FunctionARN = string(r.Body.ServiceToken())
-	case wire.HTTP, wire.Other:
+	case wire.HTTP, wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
 	}
 	return event, nil
 }

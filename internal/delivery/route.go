@@ -48,7 +48,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return d.sendCloud(soft, hard, s, hide, token, invoke)
 	case wire.SNS:
 		return d.sendCloud(soft, hard, s, hide, token, publish)
-	case wire.Other:
+	case wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
 	}
 	text := string(r.Body.ServiceToken())
 	if strings.HasPrefix(text, "acs:") || strings.HasPrefix(text, "web:") || strings.HasPrefix(text, "web[") {
