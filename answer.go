@@ -85,7 +85,7 @@ func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 			w.Reason = fmt.Sprintf("the handler failed with an error that has no text, a %T", o.err)
 		}
 	}
-	if problem := checkID(id); problem != "" {
+	if problem := checkID(id, r.Dialect.MaxPhysicalID()); problem != "" {
 		w = fail(w, problem)
 		id = ""
 		if r.RequestType == Create { // something was made: let the handler see the Delete
@@ -107,10 +107,13 @@ func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 			w.PhysicalResourceID = id
 		}
 	case Delete:
-		if id != "" && id != r.PhysicalResourceID {
+		if id != "" && r.PhysicalResourceID != "" && id != r.PhysicalResourceID {
 			w = fail(w, fmt.Sprintf("a Delete cannot change the physical ID, the handler answered %q to the Delete of %q",
 				id, r.PhysicalResourceID))
 		}
+	}
+	if r.Dialect == wire.ROS {
+		w = settleROS(w, r, id)
 	}
 	w.Reason = wire.CleanText(hide.text(w.Reason))
 	return w
@@ -127,10 +130,10 @@ func fail(w wire.Response, problem string) wire.Response {
 }
 
 // checkID returns what is wrong with a physical ID from a handler, "" for nothing.
-func checkID(id PhysicalID) string {
-	if len(id) > wire.MaxPhysicalID {
+func checkID(id PhysicalID, most int) string {
+	if len(id) > most {
 		return fmt.Sprintf("the physical ID from the handler is %d bytes long, %d are allowed: %.40q…",
-			len(id), wire.MaxPhysicalID, string(id))
+			len(id), most, string(id))
 	}
 	if !utf8.ValidString(string(id)) {
 		return fmt.Sprintf("the physical ID from the handler is not UTF-8: %.40q", string(id))
@@ -145,7 +148,7 @@ func checkID(id PhysicalID) string {
 
 // unanswerable returns the response to a request that could not be read, and false if it lacks what an answer needs.
 func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
-	if r.ResponseURL == "" || r.StackID == "" || r.RequestID == "" || r.LogicalResourceID == "" {
+	if r.ResponseURL == "" && r.Dialect == wire.CloudFormation || r.StackID == "" || r.RequestID == "" || r.LogicalResourceID == "" {
 		return wire.Response{}, false
 	}
 	w := wire.ResponseTo(r, wire.Failed)

@@ -140,7 +140,7 @@ func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answe
 	}
 	var err error
 	a.body = c.body
-	a.response, err = wire.ParseResponse(a.body)
+	a.response, err = a.request.Dialect.ParseResponse(a.body)
 	return a, err
 }
 

@@ -21,7 +21,7 @@ import (
 const CreateFailed PhysicalID = "Pintle::CreateFailed"
 
 // PhysicalID is the name that a provider gives to a resource, 1 to [wire.MaxPhysicalID] bytes without control
-// characters.
+// characters; [wire.MaxROSPhysicalID] in ROS.
 type PhysicalID = wire.PhysicalID
 
 // RequestType is what a handler is asked to do: [Create], [Update] or [Delete].
@@ -53,8 +53,15 @@ func (f HandlerFunc) Handle(ctx context.Context, r *Request) (Answer, error) { r
 type Request struct {
 	// Type is Create, Update or Delete; never anything else.
 	Type RequestType
-	// StackID is the ARN of the stack.
+	// Dialect says which service asks: CloudFormation or ROS.
+	Dialect wire.Dialect
+	// StackID is the ARN of the stack, a UUID in ROS.
 	StackID wire.StackID
+	// StackName, Region and Account are those of the stack: in CloudFormation taken from its ARN, in ROS sent with the
+	// request. They may be empty.
+	StackName, Region, Account string
+	// Caller is the account or user of Alibaba Cloud that works on the stack. CloudFormation does not tell.
+	Caller string
 	// RequestID is the same when a request is repeated, and unique within the stack otherwise.
 	RequestID wire.RequestID
 	// LogicalID is the name of the resource in the template.
@@ -63,10 +70,10 @@ type Request struct {
 	ID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site". Old services leave it empty.
 	ResourceType string
-	// ServiceToken is the ARN through which the provider was called. It may be empty.
+	// ServiceToken is the ARN through which the provider was called. It may be empty, and is in ROS.
 	ServiceToken wire.ServiceToken
 	// Properties are those of the resource, a JSON object. CloudFormation makes every number and boolean in them a
-	// string, and adds ServiceToken. See [Request.Decode].
+	// string, and adds ServiceToken. ROS sends what the template has under Parameters, as it is. See [Request.Decode].
 	Properties json.RawMessage
 	// OldProperties are those before an Update, a JSON object; "{}" for the others.
 	OldProperties json.RawMessage
@@ -87,6 +94,7 @@ type surroundings struct {
 	wait     *handover // nil: in place
 	replaces bool      // it is the Create by which an Update is answered
 	noted    bool      // of which there is a note
+	plain    bool      // ROS may show secrets
 }
 
 func (s surroundings) time() Clock {
@@ -98,11 +106,16 @@ func (s surroundings) time() Clock {
 
 // newRequest returns what a handler sees of a request.
 func newRequest(r wire.Request, log *slog.Logger) *Request {
-	return &Request{
+	request := &Request{
+		Dialect: r.Dialect, StackName: r.StackName, Region: r.RegionID, Account: r.ResourceOwnerID, Caller: r.CallerID,
 		Type: r.RequestType, StackID: r.StackID, RequestID: r.RequestID, LogicalID: r.LogicalResourceID,
 		ID: r.PhysicalResourceID, ResourceType: r.ResourceType, ServiceToken: r.ServiceToken,
 		Properties: orEmpty(r.ResourceProperties), OldProperties: orEmpty(r.OldResourceProperties), Log: log,
 	}
+	if arn, err := wire.ParseStackARN(r.StackID); err == nil {
+		request.StackName, request.Region, request.Account = arn.Name, arn.Region, arn.Account
+	}
+	return request
 }
 
 func orEmpty(object json.RawMessage) json.RawMessage {
@@ -122,10 +135,13 @@ func (r *Request) Token() string {
 
 // Name returns a name for the resource that is the same in all its requests, from its first Create to its last Delete, a
 // replacement included: the name of the stack, the logical ID and twelve hexadecimal digits, with dashes between. No
-// other resource of this or another stack has it. A thing that is made under such a name is found again by a Create that
+// other resource of this or another stack has it. In ROS it has at most 200 bytes. A thing that is made under such a name is found again by a Create that
 // is repeated, and by one whose answer was lost.
 func (r *Request) Name() string {
 	sum := sha256.Sum256([]byte(string(r.StackID) + "|" + string(r.LogicalID)))
+	if r.Dialect == wire.ROS {
+		return rosName(r.StackName, string(r.LogicalID), hex.EncodeToString(sum[:6]))
+	}
 	name := string(r.LogicalID) + "-" + hex.EncodeToString(sum[:6])
 	if arn, err := wire.ParseStackARN(r.StackID); err == nil {
 		name = arn.Name + "-" + name

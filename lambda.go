@@ -139,7 +139,7 @@ func unwrap(event []byte) ([][]byte, error) {
 		return [][]byte{[]byte(envelope.Message)}, nil
 	}
 	if len(envelope.Records) == 0 {
-		return [][]byte{event}, nil
+		return [][]byte{unwrapMNS(event)}, nil
 	}
 	var requests [][]byte
 	for i, record := range envelope.Records {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Resource is a [Handler] made of a [Provider] by [New].
@@ -96,6 +98,9 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 	if r.wait != nil && r.wait.resumed != nil {
 		return x.resume(ctx, r)
 	}
+	if err := x.showable(r); err != nil {
+		return Answer{}, err
+	}
 	switch r.Type {
 	case Create:
 		properties, err := x.wanted(r)
@@ -141,6 +146,10 @@ func (x *resource[P, A]) update(ctx context.Context, r *Request, properties, old
 		r.Log.Info("the replacement that is undone had failed, so the resource is still the one of these properties")
 		change.names, old = nil, properties
 	}
+	if len(change.names) > 0 && r.Dialect == wire.ROS {
+		change.note(ctx, r) // by which the rollback knows that nothing was changed
+		return Answer{}, noReplacement(r, change.names)
+	}
 	if len(change.names) > 0 {
 		r.Log.Info("replacing the resource", "changed", strings.Join(change.names, ", "))
 		return x.replace(ctx, r, properties, &change)
@@ -171,6 +180,9 @@ func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, 
 
 // replaced makes the answer to an Update of what came of the Create.
 func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, properties P, change *immutableChange, answer Answer, err error) (Answer, error) {
+	if err == nil && r.Dialect == wire.ROS && answer.ID != r.ID {
+		err = errOtherID(r.ID, answer.ID)
+	}
 	if err == nil {
 		if answer.ID == r.ID {
 			change.forget(ctx, r)
@@ -221,6 +233,21 @@ func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, r
 		}
 	}
 	return answer, err
+}
+
+// showable refuses a request of ROS whose answer cannot be sent, before anything is done: if even the zero value of the
+// attributes is secret. What is secret only when it is there is found when it is sent.
+func (x *resource[P, A]) showable(r *Request) error {
+	if r.Dialect != wire.ROS || r.plain || r.Type == Delete {
+		return nil
+	}
+	var none A
+	var answer Answer
+	x.attributes.addTo(&answer, reflect.ValueOf(none))
+	if _, secrets, err := clearJSON(answer.Attributes); answer.NoEcho || err == nil && len(secrets) > 0 {
+		return errSecretAttributes
+	}
+	return nil
 }
 
 // wanted reads the properties that a resource shall have.

@@ -105,7 +105,7 @@ func (s *Server) resume(ctx context.Context, event json.RawMessage, w *wait, ref
 	if err != nil {
 		return answered{}, fmt.Errorf("%w: %w", ErrPending, err)
 	}
-	if s.clock.Now().After(w.Began.Add(serviceTimeout(r.ResourceProperties) + lateLimit)) {
+	if s.clock.Now().After(w.Began.Add(s.listens(r) + lateLimit)) {
 		log := requestLog(slog.New(s.log.Handler()), r)
 		log.Error("the wait is given up: the service does not take the answer any more", "began", w.Began, "physicalId", w.ID)
 		return answered{}, nil

@@ -16,21 +16,34 @@ import (
 )
 
 // ErrNoRuntime is the error of [Run] in a program that nobody hands requests to.
-var ErrNoRuntime = errors.New("neither AWS_LAMBDA_RUNTIME_API nor PINTLE_PROVIDER_LISTEN is set")
+var ErrNoRuntime = errors.New("none of AWS_LAMBDA_RUNTIME_API, FC_RUNTIME_API, FC_SERVER_PORT, PINTLE_PROVIDER_QUEUE and PINTLE_PROVIDER_LISTEN is set")
 
 const usage = `This program is a provider of custom resources. Something must hand it requests:
 
   On this machine:  pintle deploy DIR --provider NAME=%[1]s
   On AWS Lambda:    name it bootstrap, put it into a zip file, and make a function of it with the runtime provided.al2023
   Over HTTP:        %[1]s --listen HOST:PORT
+  On Alibaba Cloud: a function of Function Compute (custom runtime, the executable is its start command), over HTTP, or
+                    from a queue of SMQ with --queue URL
 
 Commands:
   schema            print the properties and attributes of its resource types as JSON Schema
 
 Flags:
   --listen ADDRESS  serve HTTP (PINTLE_PROVIDER_LISTEN); requests are signed with PINTLE_WEBHOOK_SECRET, which pintle env prints
-  --topic ARN       take the notifications of this SNS topic, which is signed by SNS; may be repeated (PINTLE_PROVIDER_TOPICS)
+  --topic ARN       take the notifications of this SNS topic, which is signed by SNS; may be repeated (PINTLE_PROVIDER_TOPICS).
+                    For ROS, the pushes of a topic of SMQ: acs:mns:REGION:ACCOUNT:topics/NAME
+  --queue URL       take requests of ROS from this queue of SMQ (PINTLE_PROVIDER_QUEUE), with the key in
+                    ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET
   --unsigned        take requests from everybody, on a loopback address only
+
+Environment, for ROS:
+  PINTLE_ROS_SIGN_KEY       the SignKey in HttpConfig: requests over HTTP must be signed with it
+  PINTLE_ROS_SYNC           true: the answer is the reply, for tokens web[sync]; a path that ends in /sync says so too
+  PINTLE_ROS_INTRANET       true: answer at the URL that is reachable inside Alibaba Cloud only
+  PINTLE_ROS_TIMEOUT        the Timeout of the templates, which requests do not tell; 1h if not set
+  PINTLE_ROS_PLAIN_SECRETS  true: attributes that are secret are sent, and ROS shows them
+  More: PINTLE_ROS_SIGN_HEADERS, PINTLE_ROS_URL; see the package documentation.
 `
 
 // Main serves the handlers until the program is told to stop by an interrupt or SIGTERM, then ends the program: with
@@ -38,7 +51,9 @@ Flags:
 // handled is finished first; a second signal ends the program at once.
 //
 // What it serves is taken from the environment and the command line: the Lambda Runtime API if AWS_LAMBDA_RUNTIME_API is
-// set, as it is on Lambda and by the pintle command; HTTP with the flag --listen or PINTLE_PROVIDER_LISTEN. The command "schema"
+// set, as it is on Lambda and by the pintle command; Function Compute if FC_RUNTIME_API, FC_SERVER_PORT or
+// FC_CUSTOM_LISTEN_PORT is; a queue of SMQ with the flag --queue or PINTLE_PROVIDER_QUEUE; HTTP with the flag --listen or
+// PINTLE_PROVIDER_LISTEN. The command "schema"
 // prints the schema of the handlers that [New] made. With --help it explains itself.
 func Main(handlers ...Handler) { os.Exit(run(handlers, os.Args, os.Stdout, os.Stderr)) }
 
@@ -48,6 +63,7 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&c.Listen, "listen", "", "")
+	queue := flags.String("queue", "", "")
 	flags.BoolVar(&c.AllowUnsigned, "unsigned", false, "")
 	flags.Func("topic", "", func(topic string) error {
 		c.Topics = append(c.Topics, topic)
@@ -74,6 +90,15 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%[2]s: unknown command %[3]q\n\n"+usage, args[0], args[0], flags.Arg(0))
 		return 2
 	}
+	if *queue != "" {
+		ros, err := rosFromEnvironment()
+		if err != nil {
+			fmt.Fprintf(stderr, "%s: %v\n", args[0], err)
+			return 2
+		}
+		ros.Queue = *queue
+		c.ROS = &ros
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
@@ -91,20 +116,26 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 
 // Run serves the handlers as [Main] does, until the context ends, which is no error. A request that is being handled is
 // finished first. HTTP is served if the configuration has an address or listener for it, otherwise the Lambda
-// Runtime API, otherwise HTTP at the address in PINTLE_PROVIDER_LISTEN. Run returns [ErrNoRuntime] if there is neither, an error if what it serves cannot be used any more, and an error if a
+// Runtime API, otherwise what the [ROSConfig] has, Function Compute before a queue, otherwise HTTP at the address in
+// PINTLE_PROVIDER_LISTEN. Run returns [ErrNoRuntime] if there is neither, an error if what it serves cannot be used any more, and an error if a
 // handler was given up and is still running: then the program should end.
 func Run(ctx context.Context, c Config) error {
 	if c.RuntimeAPI == "" {
 		c.RuntimeAPI = os.Getenv("AWS_LAMBDA_RUNTIME_API")
 	}
-	if c.Listen == "" && c.RuntimeAPI == "" {
+	ros, err := newROS(c.ROS)
+	if err != nil {
+		return err
+	}
+	c.ROS = &ros
+	if c.Listen == "" && c.RuntimeAPI == "" && !ros.runs() {
 		c.Listen = os.Getenv("PINTLE_PROVIDER_LISTEN")
 	}
 	web := c.Listen != "" || c.Listener != nil
-	if !web && c.RuntimeAPI == "" {
+	if !web && c.RuntimeAPI == "" && !ros.runs() {
 		return ErrNoRuntime
 	}
-	if !web {
+	if !web && ros.Port == "" {
 		c.WebhookSecrets, c.Topics = []string{}, []string{} // what is wrong with them in the environment does not matter
 	}
 	s, err := NewServer(c)
@@ -116,6 +147,12 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 		return s.beside(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
+	}
+	if c.RuntimeAPI == "" {
+		if err != nil {
+			return err
+		}
+		return s.beside(ctx, s.runROS)
 	}
 	api := newLambdaAPI(c.RuntimeAPI)
 	defer api.client.CloseIdleConnections()
@@ -192,9 +229,9 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 
 // listen serves HTTP until the context ends.
 func (s *Server) listen(ctx context.Context, c Config) error {
-	if s.web.closed() {
-		return errors.New("nobody could be believed over HTTP: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or allow " +
-			"SNS topics with --topic; --unsigned takes requests from everybody on this machine")
+	if s.web.closed() && len(s.ros.SignKeys) == 0 {
+		return errors.New("nobody could be believed over HTTP: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or for ROS " +
+			"PINTLE_ROS_SIGN_KEY, or allow topics with --topic; --unsigned takes requests from everybody on this machine")
 	}
 	listener := c.Listener
 	if listener == nil {

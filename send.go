@@ -3,6 +3,7 @@ package pintle
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// sender puts responses to response URLs. No error or log line of it holds such a URL.
+// sender sends responses to response URLs: by PUT to CloudFormation, by POST to ROS. No error or log line of it holds such a URL.
 type sender struct {
 	client  *http.Client
 	clock   Clock
@@ -47,15 +48,18 @@ func newSender(client *http.Client, clock Clock) sender {
 	return sender{client: &own, clock: clock, tries: 8, backoff: 200 * time.Millisecond}
 }
 
-// send puts the body. Connection errors, 429 and 5xx are tried again, after a random pause, until the tries or the
+// send sends the body. Connection errors, 429 and 5xx are tried again, after a random pause, until the tries or the
 // context are used up; any other status but 2xx is an error at once.
-func (s sender) send(ctx context.Context, responseURL string, body []byte, log *slog.Logger) error {
+func (s sender) send(ctx context.Context, to wire.Dialect, responseURL string, body []byte, log *slog.Logger) error {
 	target, err := url.Parse(responseURL)
+	if responseURL == "" {
+		return errors.New("send response: the request has no response URL")
+	}
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
 		return errors.New("send response: the response URL is no http or https URL")
 	}
 	for try := 1; ; try++ {
-		again, err := s.put(ctx, responseURL, body)
+		again, err := s.try(ctx, to, responseURL, body)
 		if err == nil {
 			return nil
 		}
@@ -71,14 +75,25 @@ func (s sender) send(ctx context.Context, responseURL string, body []byte, log *
 	}
 }
 
-// put tries once. The path of the URL goes out as it came: it is signed, and S3 does not forgive another encoding.
-func (s sender) put(ctx context.Context, responseURL string, body []byte) (again bool, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, responseURL, bytes.NewReader(body))
+// try sends it once. The path of the URL goes out as it came: it is signed, and S3 does not forgive another encoding.
+func (s sender) try(ctx context.Context, to wire.Dialect, responseURL string, body []byte) (again bool, err error) {
+	method := http.MethodPut
+	if to == wire.ROS {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(ctx, method, responseURL, bytes.NewReader(body))
 	if err != nil {
 		return false, errors.New("the response URL cannot be read")
 	}
-	// Old response URLs are signed for an empty content type, so it must be there and empty.
-	request.Header["Content-Type"] = []string{""}
+	switch to {
+	case wire.CloudFormation:
+		// Old response URLs are signed for an empty content type, so it must be there and empty.
+		request.Header["Content-Type"] = []string{""}
+	case wire.ROS:
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json")
+		request.Header.Set("Date", s.clock.Now().UTC().Format(http.TimeFormat))
+	}
 	response, err := s.client.Do(request)
 	if err != nil {
 		return true, withoutURL(err)
@@ -89,7 +104,7 @@ func (s sender) put(ctx context.Context, responseURL string, body []byte) (again
 		return false, nil
 	}
 	again = response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= 500
-	return again, errors.New(strings.TrimSpace(response.Status + " " + s3Error(answer)))
+	return again, errors.New(strings.TrimSpace(response.Status + " " + refusal(to, answer)))
 }
 
 // withoutURL returns an error of net/http without the URL in it.
@@ -102,6 +117,23 @@ func withoutURL(err error) error {
 		return errors.New(wire.Redact(text))
 	}
 	return err
+}
+
+// refusal returns what the service says of an answer that it does not take.
+func refusal(by wire.Dialect, body []byte) string {
+	if by == wire.ROS {
+		return rosError(body)
+	}
+	return s3Error(body)
+}
+
+// rosError returns the code and message of an error document of Alibaba Cloud, "" for any other text.
+func rosError(body []byte) string {
+	var doc struct{ Code, Message string }
+	if json.Unmarshal(body, &doc) != nil || doc.Code == "" && doc.Message == "" {
+		return ""
+	}
+	return wire.CleanText(wire.Redact(doc.Code + ": " + doc.Message))
 }
 
 // s3Error returns the code and message of an error document of S3, "" for any other text.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 func TestSend(t *testing.T) {
@@ -58,7 +60,7 @@ func TestSend(t *testing.T) {
 			s := newSender(nil, realClock{})
 			s.tries, s.backoff = 6, time.Microsecond
 			defer s.client.CloseIdleConnections()
-			err := s.send(t.Context(), server.URL+"/response/arn%3Aaws%3Astack/web%7CSite%7cr?a=%2F&X-Amz-Signature=5ec2e7",
+			err := s.send(t.Context(), wire.CloudFormation, server.URL+"/response/arn%3Aaws%3Astack/web%7CSite%7cr?a=%2F&X-Amz-Signature=5ec2e7",
 				[]byte(`{"é":1}`), slog.New(slog.NewTextHandler(&logged, nil)))
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error = %v, want %q", err, tt.want)
@@ -86,14 +88,16 @@ func TestSendStops(t *testing.T) {
 	warned := make(chan struct{})
 	log := slog.New(signalHandler{slog.DiscardHandler, warned})
 	done := make(chan error)
-	go func() { done <- s.send(ctx, "http://"+address+"/k?X-Amz-Signature=5ec2e7", nil, log) }()
+	go func() {
+		done <- s.send(ctx, wire.CloudFormation, "http://"+address+"/k?X-Amz-Signature=5ec2e7", nil, log)
+	}()
 	<-warned // it pauses now
 	cancel()
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "5ec2e7") {
 		t.Errorf("error = %v", err)
 	}
 	for _, bad := range []string{"", "ftp://h/k", "http://", "http://h:port/?X-Amz-Signature=5ec2e7", "pre-signed-url"} {
-		if err := s.send(t.Context(), bad, nil, log); err == nil || strings.Contains(err.Error(), "5ec2e7") {
+		if err := s.send(t.Context(), wire.CloudFormation, bad, nil, log); err == nil || strings.Contains(err.Error(), "5ec2e7") {
 			t.Errorf("%s: error = %v", bad, err)
 		}
 	}

@@ -31,7 +31,7 @@ type Config struct {
 	// PINTLE_WEBHOOK_SECRET, which may hold several with spaces between. The command "pintle env" prints the engine's.
 	WebhookSecrets []string
 	// Topics are the ARNs of the SNS topics whose notifications are taken over HTTP, and whose subscriptions are
-	// confirmed. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
+	// confirmed; and of topics of SMQ for ROS, like acs:mns:REGION:ACCOUNT:topics/NAME. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
 	Topics []string
 	// AllowUnsigned takes HTTP requests from everybody: who can reach the server can have it do what it does, and send
 	// a PUT to any URL. [Run] allows it on a loopback address only.
@@ -41,6 +41,8 @@ type Config struct {
 	Hold time.Duration
 	// Concurrency is how many HTTP requests are handled at once; further ones are told to come back. Zero means 100.
 	Concurrency int
+	// ROS is for requests of Alibaba Cloud ROS. Nil means what the environment has.
+	ROS *ROSConfig
 	// Client sends the answers, and gets the certificates of SNS. Nil means one of its own, which heeds HTTPS_PROXY and
 	// tries for ten seconds at a time.
 	Client *http.Client
@@ -68,6 +70,7 @@ type Server struct {
 	calls   calls
 	turns   turns
 	web     web
+	ros     ROSConfig
 	work    sync.WaitGroup // of HTTP requests
 }
 
@@ -91,6 +94,10 @@ func NewServer(c Config) (*Server, error) {
 	s := &Server{
 		handler: handler, sender: newSender(c.Client, c.Clock), log: c.Logger, memory: c.Memory, waiter: c.Waiter, clock: c.Clock,
 		calls: calls{now: map[string]*call{}}, turns: turns{held: map[string]*turn{}},
+	}
+	s.handler = rosGuard{handler}
+	if s.ros, err = newROS(c.ROS); err != nil {
+		return nil, err
 	}
 	if s.web, err = newWeb(c, s.sender.client); err != nil {
 		return nil, err
@@ -209,6 +216,7 @@ type delivery struct {
 	text     []byte
 	deadline time.Time
 	hosted   bool  // who delivers takes the wait over
+	inPlace  bool  // nobody can: the answer is wanted in the reply
 	resumed  *wait // what is resumed; nil for a request that comes
 	refused  error // why it cannot be resumed
 }
@@ -219,13 +227,14 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	start := s.clock.Now()
 	r, err := wire.ParseRequest(d.text)
 	hide := &scrubber{}
+	hide.add(urlSecrets(r)...)
 	a := answered{request: r, start: start, log: requestLog(slog.New(scrubbedLog{s.log.Handler(), hide}), r)}
-	w := &handover{able: d.hosted || s.waiter != nil || d.resumed != nil, began: start, resumed: d.resumed}
-	service := start.Add(serviceTimeout(r.ResourceProperties)) // who answers later is not heard
+	w := &handover{able: !d.inPlace && (d.hosted || s.waiter != nil || d.resumed != nil), began: start, resumed: d.resumed}
+	service := start.Add(s.listens(r)) // who answers later is not heard
 	if d.resumed != nil {
 		hide.add(d.resumed.Secrets...)
 		w.began = d.resumed.Began
-		service = w.began.Add(serviceTimeout(r.ResourceProperties))
+		service = w.began.Add(s.listens(r))
 		w.limit = newBudget(w.began, service).handler
 		service = latest(service, start.Add(lateGrace))
 	} else {
@@ -257,13 +266,13 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	switch kept, ok := s.recall(ctx, key, a.log); {
 	case d.resumed != nil && d.resumed.Body != nil:
 		a.body = d.resumed.Body
-		a.response, err = wire.ParseResponse(a.body)
+		a.response, err = r.Dialect.ParseResponse(a.body)
 		c.body = a.body
 		return a, err
 	case ok && kept.Body != nil:
 		a.log.Info("the request was handled before, it is answered as it was")
 		a.body = kept.Body
-		a.response, err = wire.ParseResponse(kept.Body)
+		a.response, err = r.Dialect.ParseResponse(kept.Body)
 		c.body = kept.Body
 		return a, err
 	case ok && d.resumed == nil && d.hosted && kept.Waiting != nil:
@@ -272,7 +281,7 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 		c.waiting = a.waiting
 		return a, nil
 	}
-	if d.resumed == nil && !d.hosted && s.waiter != nil {
+	if d.resumed == nil && !d.hosted && !d.inPlace && s.waiter != nil {
 		bounded, stop := s.clock.WithDeadline(ctx, b.handler)
 		waits, err := s.waiter.Waits(bounded, key)
 		stop()
@@ -307,7 +316,7 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 // handle calls the handler, once no other request of the resource is at work.
 func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubber, w *handover, d delivery, key string) (answered, error) {
 	r := newRequest(a.request, a.log)
-	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler, wait: w}
+	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler, wait: w, plain: s.ros.PlainSecrets}
 	var o outcome
 	var known PhysicalID // what was made, if that is known here
 	if w.resumed != nil {
@@ -364,6 +373,7 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *scrubb
 	if a.request.RequestType == Delete {
 		data = nil
 	}
+	w = s.shown(a, w, answer)
 	whole := w.Reason
 	var err error
 	if a.response, a.body, err = encode(w, data, answer.NoEcho); err != nil {
@@ -379,7 +389,7 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *scrubb
 func (s *Server) send(ctx context.Context, a answered) error {
 	ctx, cancel := s.clock.WithDeadline(ctx, a.by)
 	defer cancel()
-	if err := s.sender.send(ctx, a.request.ResponseURL, a.body, a.log); err != nil {
+	if err := s.sender.send(ctx, a.request.Dialect, s.responseURL(a.request), a.body, a.log); err != nil {
 		a.log.Error("not answered", "error", err)
 		return err
 	}

@@ -148,7 +148,7 @@ func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text 
 	}
 }
 
-// certificates fetches and keeps the certificates of SNS.
+// certificates fetches and keeps the certificates of SNS, and of SMQ.
 type certificates struct {
 	client *http.Client
 	mu     sync.Mutex
@@ -178,9 +178,14 @@ func snsURL(text, topic string) (*url.URL, error) {
 }
 
 // certificateError is that of a certificate that could not be had; it may be had later.
-type certificateError struct{ err error }
+type certificateError struct {
+	of  string // whose it is
+	err error
+}
 
-func (e *certificateError) Error() string { return "get the certificate of SNS: " + e.err.Error() }
+func (e *certificateError) Error() string {
+	return "get the certificate of " + e.of + ": " + e.err.Error()
+}
 func (e *certificateError) Unwrap() error { return e.err }
 
 // verify checks who signed a message, and when.
@@ -226,6 +231,11 @@ func (c *certificates) get(ctx context.Context, m *snsMessage) (*x509.Certificat
 	if !strings.HasSuffix(u.Path, ".pem") || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the SigningCertURL of the message is refused: it names no certificate")
 	}
+	return c.at(ctx, u, "SNS")
+}
+
+// at returns the certificate at a URL that is known to be a good one.
+func (c *certificates) at(ctx context.Context, u *url.URL, of string) (*x509.Certificate, error) {
 	c.mu.Lock()
 	known := c.known[u.String()]
 	c.mu.Unlock()
@@ -234,15 +244,15 @@ func (c *certificates) get(ctx context.Context, m *snsMessage) (*x509.Certificat
 	}
 	text, err := c.fetch(ctx, u)
 	if err != nil {
-		return nil, &certificateError{err}
+		return nil, &certificateError{of, err}
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, &certificateError{errors.New("it is no certificate")}
+		return nil, &certificateError{of, errors.New("it is no certificate")}
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, &certificateError{err}
+		return nil, &certificateError{of, err}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,10 +50,15 @@ func newWeb(c Config, client *http.Client) (web, error) {
 		return web{}, err
 	}
 	for _, topic := range c.Topics {
-		if t, err := wire.ParseToken(wire.ServiceToken(topic)); err != nil || t.Service != wire.SNS || t.Region == "" {
-			return web{}, fmt.Errorf("%.100q is no topic, want arn:aws:sns:REGION:ACCOUNT:NAME", topic)
+		t, err := wire.ParseToken(wire.ServiceToken(topic))
+		switch {
+		case err == nil && t.Service == wire.SNS && t.Region != "":
+			w.topics[topic] = true
+		case err == nil && t.Service == wire.Topic:
+			w.topics[pushTopic(t.Account, t.Name)] = true
+		default:
+			return web{}, fmt.Errorf("%.100q is no topic, want arn:aws:sns:REGION:ACCOUNT:NAME or acs:mns:REGION:ACCOUNT:topics/NAME", topic)
 		}
-		w.topics[topic] = true
 	}
 	return w, nil
 }
@@ -63,8 +68,9 @@ func (w *web) closed() bool { return len(w.keys) == 0 && len(w.topics) == 0 && !
 
 // ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with one
 // in it. The answer is the body of the reply if there is one within [Config.Hold]; otherwise the reply is 202 and the
-// answer goes to the response URL, as it always does for SNS and for a request that [Config.Waiter] takes over. A request that is not signed by a known secret, or not of
-// an allowed topic, is refused with 401 or 403. What is at work when the client goes away goes on.
+// answer goes to the response URL, as it always does for SNS and for a request that [Config.Waiter] takes over. A request
+// that is not signed by a known secret, or not of an allowed topic, is refused with 401 or 403. Requests of ROS come here
+// too, signed with a SignKey or pushed by a topic of SMQ. What is at work when the client goes away goes on.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -83,6 +89,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Header.Get("x-amz-sns-message-type") != "" {
 		s.serveSNS(w, r, body)
+		return
+	}
+	if r.Header.Get("x-mns-signing-cert-url") != "" {
+		s.servePush(w, r, body)
+		return
+	}
+	if s.serveROS(w, r, body) {
 		return
 	}
 	if !s.web.unsigned {

@@ -1,0 +1,285 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+// fcAPI is a client of the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes
+// for Go, which asks for the next event while it is at work on the last.
+type fcAPI struct {
+	base   string
+	client *http.Client
+}
+
+// fcInvocation is one event, or a call of a hook in the life of the process.
+type fcInvocation struct {
+	id       string
+	hook     bool
+	deadline time.Time
+	event    []byte
+}
+
+func newFCAPI(hostPort string) fcAPI {
+	return fcAPI{
+		base: "http://" + hostPort + "/2020-11-11/runtime/invocation/",
+		// No timeout: waiting for the next event may take for ever. No proxy: the API is on this machine.
+		client: &http.Client{Transport: &http.Transport{}},
+	}
+}
+
+// next waits for an event.
+func (a fcAPI) next(ctx context.Context) (fcInvocation, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"next", nil)
+	if err != nil {
+		return fcInvocation{}, fmt.Errorf("runtime API: %w", err)
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		return fcInvocation{}, fmt.Errorf("runtime API: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fcInvocation{}, fmt.Errorf("runtime API: next event: %s", response.Status)
+	}
+	event, err := io.ReadAll(io.LimitReader(response.Body, maxEvent+1))
+	if err != nil {
+		return fcInvocation{}, fmt.Errorf("runtime API: next event: %w", err)
+	}
+	kind := response.Header.Get("x-fc-function-type")
+	i := fcInvocation{id: response.Header.Get("x-fc-request-id"), hook: kind != "" && kind != "0", event: event}
+	millis, err := strconv.ParseInt(response.Header.Get("x-fc-function-deadline"), 10, 64)
+	switch {
+	case i.id == "":
+		return fcInvocation{}, errors.New("runtime API: next event has no x-fc-request-id")
+	case err != nil && !i.hook:
+		return fcInvocation{}, errors.New("runtime API: next event has no x-fc-function-deadline")
+	}
+	i.deadline = time.UnixMilli(millis)
+	return i, nil
+}
+
+// end reports that an event was dealt with, or why it was not.
+func (a fcAPI) end(ctx context.Context, id string, cause error) error {
+	path, body := id+"/response", []byte("{}")
+	if cause != nil {
+		path, body = id+"/error", fcFailure(cause)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("runtime API: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := a.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("runtime API: %w", err)
+	}
+	defer response.Body.Close()
+	// The body is read so that the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return fmt.Errorf("runtime API: %s: %s", path, response.Status)
+	}
+	return nil
+}
+
+func fcFailure(cause error) []byte {
+	kind := "Pintle.NotAnswered"
+	if _, bad := errors.AsType[*badEventError](cause); bad {
+		kind = "Pintle.BadEvent"
+	}
+	body, _ := json.Marshal(struct { // never fails: strings
+		Message string `json:"errorMessage"`
+		Type    string `json:"errorType"`
+	}{cause.Error(), kind})
+	return body
+}
+
+// pollFC takes events from the runtime API until the context ends. A handler that does not stop ends it too.
+func (s *Server) pollFC(ctx context.Context, hostPort string) error {
+	api := newFCAPI(hostPort)
+	defer api.client.CloseIdleConnections()
+	polling, stop := context.WithCancel(ctx)
+	defer stop()
+	finish := context.WithoutCancel(ctx) // what has begun is finished
+	fatal := make(chan error, 1)
+	fail := func(err error) {
+		select {
+		case fatal <- err:
+		default: // the first one counts
+		}
+		stop()
+	}
+	for {
+		select {
+		case s.web.room <- struct{}{}:
+		case <-polling.Done():
+		}
+		if polling.Err() != nil {
+			break
+		}
+		next, err := api.next(polling)
+		if err != nil {
+			<-s.web.room
+			if polling.Err() == nil {
+				fail(err)
+			}
+			break
+		}
+		s.work.Go(func() { // ends by the deadline of the event
+			defer func() { <-s.web.room }()
+			var running <-chan struct{}
+			var err error
+			if !next.hook {
+				_, running, err = s.event(finish, next.event, next.deadline, false)
+			}
+			if err != nil {
+				s.log.Error("event not answered", "error", err)
+			}
+			if err := api.end(finish, next.id, err); err != nil {
+				fail(err)
+			}
+			if running != nil {
+				if err := s.join(finish, running, next.deadline); err != nil {
+					fail(err)
+				}
+			}
+		})
+	}
+	return s.finishFC(finish, fatal)
+}
+
+// finishFC waits for what is at work and returns the error that ended the loop, if one did. After a runaway there is
+// nothing to wait for: the process must end.
+func (s *Server) finishFC(ctx context.Context, fatal <-chan error) error {
+	idle := make(chan struct{})
+	go func() { // ends with the requests, which have deadlines, or with the process
+		defer close(idle)
+		s.work.Wait()
+	}()
+	select {
+	case err := <-fatal:
+		return err
+	case <-idle:
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-fatal:
+		return err
+	default:
+		return nil
+	}
+}
+
+// listenFC serves Function Compute's custom runtime until the context ends: events are posted to /invoke. Requests to a
+// trigger for HTTP come with another control path, and are those of [Server.ServeHTTP]. Source: Function Compute, custom
+// runtime, specifications and event handlers.
+func (s *Server) listenFC(ctx context.Context, port string) error {
+	if s.web.unsigned {
+		return errors.New("requests that are not signed are taken on a loopback address only, and Function Compute needs others")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+port) // on all addresses, or the platform cannot connect
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	fatal := make(chan error, 1)
+	server := &http.Server{
+		Handler: &fcHandler{server: s, ctx: context.WithoutCancel(ctx), fatal: fatal},
+		// The platform keeps connections and wants them kept for 15 minutes. It bounds the time of requests itself.
+		ReadHeaderTimeout: 20 * time.Minute,
+		IdleTimeout:       20 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	s.log.Info("listening for Function Compute", "address", listener.Addr().String())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }() // ends with Close or Shutdown
+	select {
+	case err := <-ended:
+		return err
+	case err := <-fatal:
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	finish := context.WithoutCancel(ctx)
+	if err := server.Shutdown(finish); err != nil {
+		return err
+	}
+	return s.finishFC(finish, fatal)
+}
+
+// fcHandler takes what the platform sends to a custom runtime.
+type fcHandler struct {
+	server *Server
+	ctx    context.Context
+	fatal  chan<- error
+}
+
+// ServeHTTP believes the control path: the platform sets it, and refuses requests from outside with headers of its own.
+func (h *fcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch control := r.Header.Get("x-fc-control-path"); {
+	case control == "/invoke" && r.Method == http.MethodPost:
+		h.invoke(w, r)
+	case control == "/initialize" || control == "/pre-freeze" || control == "/pre-stop":
+		h.reply(w, http.StatusOK, []byte("{}"))
+	default:
+		h.server.ServeHTTP(w, r)
+	}
+}
+
+func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get("x-fc-request-id")
+	// By these lines the platform tells the log of one event from that of the next.
+	fmt.Fprintf(os.Stdout, "FC Invoke Start RequestId: %s\n", id)
+	defer fmt.Fprintf(os.Stdout, "FC Invoke End RequestId: %s\n", id)
+	s := h.server
+	event, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+	if err != nil {
+		h.reply(w, http.StatusNotFound, fcFailure(errors.New("the event was cut off or is too long")))
+		return
+	}
+	limit, err := strconv.Atoi(r.Header.Get("x-fc-function-timeout"))
+	if err != nil || limit <= 0 || limit > int(s.ros.Timeout/time.Second) {
+		limit = int(s.ros.Timeout / time.Second)
+	}
+	deadline := s.clock.Now().Add(time.Duration(limit) * time.Second)
+	_, running, err := s.event(h.ctx, event, deadline, false)
+	if err != nil {
+		s.log.Error("event not answered", "error", err)
+		h.reply(w, http.StatusNotFound, fcFailure(err))
+	} else {
+		h.reply(w, http.StatusOK, []byte("{}"))
+	}
+	if running == nil {
+		return
+	}
+	s.work.Go(func() { // ends by the deadline
+		if err := s.join(h.ctx, running, deadline); err != nil {
+			select {
+			case h.fatal <- err:
+			default:
+			}
+		}
+	})
+}
+
+// reply says what became of an event: 404 is a failure, for which the platform calls again if it was asynchronous.
+func (h *fcHandler) reply(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("x-fc-status", strconv.Itoa(status))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		h.server.log.Warn("the platform does not take the result of the event", "error", err)
+	}
+	_ = http.NewResponseController(w).Flush() // a platform that is gone does not want it
+}

@@ -1,0 +1,126 @@
+package pintle
+
+import (
+	"context"
+	"crypto"
+	"crypto/md5"
+	"crypto/rsa"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// pushCertificates is the bucket of SMQ with the certificates of its pushes. Anybody can have another bucket, so nothing
+	// else will do. Source: SMQ, how to check whether the URL of a public key certificate is provided by Alibaba Cloud.
+	pushCertificates = "mnstest.oss-cn-hangzhou.aliyuncs.com"
+	// pushAge is how far the Date of a push may be from now.
+	pushAge = 15 * time.Minute
+	// minPushKey is the size of the shortest key that is believed, in bits. Shorter ones can be broken, and SMQ has had one
+	// of 512.
+	minPushKey = 1024
+)
+
+// pushTopic is a topic of SMQ among those that are allowed. Whoever has an account may have a topic of any name, so the
+// owner counts.
+func pushTopic(owner, name string) string { return "acs:mns:" + owner + ":" + name }
+
+// servePush takes a message that a topic of SMQ pushes, in any of its formats.
+func (s *Server) servePush(w http.ResponseWriter, r *http.Request, body []byte) {
+	if !s.enter(w) { // before it is verified: that may take a request of ours
+		return
+	}
+	taken := false
+	defer func() {
+		if !taken {
+			<-s.web.room
+		}
+	}()
+	ctx, cancel := context.WithTimeout(r.Context(), notificationHold)
+	defer cancel()
+	if err := s.verifyPush(ctx, r, body); err != nil {
+		s.log.Warn("SMQ message refused", "error", err, "from", r.RemoteAddr)
+		status := http.StatusForbidden
+		var away *certificateError
+		if errors.As(err, &away) {
+			status = http.StatusServiceUnavailable
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	taken = true
+	s.serveNotification(w, r, unwrapMNS(body))
+}
+
+// verifyPush checks who signed a push, of which topic, and when. Source: SMQ, sign a request that is sent to an endpoint.
+func (s *Server) verifyPush(ctx context.Context, r *http.Request, body []byte) error {
+	owner, name := r.Header.Get("x-mns-topic-owner"), r.Header.Get("x-mns-topic-name")
+	if n, ok := parseNotification(body); ok && (owner == "" || name == "") {
+		owner, name = n.TopicOwner, n.TopicName
+	}
+	if owner == "" || name == "" || !s.web.topics[pushTopic(owner, name)] {
+		return fmt.Errorf("the topic %.200q of account %.40q is not allowed: add acs:mns:REGION:ACCOUNT:topics/NAME to PINTLE_PROVIDER_TOPICS", name, owner)
+	}
+	at, err := http.ParseTime(r.Header.Get("Date"))
+	if age := s.clock.Now().Sub(at); err != nil || age > pushAge || age < -pushAge {
+		return errors.New("the Date of the message is missing, too old, or ahead: is the clock right?")
+	}
+	if !fitsMD5(r.Header.Get("Content-MD5"), body) {
+		return errors.New("the Content-MD5 of the message does not fit, and its signature is over that")
+	}
+	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Authorization")))
+	if err != nil {
+		return errors.New("the Authorization of the message is not base64")
+	}
+	address, err := base64.StdEncoding.DecodeString(r.Header.Get("x-mns-signing-cert-url"))
+	if err != nil {
+		return errors.New("the x-mns-signing-cert-url of the message is not base64")
+	}
+	u, err := url.Parse(string(address))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host != pushCertificates || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("the x-mns-signing-cert-url of the message is refused: it is not in the bucket of SMQ")
+	}
+	u.Scheme = "https" // by which the certificate is proved to be that of the bucket
+	certificate, err := s.web.sns.at(ctx, u, "SMQ")
+	if err != nil {
+		return err
+	}
+	key, ok := certificate.PublicKey.(*rsa.PublicKey)
+	if !ok || key.N.BitLen() < minPushKey {
+		return fmt.Errorf("the certificate of SMQ has no RSA key of %d bits, so its signature proves nothing: let a queue subscribe to the topic instead", minPushKey)
+	}
+	sum := sha1.Sum([]byte(signedPush(r)))
+	if rsa.VerifyPKCS1v15(key, crypto.SHA1, sum[:], signature) != nil {
+		return errors.New("the Authorization of the message does not fit")
+	}
+	return nil
+}
+
+// signedPush returns the text that the signature of a push is over.
+func signedPush(r *http.Request) string {
+	var headers []string
+	for name, values := range r.Header {
+		if name = strings.ToLower(name); strings.HasPrefix(name, "x-mns-") {
+			headers = append(headers, name+":"+values[0])
+		}
+	}
+	slices.Sort(headers)
+	lines := []string{r.Method, r.Header.Get("Content-MD5"), strings.ToLower(r.Header.Get("Content-Type")), r.Header.Get("Date")}
+	return strings.Join(append(append(lines, headers...), r.RequestURI), "\n")
+}
+
+// fitsMD5 reports whether text is the MD5 of a body in one of the forms that are in use: hexadecimal, base64, and the
+// base64 of hexadecimal.
+func fitsMD5(text string, body []byte) bool {
+	sum := md5.Sum(body)
+	digits := hex.EncodeToString(sum[:])
+	return strings.EqualFold(text, digits) || text == base64.StdEncoding.EncodeToString(sum[:]) ||
+		text == base64.StdEncoding.EncodeToString([]byte(digits))
+}

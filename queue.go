@@ -1,0 +1,103 @@
+package pintle
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// messageHidden is for how long a message is kept from other processes at a time, and messageRenewed how often that is
+	// renewed while it is handled. After a crash another process gets it when that time is over.
+	messageHidden  = time.Minute
+	messageRenewed = 20 * time.Second
+	// maxDequeue is how often a message is taken up that could not be answered. After that it is in nobody's interest.
+	maxDequeue = 5
+	// longestQueuePause is the longest pause after calls that failed.
+	longestQueuePause = 30 * time.Second
+)
+
+// pollQueue takes requests from a queue until the context ends, and has finished them when it returns. If the first call
+// is refused it returns the reason: then the configuration is wrong.
+func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
+	defer q.client.CloseIdleConnections()
+	finish := context.WithoutCancel(ctx)
+	s.log.Info("polling", "queue", q.base.String())
+	worked := false
+	pause := time.Second
+	for ctx.Err() == nil {
+		select {
+		case s.web.room <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		m, err := q.receive(ctx)
+		var refused *mnsError
+		switch {
+		case ctx.Err() != nil:
+			<-s.web.room
+		case err != nil && !worked && errors.As(err, &refused) && refused.status < 500:
+			<-s.web.room
+			return errors.Join(err, s.Wait(finish))
+		case err != nil:
+			<-s.web.room
+			s.log.Error("queue", "error", err, "pause", pause)
+			_ = s.clock.Sleep(ctx, pause*3/4+rand.N(pause/2)) // the loop sees the end of the context
+			pause = min(2*pause, longestQueuePause)
+		case m == nil:
+			<-s.web.room
+			worked, pause = true, time.Second
+		default:
+			worked, pause = true, time.Second
+			s.work.Go(func() { // ends by the timeout for requests
+				defer func() { <-s.web.room }()
+				s.fromQueue(finish, q, m)
+			})
+		}
+	}
+	return s.Wait(finish)
+}
+
+// fromQueue answers the request in a message, and deletes it then. A crash before that has it delivered again.
+func (s *Server) fromQueue(ctx context.Context, q *mnsQueue, m *mnsMessage) {
+	log := s.log.With("message", m.MessageID)
+	if err := q.hide(ctx, m, messageHidden); err != nil {
+		log.Warn("queue", "error", err)
+	}
+	renewing, stop := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() { // ends with stop
+		defer close(stopped)
+		for s.clock.Sleep(renewing, messageRenewed) == nil {
+			if err := q.hide(renewing, m, messageHidden); err != nil && renewing.Err() == nil {
+				log.Warn("queue", "error", err)
+			}
+		}
+	}()
+	a, err := s.take(ctx, delivery{text: unwrapMNS([]byte(m.Body)), deadline: s.clock.Now().Add(s.ros.Timeout)})
+	var bad *wire.RequestError
+	switch {
+	case err == nil && a.waiting == nil:
+		err = s.send(ctx, a)
+	case err == nil: // it waits elsewhere
+	case errors.As(err, &bad):
+		log.Error("this message is no request, it is dropped", "error", err)
+		err = nil
+	default:
+		log.Error("not answered", "error", err)
+	}
+	stop()
+	<-stopped
+	if err != nil && m.DequeueCount < maxDequeue {
+		return // it comes again
+	}
+	if err != nil {
+		log.Error("the message could not be answered, it is dropped", "deliveries", m.DequeueCount)
+	}
+	if err := q.delete(ctx, m); err != nil {
+		log.Warn("the message will be delivered again", "error", err)
+	}
+}

@@ -1,0 +1,142 @@
+package pintle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// rosGuard stands before the handlers and deals with what is different in the requests of ROS: a Delete or an Update may
+// lack the physical ID, because ROS heeds that of a success only. What a Create made is kept in the memory, so that a
+// Delete after its failure finds it.
+type rosGuard struct{ Handler }
+
+// Handle is called while the resource has its turn, so no other request of it changes what the memory knows.
+func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
+	if r.Dialect != wire.ROS {
+		return g.Handler.Handle(ctx, r)
+	}
+	switch r.Type {
+	case Create:
+		answer, err := g.Handler.Handle(ctx, r)
+		made := answer.ID
+		if made == "" && err != nil && !errors.Is(err, ErrWaiting) {
+			made = CreateFailed
+		} else if made == "" {
+			made = PhysicalID(r.RequestID)
+		}
+		keepMade(ctx, r, made)
+		return answer, err
+	case Update, Delete:
+	}
+	own := *r
+	if own.ID == "" {
+		own.ID = recallMade(ctx, r)
+	}
+	if own.ID == "" || own.ID == CreateFailed {
+		return withoutID(r, own.ID)
+	}
+	answer, err := g.Handler.Handle(ctx, &own)
+	if answer.ID == "" {
+		answer.ID = own.ID
+	}
+	if r.Type == Delete && (err == nil || errors.Is(err, Gone)) {
+		keepMade(ctx, r, CreateFailed)
+	}
+	return answer, err
+}
+
+// withoutID answers a request that names no resource.
+func withoutID(r *Request, made PhysicalID) (Answer, error) {
+	switch {
+	case r.Type == Update:
+		return Answer{}, errors.New("the Update names no resource, because its Create had failed: delete the resource, or have ROS make it " +
+			"anew with ContinueCreateStack or with TaintResources of UpdateStack")
+	case made == "":
+		r.Log.Warn("nothing to delete: the request names no resource, and this process knows of none; what an earlier one made is left behind")
+	default:
+		r.Log.Info("nothing to delete, the Create had failed")
+	}
+	return Answer{ID: CreateFailed}, nil
+}
+
+// madeKey is where the memory has what the Create of a resource made.
+func madeKey(r *Request) string {
+	return memoryKey("made", string(r.StackID), string(r.LogicalID))
+}
+
+func keepMade(ctx context.Context, r *Request, id PhysicalID) {
+	if r.memory == nil {
+		return
+	}
+	if err := r.memory.Put(context.WithoutCancel(ctx), madeKey(r), []byte(id)); err != nil {
+		r.Log.Warn("the memory does not take a note of what was made", "error", err)
+	}
+}
+
+func recallMade(ctx context.Context, r *Request) PhysicalID {
+	if r.memory == nil {
+		return ""
+	}
+	id, _, err := r.memory.Get(ctx, madeKey(r))
+	if err != nil {
+		r.Log.Warn("the memory cannot be asked for what was made", "error", err)
+		return ""
+	}
+	return PhysicalID(id)
+}
+
+// settleROS gives a response to ROS its physical ID: that of the request, which no answer can change.
+func settleROS(w wire.Response, r wire.Request, id PhysicalID) wire.Response {
+	switch {
+	case r.RequestType == Create: // it has one by now
+	case r.PhysicalResourceID != "":
+		if id != "" && id != r.PhysicalResourceID && r.RequestType == Update {
+			w = fail(w, fmt.Sprintf("ROS cannot replace a resource in an Update, so an Update must answer with the ID that it was given; "+
+				"the handler answered %q to the Update of %q", id, r.PhysicalResourceID))
+		}
+		w.PhysicalResourceID = r.PhysicalResourceID
+	case id != "":
+		w.PhysicalResourceID = id
+	default:
+		w.PhysicalResourceID = CreateFailed // a success must have one
+	}
+	return w
+}
+
+// noReplacement is the failure of an Update in ROS that changes immutable properties.
+func noReplacement(r *Request, names []string) error {
+	are := " is"
+	if len(names) > 1 {
+		are = " are"
+	}
+	return fmt.Errorf("%s%s immutable, and ROS cannot replace a resource in an Update; nothing was changed. To have the resource deleted and "+
+		"made anew, update the stack with ReplacementOption=Enabled and TaintResources.1=%s, or give the resource another name in the template",
+		strings.Join(names, ", "), are, r.LogicalID)
+}
+
+// errOtherID is the failure of an Update in ROS whose resource was gone and was made anew under another ID.
+func errOtherID(was, is PhysicalID) error {
+	return fmt.Errorf("%q is gone, and ROS cannot take %q in its place in an Update: update the stack with ReplacementOption=Enabled "+
+		"and TaintResources, or give the resource another name in the template", was, is)
+}
+
+// rosName is [Request.Name] for ROS: at most 200 bytes, since physical IDs have 255, and without the brackets that ROS
+// gives to the names of counted resources.
+func rosName(stack, logical, sum string) string {
+	clean := func(c rune) rune {
+		if c == '[' || c == ']' || c == ' ' || c == '/' {
+			return '-'
+		}
+		return c
+	}
+	const most = 200
+	front := strings.Trim(strings.Map(clean, stack+"-"+logical), "-")
+	if room := most - len(sum) - 1; len(front) > room {
+		front = strings.ToValidUTF8(front[:room], "")
+	}
+	return front + "-" + sum
+}

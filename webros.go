@@ -1,0 +1,162 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// syncTime is how long an answer in the reply may take; the rest of the ten seconds is for the way.
+	syncTime = wire.ROSSyncTimeout - 500*time.Millisecond
+	// rosHold is how long a request whose answer goes to the response URL is held open until it has arrived there. How long
+	// ROS waits is not known, but no less than for a synchronous reply.
+	rosHold = 5 * time.Second
+)
+
+// serveROS takes a request of ROS, unless it is signed as a webhook: then it is from an engine that does so. It returns
+// false for any other request.
+func (s *Server) serveROS(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	if r.Header.Get("webhook-signature") != "" {
+		return false
+	}
+	form := strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/x-www-form-urlencoded")
+	if form && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		http.Error(w, "this is a form, and how ROS puts a request into one is not known: set ContentType in the HttpConfig of the resource to "+
+			"application/json, or leave it out", http.StatusUnsupportedMediaType)
+		return true
+	}
+	request, err := wire.ParseRequest(body)
+	if request.Dialect != wire.ROS {
+		return false
+	}
+	if !s.web.unsigned {
+		if err := s.verifyROS(r, body); err != nil {
+			s.log.Warn("request refused", "error", err, "from", r.RemoteAddr)
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return true
+		}
+	}
+	if err != nil && (request.StackID == "" || request.RequestID == "" || request.LogicalResourceID == "") {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return true
+	}
+	if s.ros.Sync || strings.HasSuffix(r.URL.Path, "/sync") || s.responseURL(request) == "" {
+		s.replyROS(w, r, body)
+	} else {
+		s.acceptROS(w, r, body)
+	}
+	return true
+}
+
+// verifyROS checks the Signature in a request.
+func (s *Server) verifyROS(r *http.Request, body []byte) error {
+	if len(s.ros.SignKeys) == 0 {
+		return errors.New("this provider has no sign key, so it takes no request of ROS over HTTP: set PINTLE_ROS_SIGN_KEY to the SignKey in " +
+			"the HttpConfig of the resource")
+	}
+	headers := make(map[string]string, len(s.ros.SignHeaders))
+	for _, name := range s.ros.SignHeaders {
+		headers[name] = r.Header.Get(name)
+	}
+	urls := []string{s.ros.URL}
+	if s.ros.URL == "" {
+		here := "://" + r.Host + r.RequestURI
+		urls = []string{"https" + here, "http" + here}
+		if bare, ok := strings.CutSuffix(here, "/"); ok && r.RequestURI == "/" {
+			urls = append(urls, "https"+bare, "http"+bare)
+		}
+	}
+	var err error
+	for _, key := range s.ros.SignKeys {
+		for _, url := range urls {
+			if err = (wire.ROSSigning{Key: key, Headers: headers, URL: url}).Verify(body, s.clock.Now()); err == nil {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// replyROS answers a request in its reply, as the option sync of a service token wants it.
+func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
+	if !s.enter(w) {
+		return
+	}
+	type result struct {
+		answered
+		err error
+	}
+	reply := make(chan result, 1)
+	ctx := context.WithoutCancel(r.Context())
+	s.work.Go(func() {
+		defer func() { <-s.web.room }()
+		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(syncTime), inPlace: true})
+		reply <- result{a, err}
+	})
+	got := <-reply // in time: the watchdog of take sees to it
+	if got.err == nil && got.waiting != nil { // of another delivery that came by another way
+		got.err = errors.New("the request waits already, and is answered at its response URL")
+	}
+	if got.err != nil {
+		s.notAnswered(w, got.answered, got.err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Date", s.clock.Now().UTC().Format(http.TimeFormat))
+	if _, err := w.Write(got.body); err != nil {
+		got.log.Warn("the reply was not taken", "error", err)
+		return
+	}
+	s.sent(got.answered)
+}
+
+// acceptROS answers a request at its response URL. The reply is 200 when the answer has arrived, or does not come soon;
+// if it cannot be sent the reply is 500, so that ROS need not wait for nothing.
+func (s *Server) acceptROS(w http.ResponseWriter, r *http.Request, body []byte) {
+	if !s.enter(w) {
+		return
+	}
+	type result struct {
+		answered
+		err error
+	}
+	done := make(chan result, 1)
+	ctx := context.WithoutCancel(r.Context())
+	s.work.Go(func() {
+		defer func() { <-s.web.room }()
+		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(s.ros.Timeout)})
+		switch {
+		case err != nil:
+			a.log.Error("not answered", "error", err)
+		case a.waiting == nil:
+			err = s.send(ctx, a)
+		}
+		done <- result{a, err}
+	})
+	held, stop := s.clock.WithDeadline(r.Context(), s.clock.Now().Add(min(s.web.hold, rosHold)))
+	defer stop()
+	select {
+	case got := <-done:
+		if got.err != nil {
+			http.Error(w, got.err.Error(), http.StatusInternalServerError)
+		}
+	case <-held.Done():
+	}
+}
+
+// notAnswered replies to a request that has no answer. ROS sends one again after status 500 if it may.
+func (s *Server) notAnswered(w http.ResponseWriter, a answered, err error) {
+	a.log.Error("not answered", "error", err)
+	status := http.StatusInternalServerError
+	var bad *wire.RequestError
+	if errors.As(err, &bad) {
+		status = http.StatusBadRequest
+	}
+	http.Error(w, err.Error(), status)
+}
