@@ -113,7 +113,7 @@ func signedPush(r *http.Request) string {
 	}
 	slices.Sort(headers)
 	lines := []string{r.Method, r.Header.Get("Content-MD5"), strings.ToLower(r.Header.Get("Content-Type")), r.Header.Get("Date")}
-	return strings.Join(append(append(lines, headers...), r.RequestURI), "\n")
+	return strings.Join(append(append(lines, headers...), r.URL.RequestURI()), "\n")
 }
 
 // fitsMD5 reports whether text is the MD5 of a body in one of the forms that are in use: hexadecimal, base64, and the

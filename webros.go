@@ -66,9 +66,10 @@ func (s *Server) verifyROS(r *http.Request, body []byte) error {
 	}
 	urls := []string{s.ros.URL}
 	if s.ros.URL == "" {
-		here := "://" + r.Host + r.RequestURI
+		uri := r.URL.RequestURI() // as it came, but for the scheme and host that it may hold
+		here := "://" + r.Host + uri
 		urls = []string{"https" + here, "http" + here}
-		if bare, ok := strings.CutSuffix(here, "/"); ok && r.RequestURI == "/" {
+		if bare, ok := strings.CutSuffix(here, "/"); ok && uri == "/" {
 			urls = append(urls, "https"+bare, "http"+bare)
 		}
 	}

@@ -22,6 +22,8 @@
 // is one that the service would not take, or if the log or a reason holds the signature of a response URL, or a secret
 // that the Life names.
 //
+// A Life can be played as Alibaba Cloud ROS too: see [Form].
+//
 // Time is simulated: a provider that waits by [pintle.WithReady] waits for nothing. A handler that sleeps or calls others
 // takes the time it takes.
 package pintletest
@@ -39,6 +41,13 @@ type Map = map[string]any
 type Life struct {
 	// Handler is the provider. Required.
 	Handler pintle.Handler
+	// As is the service that is played. The zero value is CloudFormation. The same Life can be played in every form: in ROS
+	// numbers and booleans stay what they are, a failed Create is followed by a Delete without an ID, and a step that
+	// Replaces is played as an Update that must fail, because ROS cannot replace in one, and then as a Delete and a Create.
+	// NoEcho does not count there.
+	As Form
+	// PlainSecrets lets attributes be sent to ROS that are secret, see [pintle.ROSConfig].
+	PlainSecrets bool
 	// ResourceType is the type of the resource. Empty means Custom::Test.
 	ResourceType string
 	// Secrets are texts that the provider gets or returns and that no log and no reason may hold.
@@ -70,7 +79,7 @@ type Step struct {
 	Restart bool
 	// OutOfTime ends the context of the handler before it is called.
 	OutOfTime bool
-	// Lost is how many PUTs of the answer fail before one arrives. When the package pintle gives up, after eight, the
+	// Lost is how many PUTs of the answer fail before one arrives, or how many replies get lost in the form [ROSWebSync]. When the package pintle gives up, after eight, the
 	// request is delivered again, as Lambda would, at most three times in all; then the service hears nothing.
 	Lost int
 	// Again is how often the request is delivered again after it was answered. Every delivery must get the same answer.
@@ -89,7 +98,7 @@ type Step struct {
 	// Attributes are those that the answer must have, neither more nor less. Nil means any; a Map without entries means
 	// none.
 	Attributes Map
-	// NoEcho is whether the answer must be NoEcho. It counts if Attributes is not nil.
+	// NoEcho is whether the answer must be NoEcho. It counts if Attributes is not nil, in CloudFormation.
 	NoEcho bool
 	// Fails is a part of the reason of the failure. Empty means that the request must succeed.
 	Fails string

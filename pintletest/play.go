@@ -107,6 +107,9 @@ func (s *service) create(ctx context.Context, step Step) thing {
 		return thing{true, id, step.Properties}
 	}
 	s.line("   the service takes it back")
+	if s.life.As != CloudFormation && (answer == nil || answer.Status == wire.Failed) {
+		id = "" // ROS heeds the ID of a success only
+	}
 	if !s.remove(ctx, id, step.Properties, Step{Fails: step.UndoFails}) {
 		return thing{true, id, step.Properties} // the stack is in a failed state; a step can delete it
 	}
@@ -114,6 +117,9 @@ func (s *service) create(ctx context.Context, step Step) thing {
 }
 
 func (s *service) update(ctx context.Context, now thing, step Step) thing {
+	if step.Replaces && s.life.As != CloudFormation {
+		return s.recreate(ctx, now, step)
+	}
 	answer := s.ask(ctx, pintle.Update, now.id, step.Properties, now.properties, step)
 	next := now.id
 	if answer != nil {
@@ -155,7 +161,7 @@ func (s *service) remove(ctx context.Context, id pintle.PhysicalID, properties M
 	if answer == nil {
 		return false
 	}
-	if answer.PhysicalResourceID != id {
+	if id != "" && answer.PhysicalResourceID != id {
 		s.problem("the Delete of %s was answered with the ID %s", id, answer.PhysicalResourceID)
 	}
 	return s.expect(*answer, step.Fails) && answer.Status == wire.Success
@@ -227,7 +233,7 @@ func (s *service) compare(step Step, answer wire.Response, id pintle.PhysicalID)
 	if step.Attributes == nil {
 		return
 	}
-	if answer.NoEcho != step.NoEcho {
+	if answer.NoEcho != step.NoEcho && s.life.As == CloudFormation {
 		s.problem("NoEcho is %t, want %t", answer.NoEcho, step.NoEcho)
 	}
 	s.compareAttributes(step.Attributes, answer.Data)

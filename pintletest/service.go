@@ -56,6 +56,7 @@ func (s *service) restart() (err error) {
 		Clock:    s.clock,
 		// Not those of the environment.
 		WebhookSecrets: []string{}, Topics: []string{},
+		ROS: &pintle.ROSConfig{SignKeys: []string{signKey}, PlainSecrets: s.life.PlainSecrets},
 	})
 	return err
 }
@@ -80,6 +81,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.lost--
 		return nil, errors.New("connection reset by peer")
 	}
+	s.received(r)
 	s.put = body
 	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: http.NoBody, Request: r}, nil
 }
@@ -102,6 +104,10 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 	}
 	if r.ResourceType == "" {
 		r.ResourceType = wire.CustomTypePrefix + "Test"
+	}
+	if s.life.As != CloudFormation {
+		r.ServiceToken = ""
+		return s.rosRequest(r, properties, old)
 	}
 	r.ResponseURL = "https://bucket.invalid/" + r.Key().String() + "?X-Amz-Signature=" + signature
 	var err error
@@ -136,8 +142,7 @@ func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 	}
 	for try := 1; try <= deliveries; try++ {
 		s.line("-> %s", describe(r))
-		s.put = nil
-		err := s.server.ServeEvent(ctx, event)
+		err := s.deliverOnce(ctx, event)
 		if s.put != nil {
 			break
 		}
@@ -146,7 +151,7 @@ func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 	if s.put == nil {
 		return nil
 	}
-	answer, err := wire.ParseResponse(s.put)
+	answer, err := s.life.As.dialect().ParseResponse(s.put)
 	if err != nil {
 		s.problem("the service does not take the answer: %v", err)
 		return nil
@@ -161,7 +166,7 @@ func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 
 // guard looks for secrets where they must not be.
 func (s *service) guard(what, text string) {
-	for _, secret := range append([]string{signature}, s.life.Secrets...) {
+	for _, secret := range append([]string{signature, signKey}, s.life.Secrets...) {
 		if secret != "" && strings.Contains(text, secret) {
 			name := fmt.Sprintf("the secret %q", secret)
 			if secret == signature {

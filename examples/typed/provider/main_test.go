@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,30 @@ import (
 )
 
 func TestLife(t *testing.T) {
+	for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+		t.Run(form.String(), func(t *testing.T) { testLife(t, form) })
+	}
+}
+
+// TestROSHidesNothing proves that the password is not sent where everybody would see it, unless that is wanted.
+func TestROSHidesNothing(t *testing.T) {
+	a := accounts{filepath.Join(t.TempDir(), "accounts"), "open sesame"}
+	pintletest.Life{
+		Handler: pintle.New(a),
+		As:      pintletest.ROSWebSync,
+		Steps: []pintletest.Step{{
+			Properties: pintletest.Map{"AdminKey": "open sesame", "Region": "north"}, Fails: "ROS has no NoEcho",
+			Check: func() error {
+				if _, err := os.Stat(a.dir); err == nil {
+					return errors.New("an account was made all the same")
+				}
+				return nil
+			},
+		}},
+	}.Run(t)
+}
+
+func testLife(t *testing.T, form pintletest.Form) {
 	const key = "open sesame"
 	a := accounts{filepath.Join(t.TempDir(), "accounts"), key}
 	with := func(more pintletest.Map) pintletest.Map {
@@ -41,6 +66,8 @@ func TestLife(t *testing.T) {
 	}
 	pintletest.Life{
 		Handler:      pintle.For("Custom::Account", pintle.New(a)),
+		As:           form,
+		PlainSecrets: true, // Password, to ROS
 		ResourceType: "Custom::Account",
 		Secrets:      []string{key, "knock knock"},
 		Steps: []pintletest.Step{
