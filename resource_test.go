@@ -35,7 +35,11 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := wire.ParseResponse(body)
+	dialect := wire.CloudFormation
+	if r.Method == http.MethodPost {
+		dialect = wire.ROS
+	}
+	answer, err := dialect.ParseResponse(body)
 	if err != nil {
 		return nil, err
 	}
