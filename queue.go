@@ -3,6 +3,7 @@ package pintle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -20,11 +21,14 @@ const (
 	longestQueuePause = 30 * time.Second
 )
 
-// pollQueue takes requests from a queue until the context ends, and has finished them when it returns. If the first call
-// is refused it returns the reason: then the configuration is wrong.
+// pollQueue takes requests from a queue until the context ends, and has finished them when it returns. If there is no
+// access key, or the first call is refused, it returns the reason: then the configuration is wrong.
 func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 	defer q.client.CloseIdleConnections()
 	finish := context.WithoutCancel(ctx)
+	if _, err := q.credentials(ctx); err != nil {
+		return fmt.Errorf("the queue needs an access key: %w", err)
+	}
 	s.log.Info("polling", "queue", q.base.String())
 	worked := false
 	pause := time.Second
