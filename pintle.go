@@ -17,9 +17,9 @@
 //	func (sites) Delete(ctx context.Context, r *pintle.DeleteRequest[Properties]) error
 //
 // The same program runs as a Lambda function (runtime provided.al2023, the executable named bootstrap), behind an SNS
-// topic or not, as a local process of the pintle command, and as an HTTP server. Package pintletest plays a whole life
-// of a resource against it. Those who want requests as they come write a [HandlerFunc], and those who have functions for the
-// provider framework of the CDK use [OnEvent] or [Remote].
+// topic or not, as a local process of the pintle command, as an HTTP server, and for Alibaba Cloud ROS: see the section ROS.
+// Package pintletest plays a whole life of a resource against it. Those who want requests as they come write a
+// [HandlerFunc], and those who have functions for the provider framework of the CDK use [OnEvent] or [Remote].
 //
 // # Properties
 //
@@ -97,4 +97,20 @@
 // with a reason that says which are too large. The answer is sent until it arrives, within the time of the function. The
 // URL it is sent to lets anyone answer, so it never appears in a log, a reason or an error; the properties and
 // attributes, which may hold secrets, are not logged either.
+//
+// # ROS
+//
+// Requests of Alibaba Cloud ROS are told from those of CloudFormation by what is in them, and answered as ROS wants it. They
+// come from Function Compute (a custom runtime, or the Go runtime), over HTTP for tokens web and web[sync], or by SMQ; see
+// [ROSConfig]. A handler need not know, but for this:
+//
+//   - ROS cannot replace a resource in an Update. A change of an immutable property is refused before anything is done,
+//     with a reason that tells how to have the resource deleted and made anew, and an Update that answers with another ID
+//     has failed.
+//   - ROS has no NoEcho: it shows attributes to everybody who may read the stack. An answer that holds secrets is refused,
+//     unless [ROSConfig.PlainSecrets] allows it; by [New] before anything is done, if its attributes always hold some.
+//   - A physical ID has at most 255 bytes. ROS heeds that of a success only, so a Delete after a Create that failed may
+//     come without one: it gets the ID that the Create returned, if the memory still has it, and is answered without
+//     calling the handler otherwise.
+//   - Properties keep their JSON types. The time that ROS waits is not in a request: [ROSConfig.Timeout].
 package pintle

@@ -109,7 +109,7 @@ func NewServer(c Config) (*Server, error) {
 // context. The process should end then, because the handler may be at work beside a Delete of what it makes.
 var ErrRunaway = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot go on")
 
-// ServeEvent deals with an event of Lambda: a request, or SNS notifications with requests in them. It sends the answers
+// ServeEvent deals with an event of Lambda or Function Compute: a request, or SNS notifications with requests in them. It sends the answers
 // and returns nil when all have arrived, or [Config.Waiter] has taken over those that go on; then the function must return
 // without an error, or Lambda calls it again. The context's deadline is that of the function, 15 minutes from now if it
 // has none; that the context is cancelled does not stop what has begun. For programs on aws-lambda-go:

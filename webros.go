@@ -100,7 +100,7 @@ func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
 		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(syncTime), inPlace: true})
 		reply <- result{a, err}
 	})
-	got := <-reply // in time: the watchdog of take sees to it
+	got := <-reply                            // in time: the watchdog of take sees to it
 	if got.err == nil && got.waiting != nil { // of another delivery that came by another way
 		got.err = errors.New("the request waits already, and is answered at its response URL")
 	}

@@ -91,7 +91,7 @@ func TestParseTokenRefuses(t *testing.T) {
 		{"acs:mns:cn-hangzhou:1234:queues/a/messages", "no queue or topic"},
 		{"acs:mns:cn-hangzhou:1234:/queues/..%2f", "name"},
 		{"acs:mns:cn-hangzhou:1234:queues/" + strings.Repeat("x", 500), "512 are allowed"},
-		{"web:", "no http"},
+		{"web:", "no http or https URL"},
 		{"web:ftp://example.com/", "no http"},
 		{"web:https://u:secret@h:port/", "cannot be read"},
 		{"web:https:///x", "without a host"},

@@ -95,7 +95,7 @@ func parseWebToken(token ServiceToken, rest string) (Token, error) {
 	}
 	address := strings.TrimPrefix(rest, ":")
 	if scheme, _, ok := strings.Cut(address, "://"); !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
-		return Token{}, errors.New("service token has no http or https URL after web:")
+		return Token{}, errors.New("service token has no http or https URL after its colon")
 	}
 	t, err := parseURLToken(ServiceToken(address))
 	if err != nil {
