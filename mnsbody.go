@@ -9,17 +9,18 @@ import (
 
 // mnsNotification is what a topic of SMQ makes of a message for its subscribers, in JSON or XML.
 type mnsNotification struct {
-	XMLName    xml.Name `xml:"Notification" json:"-"`
-	TopicOwner string
-	TopicName  string
-	Message    string
+	XMLName     xml.Name `xml:"Notification" json:"-"`
+	TopicOwner  string
+	TopicName   string
+	Message     string
+	RequestType string // of a request, which is none
 }
 
 func parseNotification(text []byte) (mnsNotification, bool) {
 	var n mnsNotification
 	switch text = bytes.TrimSpace(text); {
 	case bytes.HasPrefix(text, []byte("{")):
-		return n, json.Unmarshal(text, &n) == nil && n.TopicName != "" && n.Message != ""
+		return n, json.Unmarshal(text, &n) == nil && n.TopicName != "" && n.Message != "" && n.RequestType == ""
 	case bytes.HasPrefix(text, []byte("<")):
 		return n, xml.Unmarshal(text, &n) == nil && n.Message != ""
 	}

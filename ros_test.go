@@ -369,7 +369,7 @@ func TestROSConfig(t *testing.T) {
 }
 
 func TestUnwrapMNS(t *testing.T) {
-	const request = `{"RequestType":"Create","Message":"m","data":{"messageBody":"x"}}`
+	const request = `{"RequestType":"Create","TopicName":"t","Message":"m","data":{"messageBody":"x"}}`
 	quoted, err := json.Marshal(request)
 	if err != nil {
 		t.Fatal(err)
@@ -403,4 +403,34 @@ func FuzzUnwrapMNS(f *testing.F) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
+}
+
+// What waits elsewhere is answered by POST, and known to a Delete that comes without an ID; a reply cannot wait.
+func TestROSWaits(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(3)}, &shelf{}
+	w := newLasting(t, s, kept)
+	w.Server.ros.PlainSecrets = true
+	hand(t, w, w.ros(Create, "", lastingProps, ""))
+	for kept.settle(t, w) {
+	}
+	if len(w.answers) != 1 || brief(w.answers[0]) != "SUCCESS slow-1" || w.answers[0].Dialect != wire.ROS {
+		t.Errorf("answers %v", w.answers)
+	}
+	s.ready = doneAfter(1000)
+	hand(t, w, w.ros(Create, "", lastingProps, ""))
+	if got := brief(w.deliver(t, w.ros(Delete, "", lastingProps, ""))); got != "SUCCESS slow-2" || fmt.Sprint(s.deleted) != "[slow-2]" {
+		t.Errorf("%s, deleted %v", got, s.deleted)
+	}
+	w.Server.web.unsigned = true
+	r := w.ros(Create, "", lastingProps, "")
+	document, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := httptest.NewRecorder()
+	before := kept.began
+	w.ServeHTTP(reply, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider.test/sync", bytes.NewReader(document)))
+	if reply.Code != http.StatusOK || !strings.Contains(reply.Body.String(), `"Status":"FAILED","Reason":"Operation timed out`) || kept.began != before {
+		t.Errorf("%d %s after %d waits", reply.Code, reply.Body, kept.began-before)
+	}
 }

@@ -278,3 +278,38 @@ func TestTimeIsSimulated(t *testing.T) {
 		Remains: true,
 	}.Run(t)
 }
+
+// A Life in the form of ROS sees what a provider does that ROS would not take, and what it shows.
+func TestROSProblems(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		handler pintle.HandlerFunc
+		steps   []pintletest.Step
+		want    string // part of a problem; "" for none
+	}{
+		{"a good one", func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
+			var p struct{ N int }
+			return pintle.Answer{ID: "a", Attributes: pintletest.Map{"N": 7}}, r.Decode(&p)
+		}, []pintletest.Step{
+			{Properties: pintletest.Map{"N": 7}, ID: "a", Attributes: pintletest.Map{"N": 7}, Again: 1, Lost: 1},
+			{Properties: pintletest.Map{"N": 8}},
+			{Properties: pintletest.Map{"N": 9}, Undone: true},
+		}, ""},
+		{"another ID", func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
+			return pintle.Answer{ID: pintle.PhysicalID(r.RequestID)}, nil
+		}, []pintletest.Step{{Properties: pintletest.Map{}}, {Properties: pintletest.Map{"A": 1}}}, "ROS cannot replace a resource in an Update"},
+		{"a replacement that is none", func(context.Context, *pintle.Request) (pintle.Answer, error) {
+			return pintle.Answer{ID: "a"}, nil
+		}, []pintletest.Step{{Properties: pintletest.Map{}}, {Properties: pintletest.Map{"A": 1}, Replaces: true}}, `answered SUCCESS, want FAILED with "ROS cannot replace`},
+		{"a secret", func(context.Context, *pintle.Request) (pintle.Answer, error) {
+			return pintle.Answer{ID: "a", Attributes: pintletest.Map{"Key": pintle.NewSecret("x")}}, nil
+		}, []pintletest.Step{{Properties: pintletest.Map{}}}, "ROS has no NoEcho"},
+	} {
+		for _, form := range []pintletest.Form{pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+			report := pintletest.Life{Handler: tt.handler, As: form, Steps: tt.steps}.Play(t.Context())
+			if got := strings.Join(report.Problems, "\n"); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%s, %s: %s\nwant %q\n%s", tt.name, form, got, tt.want, report.Transcript)
+			}
+		}
+	}
+}
