@@ -1,0 +1,101 @@
+// Package seal keeps records secret and whole where others can read or write them: AES-256 in Galois/Counter Mode, under
+// keys that are derived from the texts a program is given.
+//
+// A sealed record names its key, so that keys can be changed: the first of a [Box] seals, every one opens. It is bound to
+// a place, which is no part of it: a record that was moved elsewhere does not open.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// MinSecret is the length of the shortest secret that a key is derived from, in bytes.
+const MinSecret = 32
+
+// Overhead is how much longer a sealed record is than the plain one, in bytes.
+const Overhead = 1 + idSize + 12 + 16
+
+const (
+	version = 1
+	idSize  = 4
+)
+
+// ErrKey means that a record was sealed under a key that the box does not have.
+var ErrKey = errors.New("it was sealed under a key that is not here")
+
+// ErrSealed means that a record is not what was sealed, or not for this place.
+var ErrSealed = errors.New("it is damaged, or belongs elsewhere")
+
+// Box seals and opens. Its methods may be called by many goroutines at once.
+type Box struct{ keys []key }
+
+type key struct {
+	id   [idSize]byte
+	aead cipher.AEAD
+}
+
+// New returns a box with a key for each secret. The first seals. A secret has [MinSecret] bytes or more that nobody can
+// guess.
+func New(secrets ...[]byte) (*Box, error) {
+	if len(secrets) == 0 {
+		return nil, errors.New("there is no key to seal with")
+	}
+	b := &Box{}
+	for n, secret := range secrets {
+		if len(secret) < MinSecret {
+			return nil, fmt.Errorf("key %d has %d bytes, %d are needed", n+1, len(secret), MinSecret)
+		}
+		k, err := derive(secret)
+		if err != nil {
+			return nil, err
+		}
+		b.keys = append(b.keys, k)
+	}
+	return b, nil
+}
+
+func derive(secret []byte) (key, error) {
+	material, err := hkdf.Key(sha256.New, secret, nil, "pintle seal 1", 32+idSize)
+	if err != nil {
+		return key{}, err
+	}
+	block, err := aes.NewCipher(material[:32])
+	if err != nil {
+		return key{}, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return key{[idSize]byte(material[32:]), aead}, err
+}
+
+// Seal returns the record sealed for a place. The same record looks different each time.
+func (b *Box) Seal(record []byte, place string) []byte {
+	k := b.keys[0]
+	sealed := make([]byte, 0, len(record)+Overhead)
+	sealed = append(append(sealed, version), k.id[:]...)
+	return k.aead.Seal(sealed, nil, record, []byte(place))
+}
+
+// Open returns a record that was sealed for the place. The error is [ErrKey] or [ErrSealed], and quotes nothing.
+func (b *Box) Open(sealed []byte, place string) ([]byte, error) {
+	if len(sealed) < Overhead || sealed[0] != version {
+		return nil, ErrSealed
+	}
+	id, text := [idSize]byte(sealed[1:]), sealed[1+idSize:]
+	err := ErrKey
+	for _, k := range b.keys {
+		if k.id != id {
+			continue
+		}
+		record, failed := k.aead.Open(nil, nil, text, []byte(place))
+		if failed == nil {
+			return record, nil
+		}
+		err = ErrSealed
+	}
+	return nil, err
+}

@@ -1,0 +1,272 @@
+package waiter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+)
+
+const (
+	// keepWaits is for how long a wait is kept that cannot be resumed, and keepMemory a value. Both are beyond their use.
+	keepWaits  = 48 * time.Hour
+	keepMemory = 25 * time.Hour
+	upkeep     = time.Hour // between two removals of what is old
+	// The pauses after failures in a row, doubled from the first to the longest.
+	firstPause   = 5 * time.Second
+	longestPause = time.Minute
+	backTries    = 8 // to put a wait back
+)
+
+// run is one call of Run.
+type run struct {
+	*Waiter
+	resume pintle.ResumeFunc
+	work   sync.WaitGroup
+	slots  chan struct{} // one value for each wait at work
+	freed  chan struct{} // tells that there is room again
+	ended  chan error    // why the program must end
+
+	mu     sync.Mutex
+	atWork map[string]int64 // the claims by their keys
+}
+
+// claimed is a wait that is this process's for the time of a lease.
+type claimed struct {
+	key      string
+	claim    int64
+	failures int
+	record   []byte
+}
+
+// Run is that of [pintle.RunningWaiter]. While the database cannot be reached it logs that, and tries again; it returns
+// an error only when a handler was given up that does not stop, [pintle.ErrRunaway].
+func (w *Waiter) Run(ctx context.Context, resume pintle.ResumeFunc) error {
+	r := &run{
+		Waiter: w, resume: resume, slots: make(chan struct{}, w.config.Concurrency),
+		freed: make(chan struct{}, 1), ended: make(chan error, 1), atWork: map[string]int64{},
+	}
+	// Leases are prolonged until all work has ended, which may be after the context.
+	beating, still := context.WithCancel(context.WithoutCancel(ctx))
+	var beats sync.WaitGroup
+	beats.Go(func() { r.beat(beating) }) // ends below
+	err := r.loop(ctx)
+	r.work.Wait()
+	still()
+	beats.Wait()
+	if err == nil {
+		select {
+		case err = <-r.ended:
+		default:
+		}
+	}
+	return err
+}
+
+// loop claims what is due until the context ends.
+func (r *run) loop(ctx context.Context) error {
+	tick := time.NewTicker(r.config.Poll)
+	defer tick.Stop()
+	var cleaned time.Time
+	for {
+		if time.Since(cleaned) > upkeep {
+			cleaned = time.Now()
+			r.clean(ctx)
+		}
+		room := cap(r.slots) - len(r.slots)
+		waits, err := r.claim(ctx, room)
+		if ctx.Err() != nil {
+			// What was claimed in the last moment comes back when the lease ends, here or elsewhere.
+			return nil //nolint:nilerr // to be told to stop is no error
+		}
+		if err != nil {
+			r.log.Error("the database of waits cannot be asked", "error", err)
+		}
+		for _, c := range waits {
+			r.begin(ctx, c)
+		}
+		if room > 0 && len(waits) == room && len(r.slots) < cap(r.slots) {
+			continue // there may be more
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-r.ended:
+			return err
+		case <-tick.C:
+		case <-r.full():
+		}
+	}
+}
+
+// full returns what tells that there is room again; nothing does if there is room now.
+func (r *run) full() <-chan struct{} {
+	if len(r.slots) < cap(r.slots) {
+		return nil
+	}
+	return r.freed
+}
+
+// claim takes waits that are due, the first ones first.
+func (r *run) claim(ctx context.Context, most int) (waits []claimed, err error) {
+	if most == 0 {
+		return nil, nil
+	}
+	lock := ""
+	if r.db.postgres {
+		lock = "FOR UPDATE SKIP LOCKED"
+	}
+	query := r.db.fill.Replace(`UPDATE {}wait SET due = {now} + $1, claim = claim + 1
+		WHERE key IN (SELECT key FROM {}wait WHERE due <= {now} ORDER BY due LIMIT $2 ` + lock + `)
+		RETURNING key, claim, failures, record`)
+	err = r.db.patiently(ctx, func() error {
+		waits = nil
+		rows, err := r.db.QueryContext(ctx, query, r.config.Lease.Milliseconds(), most)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var c claimed
+			if err := rows.Scan(&c.key, &c.claim, &c.failures, &c.record); err != nil {
+				return err
+			}
+			waits = append(waits, c)
+		}
+		return rows.Err()
+	})
+	return waits, err
+}
+
+// begin resumes a wait in a goroutine of its own.
+func (r *run) begin(ctx context.Context, c claimed) {
+	r.mu.Lock()
+	_, again := r.atWork[c.key]
+	if !again {
+		r.atWork[c.key] = c.claim
+	}
+	r.mu.Unlock()
+	if again {
+		return // the lease has ended, but not the work under it; when that has, the wait is claimed once more
+	}
+	r.slots <- struct{}{} // there is room: only the loop takes it
+	r.work.Go(func() {    // ends with Resume, which has a deadline
+		defer func() {
+			r.mu.Lock()
+			delete(r.atWork, c.key)
+			r.mu.Unlock()
+			<-r.slots
+			select {
+			case r.freed <- struct{}{}:
+			default:
+			}
+		}()
+		r.ask(context.WithoutCancel(ctx), c)
+	})
+}
+
+// ask resumes a wait and puts back what becomes of it. If the process dies in between, the record that was is resumed
+// again: the memory then has the answer, or the provider is asked once more.
+func (r *run) ask(ctx context.Context, c claimed) {
+	log := r.log.With("wait", c.key)
+	p, err := r.opened(c.key, c.record)
+	var next *pintle.Pending
+	if err == nil {
+		next, err = r.try(ctx, p)
+	}
+	switch {
+	case errors.Is(err, pintle.ErrPending):
+		log.Error("a wait is dropped", "error", err)
+		err = r.drop(ctx, c)
+	case err != nil:
+		pause := min(firstPause<<min(c.failures, 10), longestPause)
+		log.Warn("a wait could not be resumed, it is tried again", "error", err, "pause", pause)
+		if errors.Is(err, pintle.ErrRunaway) {
+			select {
+			case r.ended <- err:
+			default: // one is enough
+			}
+		}
+		err = r.back(ctx, c, c.record, pause, c.failures+1)
+	case next == nil:
+		err = r.drop(ctx, c)
+	default:
+		next.Key = c.key
+		var record []byte
+		if record, err = r.sealed(*next); err == nil {
+			err = r.back(ctx, c, record, pause(*next), 0)
+		}
+	}
+	if err != nil {
+		log.Error("what became of a wait cannot be kept, it will be resumed as it was", "error", err)
+	}
+}
+
+func (r *run) try(ctx context.Context, p pintle.Pending) (*pintle.Pending, error) {
+	ctx, stop := context.WithTimeout(ctx, r.config.Timeout)
+	defer stop()
+	return r.resume(ctx, p)
+}
+
+func (r *run) drop(ctx context.Context, c claimed) error {
+	return r.surely(ctx, c, `DELETE FROM {}wait WHERE key = $1 AND claim = $2`, c.key, c.claim)
+}
+
+func (r *run) back(ctx context.Context, c claimed, record []byte, after time.Duration, failures int) error {
+	return r.surely(ctx, c, `UPDATE {}wait SET record = $1, due = {now} + $2, failures = $3 WHERE key = $4 AND claim = $5`,
+		record, after.Milliseconds(), failures, c.key, c.claim)
+}
+
+// surely changes the row of a wait, through a short absence of the database. The lease goes on in the meantime.
+func (r *run) surely(ctx context.Context, c claimed, statement string, args ...any) error {
+	for try := 1; ; try++ {
+		rows, err := r.db.exec(ctx, statement, args...)
+		switch {
+		case err == nil && rows == 0:
+			return fmt.Errorf("the lease of claim %d has ended, and the wait is another's", c.claim)
+		case err == nil:
+			return nil
+		case try == backTries || rest(ctx, try+4) != nil:
+			return err
+		}
+	}
+}
+
+// beat prolongs the leases of what is at work, one by one: what was claimed without this process's knowing, because the
+// reply was lost, must go to somebody else.
+func (r *run) beat(ctx context.Context) {
+	tick := time.NewTicker(r.config.Lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r.mu.Lock()
+		claims := maps.Clone(r.atWork)
+		r.mu.Unlock()
+		for key, claim := range claims {
+			_, err := r.db.exec(ctx, `UPDATE {}wait SET due = {now} + $1 WHERE key = $2 AND claim = $3`, r.config.Lease.Milliseconds(), key, claim)
+			if err != nil && ctx.Err() == nil {
+				r.log.Error("a lease cannot be prolonged", "wait", key, "error", err)
+			}
+		}
+	}
+}
+
+// clean removes what is of no use any more.
+func (r *run) clean(ctx context.Context) {
+	waits, err := r.db.exec(ctx, `DELETE FROM {}wait WHERE born < {now} - $1`, keepWaits.Milliseconds())
+	if waits > 0 {
+		r.log.Error("waits were dropped that nobody could resume", "count", waits, "after", keepWaits)
+	}
+	_, forgotten := r.db.exec(ctx, `DELETE FROM {}memory WHERE born < {now} - $1`, keepMemory.Milliseconds())
+	if err = errors.Join(err, forgotten); err != nil && ctx.Err() == nil {
+		r.log.Warn("what is old cannot be removed", "error", err)
+	}
+}
