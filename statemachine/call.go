@@ -1,0 +1,153 @@
+package statemachine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// service is one whose protocol is JSON.
+type service struct {
+	name     string // as it is signed, and in its host name
+	target   string // before the name of a call
+	version  string // of JSON
+	endpoint string // the environment variable for a URL of its own
+}
+
+var (
+	serviceStates  = service{"states", "AWSStepFunctions", "1.0", "AWS_ENDPOINT_URL_SFN"}
+	serviceSecrets = service{"secretsmanager", "secretsmanager", "1.1", "AWS_ENDPOINT_URL_SECRETS_MANAGER"}
+	serviceSSM     = service{"ssm", "AmazonSSM", "1.1", "AWS_ENDPOINT_URL_SSM"}
+)
+
+const (
+	tries       = 4
+	callTimeout = 10 * time.Second // of one try
+	maxReply    = 1 << 20
+)
+
+// caller calls one service.
+type caller struct {
+	service
+	client      *http.Client
+	credentials func(context.Context) (Credentials, error)
+	region      string
+	url         string
+}
+
+func newCaller(client *http.Client, credentials func(context.Context) (Credentials, error), s service, region, endpoint string) (caller, error) {
+	for _, name := range []string{s.endpoint, "AWS_ENDPOINT_URL"} {
+		if endpoint == "" {
+			endpoint = os.Getenv(name)
+		}
+	}
+	if endpoint == "" {
+		suffix := ".amazonaws.com"
+		if strings.HasPrefix(region, "cn-") {
+			suffix += ".cn"
+		}
+		endpoint = "https://" + s.name + "." + region + suffix
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		return caller{}, fmt.Errorf("the endpoint of %s must be http(s)://HOST[:PORT]", s.name)
+	}
+	own := *client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // it would not be signed for there
+	return caller{s, &own, credentials, region, u.Scheme + "://" + u.Host + "/"}, nil
+}
+
+// apiError is what a service answers instead of a result. Its message may quote the call, so it is shown only where that
+// has no secrets.
+type apiError struct {
+	call   string
+	status int
+	kind   string
+}
+
+func (e *apiError) Error() string { return fmt.Sprintf("%s: %d %s", e.call, e.status, e.kind) }
+
+// call makes a call and reads the result into out, unless that is nil. Connection errors, throttling and 5xx are tried
+// again.
+func (c caller) call(ctx context.Context, name string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for try := 1; ; try++ {
+		again, err := c.once(ctx, name, body, out)
+		if err == nil || !again || try == tries {
+			return err
+		}
+		timer := time.NewTimer(rand.N(100 * time.Millisecond << try))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+func (c caller) once(ctx context.Context, name string, body []byte, out any) (again bool, err error) {
+	credentials, err := c.credentials(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-"+c.version)
+	r.Header.Set("X-Amz-Target", c.target+"."+name)
+	sign(r, body, credentials, c.region, c.name, time.Now())
+	response, err := c.client.Do(r)
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", name, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", name, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		e := &apiError{name, response.StatusCode, errorKind(text)}
+		return response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests || strings.Contains(e.kind, "Throttl"), e
+	}
+	if out != nil && json.Unmarshal(text, out) != nil {
+		return false, fmt.Errorf("%s: the reply is not what it should be", name)
+	}
+	return false, nil
+}
+
+// errorKind reads the name of an error, which may have that of its model before it.
+func errorKind(text []byte) string {
+	var e struct {
+		Type string `json:"__type"`
+	}
+	if json.Unmarshal(text, &e) != nil || e.Type == "" {
+		return "without a name"
+	}
+	kind := e.Type[strings.LastIndex(e.Type, "#")+1:]
+	if len(kind) > 100 || strings.ContainsFunc(kind, func(r rune) bool { return r < '.' || r > 'z' }) {
+		return "without a proper name"
+	}
+	return kind
+}
+
+func environmentCredentials(context.Context) (Credentials, error) {
+	c := Credentials{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")}
+	if c.ID == "" || c.Secret == "" {
+		return Credentials{}, errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set")
+	}
+	return c, nil
+}

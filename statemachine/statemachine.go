@@ -1,0 +1,263 @@
+// Package statemachine waits on AWS Step Functions for the operations of a provider that runs on Lambda, so that a wait may be
+// longer than a function lives and costs no function while nothing happens. It needs the standard library only.
+//
+//	func main() { statemachine.Main(pintle.New(databases{})) }
+//
+// is [pintle.Main] that waits so when the function has the environment variable PINTLE_STATE_MACHINE, the ARN of a state machine;
+// otherwise it is pintle.Main. The program prints the definition of the machine itself:
+//
+//	./bootstrap statemachine --function-arn arn:aws:lambda:eu-west-1:123456789012:function:databases
+//
+// [Definition] describes it. When an operation goes on, the function starts an execution, which waits, calls the function, and
+// waits again, until the request is answered. Executions are named after their requests, so a request that is delivered
+// again begins no second wait.
+//
+// # What is secret
+//
+// What an execution carries holds the response URL, by which anyone can answer, the properties of the template and
+// the state of the provider. Whoever may read executions (states:GetExecutionHistory, DescribeExecution, the log of the
+// machine) would read all of it. So it is sealed with AES-256-GCM before it leaves the function, under a key that the
+// state machine does not have. They see the name of the execution, which is a hash, how often and how long it waits, and
+// the size of what is sealed.
+//
+// The key is a text of 32 bytes or more that the function has in PINTLE_STATE_KEY, or is the value of a secret of
+// Secrets Manager (PINTLE_STATE_KEY_SECRET, its ARN) or of a parameter of SSM (PINTLE_STATE_KEY_PARAMETER, its name).
+// It protects nothing from those who may read that, and who reads a function's environment reads the first. Neither
+// does it protect from those who may invoke the function: they can send it requests of their own, and have a sealed
+// record that they have seen resumed once more, which asks the provider again and sends the service an answer that
+// it has already.
+//
+// # Limits of Step Functions
+//
+// An execution carries at most 256 KiB. What is larger, packed and sealed, is waited for in the function, as if there
+// were no machine, and the log says so. A pause is a whole number of seconds, two at least: an execution has at most
+// 25,000 events, and a wait of an hour in that rhythm has 16,200.
+package statemachine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/seal"
+)
+
+// The environment variables of [FromEnvironment].
+const (
+	EnvMachine      = "PINTLE_STATE_MACHINE"
+	EnvKey          = "PINTLE_STATE_KEY"
+	EnvKeySecret    = "PINTLE_STATE_KEY_SECRET" //nolint:gosec // the name of a variable
+	EnvKeyParameter = "PINTLE_STATE_KEY_PARAMETER"
+)
+
+// Credentials are those of AWS calls. Token is empty for keys that last. They print as ****.
+type Credentials struct{ ID, Secret, Token string }
+
+// String is "****".
+func (Credentials) String() string { return "****" }
+
+// GoString is "****".
+func (Credentials) GoString() string { return "****" }
+
+// LogValue is "****".
+func (Credentials) LogValue() slog.Value { return slog.StringValue("****") }
+
+// Config is how a [Waiter] reaches its state machine.
+type Config struct {
+	// Machine is the ARN of a state machine of the type STANDARD with the states of [Definition]. Required.
+	Machine string
+	// Keys are secrets of 32 bytes or more: the first seals, all of them open. Required, unless there is LoadKeys.
+	Keys [][]byte
+	// LoadKeys returns the same, when the first wait needs them, and again after an error. It may be called by several
+	// goroutines, one at a time.
+	LoadKeys func(context.Context) ([][]byte, error)
+	// Credentials returns those for a call. Nil means the environment variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+	// and AWS_SESSION_TOKEN, which Lambda sets. They need states:StartExecution on the machine and
+	// states:DescribeExecution on its executions.
+	Credentials func(context.Context) (Credentials, error)
+	// Endpoint is the URL of Step Functions. Empty means the environment variable AWS_ENDPOINT_URL_SFN or
+	// AWS_ENDPOINT_URL, and without them that of the machine's region.
+	Endpoint string
+	// Client makes the calls. Nil means one of its own that gives a call ten seconds.
+	Client *http.Client
+	// Logger takes what goes wrong. Nil means text on standard error.
+	Logger *slog.Logger
+}
+
+// Waiter is a [pintle.EventWaiter]. Its methods may be called by many goroutines at once.
+type Waiter struct {
+	machine arn
+	states  caller
+	log     *slog.Logger
+	load    func(context.Context) ([][]byte, error)
+
+	mu  sync.Mutex
+	box *seal.Box // nil until the keys are loaded
+}
+
+var _ pintle.EventWaiter = (*Waiter)(nil)
+
+// New returns a waiter. It makes no call. The error says what is wrong with the configuration.
+func New(c Config) (*Waiter, error) {
+	machine, err := parseMachine(c.Machine)
+	if err != nil {
+		return nil, fmt.Errorf("state machine: %w", err)
+	}
+	var box *seal.Box
+	if c.LoadKeys == nil || len(c.Keys) > 0 {
+		if box, err = seal.New(c.Keys...); err != nil {
+			return nil, fmt.Errorf("state machine: %w", err)
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	if c.Credentials == nil {
+		c.Credentials = environmentCredentials
+	}
+	if c.Client == nil {
+		c.Client = &http.Client{Timeout: callTimeout}
+	}
+	w := &Waiter{machine: machine, log: c.Logger, load: c.LoadKeys, box: box}
+	w.states, err = newCaller(c.Client, c.Credentials, serviceStates, machine.region, c.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("state machine: %w", err)
+	}
+	return w, nil
+}
+
+// keys returns what seals, which is loaded once.
+func (w *Waiter) keys(ctx context.Context) (*seal.Box, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.box != nil {
+		return w.box, nil
+	}
+	secrets, err := w.load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("state machine: load keys: %w", err)
+	}
+	box, err := seal.New(secrets...)
+	if err != nil {
+		return nil, fmt.Errorf("state machine: load keys: %w", err)
+	}
+	w.box = box
+	return box, nil
+}
+
+// arn is that of a state machine.
+type arn struct{ partition, region, account, name string }
+
+var machines = regexp.MustCompile(`^arn:(aws[a-z-]*):states:([a-z0-9-]{1,30}):([0-9]{12}):stateMachine:([^:\s]{1,80})$`)
+
+func parseMachine(text string) (arn, error) {
+	m := machines.FindStringSubmatch(text)
+	if m == nil {
+		return arn{}, fmt.Errorf("%.200q is not the ARN of a state machine, arn:aws:states:REGION:ACCOUNT:stateMachine:NAME", text)
+	}
+	return arn{m[1], m[2], m[3], m[4]}, nil
+}
+
+func (a arn) String() string {
+	return strings.Join([]string{"arn", a.partition, "states", a.region, a.account, "stateMachine", a.name}, ":")
+}
+
+func (a arn) execution(name string) string {
+	return strings.Join([]string{"arn", a.partition, "states", a.region, a.account, "execution", a.name, name}, ":")
+}
+
+// lives is how many executions a request may have one after the other: the service has been seen to repeat an operation
+// that had failed under the same request ID, and a name is taken for 90 days.
+const lives = 10
+
+// executionName is that of the nth wait of a request, from 0.
+func executionName(key string, n int) string {
+	if n == 0 {
+		return "pintle-" + key
+	}
+	return fmt.Sprintf("pintle-%s-%d", key, n+1)
+}
+
+// errKey is that of a key which cannot be part of a name.
+var errKey = errors.New("state machine: the key of the request is not hexadecimal")
+
+var requestKeys = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
+
+// Wait is that of [pintle.Waiter]: the execution has begun when it returns nil.
+func (w *Waiter) Wait(ctx context.Context, p pintle.Pending) error {
+	if !requestKeys.MatchString(p.Key) {
+		return errKey
+	}
+	input, err := w.record(ctx, p)
+	if err != nil {
+		return err
+	}
+	for n := range lives {
+		err := w.states.call(ctx, "StartExecution", startInput{w.machine.String(), executionName(p.Key, n), string(input)}, nil)
+		if err == nil {
+			return nil
+		}
+		var refused *apiError
+		if !errors.As(err, &refused) || refused.kind != "ExecutionAlreadyExists" {
+			return fmt.Errorf("state machine: %w", err)
+		}
+		status, err := w.status(ctx, p.Key, n)
+		if err != nil {
+			return err
+		}
+		if status == running {
+			return nil
+		}
+	}
+	return fmt.Errorf("state machine: the request has had %d executions", lives)
+}
+
+// Waits is that of [pintle.Waiter].
+func (w *Waiter) Waits(ctx context.Context, key string) (bool, error) {
+	if !requestKeys.MatchString(key) {
+		return false, errKey
+	}
+	for n := range lives {
+		switch status, err := w.status(ctx, key, n); {
+		case err != nil:
+			return false, err
+		case status == "":
+			return false, nil
+		case status == running:
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// running is the status of an execution that goes on.
+const running = "RUNNING"
+
+type startInput struct {
+	Machine string `json:"stateMachineArn"`
+	Name    string `json:"name"`
+	Input   string `json:"input"`
+}
+
+// status returns that of the nth execution of a request, "" if there is none.
+func (w *Waiter) status(ctx context.Context, key string, n int) (string, error) {
+	var out struct{ Status string }
+	err := w.states.call(ctx, "DescribeExecution", map[string]string{"executionArn": w.machine.execution(executionName(key, n))}, &out)
+	var refused *apiError
+	switch {
+	case errors.As(err, &refused) && refused.kind == "ExecutionDoesNotExist":
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("state machine: %w", err)
+	case out.Status == "":
+		return "", errors.New("state machine: an execution has no status")
+	}
+	return out.Status, nil
+}
