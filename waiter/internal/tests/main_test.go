@@ -1,6 +1,6 @@
 //go:build unix
 
-package waiter_test
+package tests_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package statemachine_test
+package tests_test
 
 import (
 	"encoding/json"
