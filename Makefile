@@ -7,7 +7,7 @@ FUZZTIME  ?= 20000x
 SOAK      ?= 1h
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench starts failover clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ faults: ## every write of fixed scenarios, and every fault that may befall it, o
 
 bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
 	go test ./internal/bench -run '^$$' -bench Cycle -benchtime 1x -timeout 60m
+
+overhead: ## what an event costs a provider, in turns with one on aws-lambda-go
+	go test ./internal/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m
 
 starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
 	PINTLE_REQUIRE=postgres go test ./internal/store/postgres -count=1 -timeout 30m -v -run '^TestStartedAtOnce$$' -starts=$(STARTS)

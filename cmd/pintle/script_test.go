@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 		"waiter":   waiter,
 		"patient":  func() { pintle.Main(pintle.New(patient{time.Hour})) },
 		"hasty":    func() { pintle.Main(pintle.New(patient{3 * time.Second})) },
+		"lambdago": lambdaGo,
 		"web":      web,
 		"listener": listening,
 		"ledger":   keepLedger,
@@ -80,7 +81,7 @@ func runScripts(t *testing.T, dir string) {
 			}
 			env.Defer(func() { _ = listener.Close() }) // the script is over
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
-			for _, name := range []string{"pintle", "provider", "keeper"} {
+			for _, name := range []string{"pintle", "provider", "keeper", "lambdago"} {
 				path, err := exec.LookPath(name)
 				if err != nil {
 					return err
