@@ -110,11 +110,19 @@ func (w *Waiter) open(ctx context.Context, in *envelopeWait) (pintle.Pending, er
 	return pintle.ParsePending(text)
 }
 
+// parseEnvelope reads an event. Any that is not the machine's has no Wait.
+func parseEnvelope(event []byte) (in envelope) {
+	if len(event) > maxPayload+1024 || json.Unmarshal(event, &in) != nil {
+		return envelope{}
+	}
+	return in
+}
+
 // Event is that of [pintle.EventWaiter]: the machine's events are those with a member pintleWait. An error fails the
 // invocation, and the machine sends the same event again after a pause.
 func (w *Waiter) Event(ctx context.Context, event []byte, resume pintle.ResumeFunc) (result []byte, ok bool, err error) {
-	var in envelope
-	if len(event) > maxPayload+1024 || json.Unmarshal(event, &in) != nil || in.Wait == nil {
+	in := parseEnvelope(event)
+	if in.Wait == nil {
 		return nil, false, nil
 	}
 	next, err := w.resume(ctx, in.Wait, resume)

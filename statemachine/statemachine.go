@@ -53,7 +53,7 @@ import (
 const (
 	EnvMachine      = "PINTLE_STATE_MACHINE"
 	EnvKey          = "PINTLE_STATE_KEY"
-	EnvKeySecret    = "PINTLE_STATE_KEY_SECRET" //nolint:gosec // the name of a variable
+	EnvKeySecret    = "PINTLE_STATE_KEY_SECRET"
 	EnvKeyParameter = "PINTLE_STATE_KEY_PARAMETER"
 )
 

@@ -81,7 +81,7 @@ func (r *run) loop(ctx context.Context) error {
 		waits, err := r.claim(ctx, room)
 		if ctx.Err() != nil {
 			// What was claimed in the last moment comes back when the lease ends, here or elsewhere.
-			return nil //nolint:nilerr // to be told to stop is no error
+			return nil
 		}
 		if err != nil {
 			r.log.Error("the database of waits cannot be asked", "error", err)

@@ -36,14 +36,12 @@ func TestMain(m *testing.M) {
 	case "aws-lambda-go":
 		log.SetOutput(io.Discard)
 		lambda.Start(cfn.LambdaWrap(func(_ context.Context, event cfn.Event) (string, map[string]any, error) {
-			var p siteProperties
-			p.Domain, _ = event.ResourceProperties["Domain"].(string)
+			domain, _ := event.ResourceProperties["Domain"].(string)
 			size, _ := event.ResourceProperties["Size"].(string)
-			var err error
-			if p.Size, err = strconv.Atoi(size); err != nil {
+			if _, err := strconv.Atoi(size); err != nil {
 				return "", nil, err
 			}
-			return p.Domain, map[string]any{"URL": "https://" + p.Domain}, nil
+			return domain, map[string]any{"URL": "https://" + domain}, nil
 		}))
 	}
 	os.Exit(m.Run())

@@ -35,23 +35,21 @@ func dump(t *testing.T, driver, dsn string) string {
 	t.Helper()
 	db := connect(t, driver, dsn)
 	var all strings.Builder
-	for _, table := range []string{"wait", "memory"} {
-		rows, err := db.Query(`SELECT key, record FROM pintle_` + table)
-		if err != nil {
+	rows, err := db.Query(`SELECT key, record FROM pintle_wait UNION ALL SELECT key, record FROM pintle_memory`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var record []byte
+		if err := rows.Scan(&key, &record); err != nil {
 			t.Fatal(err)
 		}
-		for rows.Next() {
-			var key string
-			var record []byte
-			if err := rows.Scan(&key, &record); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&all, "%s %s %s\n", table, key, record)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
+		fmt.Fprintf(&all, "%s %s\n", key, record)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return all.String()
 }
