@@ -16,7 +16,10 @@ import (
 )
 
 // newOptions are the flags of new.
-type newOptions struct{ module, dir, clone string }
+type newOptions struct {
+	module, dir, clone string
+	aws                bool
+}
 
 func (a *app) newCommand() *cobra.Command {
 	var o newOptions
@@ -38,11 +41,12 @@ clone of it: the one that this program was built from, or that of --pintle.`,
 	flags.StringVar(&o.module, "module", "", "`PATH` of the Go module")
 	flags.StringVar(&o.dir, "dir", "", "`DIR` to write into (default: the last element of NAME); it may be there if it is empty")
 	flags.StringVar(&o.clone, "pintle", "", "`DIR` of a clone of "+scaffold.SDK+", to be used instead of a published version")
+	flags.BoolVar(&o.aws, "aws", false, "write also a CloudFormation template for it as a Lambda function, and what builds its zip file")
 	return cmd
 }
 
 func (a *app) create(o *newOptions, name string) error {
-	c := scaffold.Config{Name: name, Module: o.module}
+	c := scaffold.Config{Name: name, Module: o.module, AWS: o.aws}
 	switch source := a.source(); {
 	case o.clone != "":
 		if c.Clone = a.path(o.clone); !isClone(c.Clone) {

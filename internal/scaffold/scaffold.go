@@ -1,5 +1,5 @@
 // Package scaffold writes the project that somebody begins with who writes a provider in Go: a program, its test, a template,
-// and what goes with them. The files are in the folder provider, as templates of text/template.
+// and what goes with them. The files are in the folder provider, as templates of text/template; those for AWS are in aws.
 package scaffold
 
 import (
@@ -18,13 +18,14 @@ import (
 	"text/template"
 	"unicode"
 
+	"github.com/pintle-dev/pintle/statemachine"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // SDK is the module that a project requires.
 const SDK = "github.com/pintle-dev/pintle"
 
-//go:embed all:provider
+//go:embed all:provider all:aws
 var files embed.FS
 
 // Config says what is written.
@@ -38,6 +39,8 @@ type Config struct {
 	Clone string
 	// Version is that of [SDK] which is required. Required without Clone.
 	Version string
+	// AWS adds a template for the provider as a Lambda function, and what builds its zip file.
+	AWS bool
 }
 
 // Project is what is written. [New] makes it.
@@ -59,6 +62,9 @@ type content struct {
 	SDK, Version          string
 	// Replace is the clone as go.mod has it, empty for none.
 	Replace string
+	AWS     bool
+	// Definition is that of the state machine, to be put into a template.
+	Definition string
 }
 
 // New returns a project. The error says what is wrong with the configuration.
@@ -94,7 +100,15 @@ func New(c Config) (*Project, error) {
 		return nil, errors.New("neither a version of " + SDK + " nor a clone of it is given")
 	}
 	p := &Project{name: name}
-	return p, p.fill(in)
+	if !c.AWS {
+		return p, p.fill("provider", in)
+	}
+	definition, err := statemachine.Definition("")
+	if err != nil {
+		return nil, err
+	}
+	in.AWS, in.Definition = true, strings.ReplaceAll(string(definition), "\n", "\n        ")
+	return p, errors.Join(p.fill("provider", in), p.fill("aws", in))
 }
 
 var (
@@ -124,9 +138,9 @@ func camel(name string) string {
 	return b.String()
 }
 
-// fill makes the files.
-func (p *Project) fill(in content) error {
-	return fs.WalkDir(files, "provider", func(name string, entry fs.DirEntry, err error) error {
+// fill makes the files of a folder.
+func (p *Project) fill(folder string, in content) error {
+	return fs.WalkDir(files, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -142,7 +156,7 @@ func (p *Project) fill(in content) error {
 		if err := t.Execute(&out, in); err != nil {
 			return err
 		}
-		target := strings.TrimSuffix(strings.TrimPrefix(name, "provider/"), ".tmpl")
+		target := strings.TrimSuffix(strings.TrimPrefix(name, folder+"/"), ".tmpl")
 		p.files = append(p.files, file{target, out.Bytes()})
 		return nil
 	})

@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/scaffold"
 	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/statemachine"
 )
 
 // write returns the files of a project, by name.
@@ -160,5 +162,48 @@ func TestWrite(t *testing.T) {
 	}
 	if err := p.Write(filepath.Join(file, "below")); err == nil {
 		t.Error("a file has nothing below it")
+	}
+}
+
+// With AWS there are a template for the function, with the state machine in it, and what builds the zip file.
+func TestAWS(t *testing.T) {
+	files := write(t, scaffold.Config{Name: "site", Version: "v1.0.0", AWS: true})
+	if formatted, err := format.Source([]byte(files["main.go"])); err != nil || string(formatted) != files["main.go"] || !strings.Contains(files["main.go"], "statemachine.Main(") {
+		t.Errorf("main.go is not as it should be: %v\n%s", err, files["main.go"])
+	}
+	if !strings.Contains(files["README.md"], "sh build.sh") || strings.Contains(files["README.md"], "<<") || files["build.sh"] == "" {
+		t.Errorf("README.md is\n%s", files["README.md"])
+	}
+	parsed, err := template.Parse(files["aws.yaml"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{}
+	for _, r := range parsed.Resources {
+		types[r.LogicalID] = r.Type
+	}
+	want := map[string]string{"Function": "AWS::Lambda::Function", "Log": "AWS::Logs::LogGroup", "FunctionRole": "AWS::IAM::Role",
+		"StateKey": "AWS::SecretsManager::Secret", "Machine": "AWS::StepFunctions::StateMachine", "MachineRole": "AWS::IAM::Role"}
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Error(diff)
+	}
+	var raw struct {
+		Resources struct {
+			Machine struct {
+				Properties struct {
+					DefinitionString string `yaml:"DefinitionString"`
+				} `yaml:"Properties"`
+			} `yaml:"Machine"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal([]byte(files["aws.yaml"]), &raw); err != nil {
+		t.Fatal(err)
+	}
+	definition, err := statemachine.Definition("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(definition)+"\n", raw.Resources.Machine.Properties.DefinitionString); diff != "" {
+		t.Error(diff)
 	}
 }
