@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/awssign"
+
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -157,8 +159,8 @@ func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Reques
 	if region == "" {
 		return nil, errors.New("there is no region: set AWS_REGION")
 	}
-	key := accessKey{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")}
-	if key.id == "" || key.secret == "" {
+	key := awssign.Key{ID: os.Getenv("AWS_ACCESS_KEY_ID"), Secret: os.Getenv("AWS_SECRET_ACCESS_KEY"), Session: os.Getenv("AWS_SESSION_TOKEN")}
+	if key.ID == "" || key.Secret == "" {
 		return nil, errors.New("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	domain := "amazonaws.com"
@@ -170,14 +172,14 @@ func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Reques
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, errors.New("the endpoint of Lambda is no http or https URL")
 	}
-	base = base.JoinPath("2015-03-31/functions", escapePath(f.id), "invocations")
+	base = base.JoinPath("2015-03-31/functions", awssign.EscapePath(f.id), "invocations")
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.String(), bytes.NewReader(event))
 	if err != nil {
 		return nil, errors.New("the endpoint of Lambda is no URL")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Amz-Invocation-Type", "RequestResponse")
-	key.sign(request, event, region, "lambda", f.Clock.Now())
+	key.Sign(request, event, region, "lambda", f.Clock.Now())
 	return request, nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/awssign"
 )
 
 // service is one whose protocol is JSON.
@@ -109,7 +111,7 @@ func (c caller) once(ctx context.Context, name string, body []byte, out any) (ag
 	}
 	r.Header.Set("Content-Type", "application/x-amz-json-"+c.version)
 	r.Header.Set("X-Amz-Target", c.target+"."+name)
-	sign(r, body, credentials, c.region, c.name, time.Now())
+	awssign.Key{ID: credentials.ID, Secret: credentials.Secret, Session: credentials.Token}.Sign(r, body, c.region, c.name, time.Now())
 	response, err := c.client.Do(r)
 	if err != nil {
 		return true, fmt.Errorf("%s: %w", name, err)

@@ -1,4 +1,6 @@
-package pintle
+// Package awssign signs calls of AWS with Signature Version 4. It is a leaf with the standard library alone, since those who
+// import the SDK inherit it.
+package awssign
 
 import (
 	"crypto/hmac"
@@ -10,17 +12,17 @@ import (
 	"time"
 )
 
-// accessKey is what calls of AWS are signed with.
-type accessKey struct{ id, secret, session string }
+// Key is an access key of AWS. Session is empty for one that lasts.
+type Key struct{ ID, Secret, Session string }
 
-// sign puts a signature into the header of a request to any service but S3: over its body, its host and every header that
+// Sign puts a signature into the header of a request to any service but S3: over its body, its host and every header that
 // it has. The request must have no query. Source: AWS, Signature Version 4 for API requests.
-func (k accessKey) sign(r *http.Request, body []byte, region, service string, now time.Time) {
+func (k Key) Sign(r *http.Request, body []byte, region, service string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	day := stamp[:8]
 	r.Header.Set("X-Amz-Date", stamp)
-	if k.session != "" {
-		r.Header.Set("X-Amz-Security-Token", k.session)
+	if k.Session != "" {
+		r.Header.Set("X-Amz-Security-Token", k.Session)
 	}
 	headers := map[string]string{"host": r.URL.Host}
 	for name, values := range r.Header {
@@ -40,15 +42,15 @@ func (k accessKey) sign(r *http.Request, body []byte, region, service string, no
 		path = "/"
 	}
 	signed := strings.Join(names, ";")
-	canonical := strings.Join([]string{r.Method, escapePath(path), "", lines.String(), signed, hexHash(body)}, "\n")
+	canonical := strings.Join([]string{r.Method, EscapePath(path), "", lines.String(), signed, hexHash(body)}, "\n")
 	scope := strings.Join([]string{day, region, service, "aws4_request"}, "/")
-	key := []byte("AWS4" + k.secret)
+	key := []byte("AWS4" + k.Secret)
 	for _, part := range []string{day, region, service, "aws4_request", "AWS4-HMAC-SHA256\n" + stamp + "\n" + scope + "\n" + hexHash([]byte(canonical))} {
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(part))
 		key = mac.Sum(nil)
 	}
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.id+"/"+scope+", SignedHeaders="+signed+", Signature="+hex.EncodeToString(key))
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.ID+"/"+scope+", SignedHeaders="+signed+", Signature="+hex.EncodeToString(key))
 }
 
 func hexHash(text []byte) string {
@@ -56,8 +58,9 @@ func hexHash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// escapePath encodes a path that is encoded already once more, as the signature has it.
-func escapePath(path string) string {
+// EscapePath percent-encodes all of a path but slashes and what is unreserved. The signature has that of a path that is encoded
+// already.
+func EscapePath(path string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(path) {
