@@ -167,6 +167,27 @@ func (s *soak) kill(n *soakNode) {
 	_ = n.cmd.Wait()
 }
 
+// await waits until a server is ready: on a busy machine it would else be killed before it has done anything.
+func (s *soak) await(n *soakNode, stop <-chan struct{}) {
+	for patience := time.After(soakPatience); ; {
+		response, err := http.Get(n.url + "/readyz")
+		if err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		select {
+		case <-stop:
+			return
+		case <-patience:
+			s.t.Errorf("%s is not ready after %v", n.url, soakPatience)
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // run works and kills for the time that was given, and then waits for the ends of what was begun.
 func (s *soak) run() {
 	var working, killing sync.WaitGroup
@@ -177,6 +198,9 @@ func (s *soak) run() {
 	for _, n := range s.nodes {
 		killing.Go(func() {
 			for {
+				if rand.IntN(4) > 0 { // the others may be killed while they start
+					s.await(n, stop)
+				}
 				life := time.Duration(rand.ExpFloat64() * float64(*soakKill))
 				select {
 				case <-stop:
