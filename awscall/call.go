@@ -1,0 +1,237 @@
+package awscall
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/awscall/internal/shape"
+	"github.com/pintle-dev/pintle/internal/nearest"
+)
+
+// Call calls an action of a service and returns its result. params may be nil; they are not changed.
+//
+// Errors: [UnknownServiceError], [UnknownActionError], [UnsupportedError], [ParameterError] before anything is sent; [Error] for
+// what the service refuses; [SendError] and [ResponseTooLargeError]. Tries that may be repeated are, as often as the config says.
+func (c *Client) Call(ctx context.Context, service, action string, params map[string]any) (map[string]any, error) {
+	if err := checkRegion(c.config.Region); err != nil {
+		return nil, err
+	}
+	s, err := c.shared.service(service)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.load(s); err != nil {
+		return nil, err
+	}
+	name, err := s.action(action)
+	if err != nil {
+		return nil, err
+	}
+	call := &call{client: c, service: s, region: c.config.Region}
+	if call.operation, err = s.shapes.Operation(name); err != nil {
+		if errors.Is(err, shape.ErrEventStream) {
+			return nil, &UnsupportedError{s.entry.Name, name, err.Error()}
+		}
+		return nil, err
+	}
+	if err := call.supported(); err != nil {
+		return nil, err
+	}
+	if err := call.prepare(params); err != nil {
+		return nil, err
+	}
+	return call.do(ctx)
+}
+
+// call is one call, however often it is tried.
+type call struct {
+	client    *Client
+	service   *service
+	operation *shape.Operation
+	input     *shape.Input
+	region    string
+	moved     bool // to the region of a bucket
+}
+
+func (c *call) id() string { return c.service.shapes.Model.Metadata.ServiceID }
+
+func (c *call) refuse(why string) error {
+	return &UnsupportedError{c.service.entry.Name, c.operation.Name, why}
+}
+
+// supported refuses what is known to fail.
+func (c *call) supported() error {
+	m := c.service.shapes.Model.Metadata
+	switch {
+	case m.SignatureVersion == "v2":
+		return c.refuse("the service takes only version 2 of AWS signatures")
+	case m.SignatureVersion == "bearer" && !slices.Contains(m.Auth, "aws.auth#sigv4"):
+		return c.refuse("the service takes only bearer tokens")
+	case len(m.Auth) > 0 && !slices.Contains(m.Auth, "aws.auth#sigv4") && !slices.Contains(m.Auth, "smithy.api#noAuth"):
+		return c.refuse("the service takes only " + strings.Join(m.Auth, " and "))
+	case c.id() == "Machine Learning" && c.operation.Name == "Predict":
+		return c.refuse("it is sent to an address that its parameters name")
+	}
+	return nil
+}
+
+// prepare checks and coerces parameters.
+func (c *call) prepare(params map[string]any) error {
+	params = c.before(params)
+	var unknown []string
+	in, err := c.operation.Coerce(params, func(path string, known []string) error {
+		if c.client.config.Strict {
+			last := path[strings.LastIndexByte(path, '.')+1:]
+			return &shape.ParameterError{Path: shorten(path), Problem: "there is no such parameter" + meant(nearest.Name(last, known))}
+		}
+		unknown = append(unknown, shorten(path))
+		return nil
+	}, rand.Text)
+	var problem *shape.ParameterError
+	if errors.As(err, &problem) {
+		return &ParameterError{c.service.entry.Name, c.operation.Name, problem.Path, problem.Problem}
+	}
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		c.client.config.Log.Warn("parameters that the action does not have are left out",
+			"service", c.service.entry.Name, "action", c.operation.Name, "parameters", strings.Join(unknown[:min(len(unknown), 20)], ", "))
+	}
+	c.input = in
+	return c.after(in)
+}
+
+// target is where a request goes and how it is signed.
+type target struct {
+	url     *url.URL
+	headers http.Header
+	name    string // of the service in the signature
+	region  string // the same
+}
+
+// locate finds the endpoint.
+func (c *call) locate() (target, error) {
+	m := c.service.shapes.Model.Metadata
+	t := target{name: m.SigningName, region: c.region}
+	if t.name == "" {
+		t.name = m.EndpointPrefix
+	}
+	own := c.client.config.Endpoint
+	if text := c.client.config.Endpoints[c.service.entry.Name]; text != "" {
+		own = text
+	}
+	var text string
+	if c.service.rules == nil {
+		text = own
+		if text == "" {
+			text = "https://" + m.EndpointPrefix + "." + c.region + "." + c.client.shared.partitions.DNSSuffix(c.region)
+		}
+	} else {
+		e, err := c.service.rules.Resolve(c.client.shared.partitions, c.ruleParams(own))
+		if err != nil {
+			return t, fmt.Errorf("%s %s: no endpoint: %w", c.service.entry.Name, c.operation.Name, err)
+		}
+		switch e.Scheme {
+		case "", "sigv4":
+		case "sigv4a":
+			return t, c.refuse("the endpoint takes only version 4a of AWS signatures")
+		case "sigv4-s3express":
+			return t, c.refuse("directory buckets of S3 Express take signatures of their own")
+		default:
+			return t, c.refuse("the endpoint takes only signatures of the kind " + e.Scheme)
+		}
+		if e.SigningName != "" {
+			t.name = e.SigningName
+		}
+		if e.SigningRegion != "" {
+			t.region = e.SigningRegion
+		}
+		text, t.headers = e.URL, e.Headers
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil {
+		return t, fmt.Errorf("%s %s: no endpoint: the rules made no URL of it", c.service.entry.Name, c.operation.Name)
+	}
+	if own == "" {
+		if err := c.elsewhere(u, &t); err != nil {
+			return t, err
+		}
+		prefix, err := c.operation.HostPrefix(c.input)
+		var problem *shape.ParameterError
+		if errors.As(err, &problem) {
+			return t, &ParameterError{c.service.entry.Name, c.operation.Name, problem.Path, problem.Problem}
+		}
+		u.Host = prefix + u.Host
+	}
+	t.url = u
+	return t, nil
+}
+
+// ruleParams are the parameters of the endpoint rules.
+func (c *call) ruleParams(own string) map[string]any {
+	config := c.client.config
+	builtIns := map[string]any{"AWS::Region": c.region, "AWS::UseFIPS": config.FIPS, "AWS::UseDualStack": config.DualStack,
+		"AWS::Auth::AccountIdEndpointMode": "disabled", "AWS::S3::UseArnRegion": true, "AWS::S3Control::UseArnRegion": true,
+		"AWS::S3::DisableMultiRegionAccessPoints": false, "AWS::S3::ForcePathStyle": config.PathStyle}
+	if own != "" {
+		builtIns["SDK::Endpoint"] = strings.TrimSuffix(own, "/")
+		if u, err := url.Parse(own); err == nil && !strings.Contains(u.Hostname(), ".") {
+			builtIns["AWS::S3::ForcePathStyle"] = true // a bucket before localhost is no host
+		}
+	}
+	params := map[string]any{}
+	for meaning, v := range builtIns {
+		if name := c.service.rules.BuiltIn(meaning); name != "" {
+			params[name] = v
+		}
+	}
+	for name, p := range c.operation.Model.StaticContextParams {
+		params[name] = p.Value
+	}
+	c.input.Each(func(m *shape.Member, v any) {
+		if m.Context != "" {
+			params[m.Context] = v
+		}
+	})
+	return params
+}
+
+// build makes the request for a target: its parts and its body, not yet signed.
+func (c *call) build(ctx context.Context, t target) (*http.Request, []byte, error) {
+	r, err := c.operation.Request(ctx, c.input)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", c.service.entry.Name, err)
+	}
+	u := *t.url
+	path := strings.TrimSuffix(u.EscapedPath(), "/") + "/" + strings.TrimPrefix(r.Path, "/")
+	if path == u.EscapedPath()+"/" && c.id() == "S3" {
+		path = u.EscapedPath() // a bucket's own address has no slash behind it
+	}
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return nil, nil, fmt.Errorf("%s %s: the path cannot be written", c.service.entry.Name, c.operation.Name)
+	}
+	if u.Path == "" {
+		u.Path, path = "/", "/"
+	}
+	u.RawPath, u.RawQuery = path, r.Query
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s %s: the request cannot be written", c.service.entry.Name, c.operation.Name)
+	}
+	req.URL = &u
+	req.Header = r.Header
+	maps.Copy(req.Header, t.headers)
+	req.Header.Set("User-Agent", strings.TrimSpace(c.client.config.UserAgent+" pintle-awscall"))
+	if err := c.dress(req.Header, r.Body); err != nil {
+		return nil, nil, err
+	}
+	return req, r.Body, nil
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func best(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) }
+
+// Overlay is a folder in the layout of botocore's data and of ~/.aws/models: <service>/<version>/service-2.json, with
+// endpoint-rule-set-1.json beside it, each as it is or as .json.gz. Of several versions the last by name counts.
+type Overlay struct {
+	dir     string
+	entries []Entry
+}
+
+// OpenOverlay reads the names in dir. The descriptions themselves are read when they are asked for, but for the
+// identifier of each service.
+func OpenOverlay(dir string) (*Overlay, error) {
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("models: %w", err)
+	}
+	o := &Overlay{dir: dir}
+	for _, folder := range folders {
+		name := folder.Name()
+		versions, err := os.ReadDir(filepath.Join(dir, name))
+		if err != nil {
+			continue // a file beside the services, such as botocore's endpoints.json
+		}
+		for _, version := range slices.Backward(versions) {
+			e := Entry{Name: name, Version: version.Name()}
+			s, err := o.Service(e)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			e.ServiceID = s.Metadata.ServiceID
+			o.entries = append(o.entries, e)
+			break
+		}
+	}
+	return o, nil
+}
+
+// Entries implements [Source].
+func (o *Overlay) Entries() []Entry { return slices.Clone(o.entries) }
+
+// Service implements [Source]. What service-2.sdk-extras.json adds is in it.
+func (o *Overlay) Service(e Entry) (*Service, error) {
+	path := filepath.Join(o.dir, e.Name, e.Version, "service-2.json")
+	text, err := readJSON(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	extras, err := readJSON(filepath.Join(o.dir, e.Name, e.Version, "service-2.sdk-extras.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var extra struct {
+		Merge struct {
+			Shapes map[string]*Shape `json:"shapes"`
+		} `json:"merge"`
+	}
+	if err := json.Unmarshal(extras, &extra); err != nil {
+		return nil, fmt.Errorf("%s: extras: %w", path, err)
+	}
+	for name, add := range extra.Merge.Shapes {
+		if add == nil {
+			continue
+		}
+		shape := s.Shapes[name]
+		if shape == nil {
+			s.Shapes[name] = add
+			continue
+		}
+		if add.Type != "" {
+			shape.Type = add.Type
+		}
+		shape.Members = append(shape.Members, add.Members...)
+	}
+	if err := s.check(); err != nil {
+		return nil, fmt.Errorf("%s: with its extras: %w", path, err)
+	}
+	return s, nil
+}
+
+// Rules implements [Source].
+func (o *Overlay) Rules(e Entry) ([]byte, error) {
+	text, err := readJSON(filepath.Join(o.dir, e.Name, e.Version, "endpoint-rule-set-1.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// readJSON reads a file, or the same packed.
+func readJSON(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		return readAll(f, path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	packed, err := os.Open(path + ".gz")
+	if err != nil {
+		return nil, err
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, fmt.Errorf("%s.gz: %w", path, err)
+	}
+	return readAll(r, path+".gz")
+}

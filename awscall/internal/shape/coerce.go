@@ -1,0 +1,420 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Input is what an operation is asked with: checked, and of the types of its model.
+type Input struct {
+	typ    *Type
+	fields []field
+}
+
+// field is a member and its value: structures are []field, lists []any, maps []entry.
+type field struct {
+	member *Member
+	value  any
+}
+
+type entry struct {
+	key   string
+	value any
+}
+
+// Value returns the top member with a name: a string, number or other plain value; nil if it is not set.
+func (in *Input) Value(name string) any {
+	for _, f := range in.fields {
+		if f.member.Name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// Text returns the top member with a name if it is text.
+func (in *Input) Text(name string) string {
+	text, _ := in.Value(name).(string)
+	return text
+}
+
+// Set sets a top member to text, if there is such a member.
+func (in *Input) Set(name, text string) {
+	if in.typ == nil {
+		return
+	}
+	m := in.typ.Member(name)
+	if m == nil || m.Type.Kind != String {
+		return
+	}
+	for i := range in.fields {
+		if in.fields[i].member == m {
+			in.fields[i].value = text
+			return
+		}
+	}
+	in.fields = append(in.fields, field{m, text})
+}
+
+// Each calls f with each top member that is set.
+func (in *Input) Each(f func(*Member, any)) {
+	for _, field := range in.fields {
+		f(field.member, field.value)
+	}
+}
+
+// ParameterError says what is wrong with one parameter, and never what it holds.
+type ParameterError struct {
+	Path    string // e.g. "Tags[0].Key"; empty for the parameters as a whole
+	Problem string
+}
+
+// Error implements error.
+func (e *ParameterError) Error() string {
+	if e.Path == "" {
+		return "parameters: " + e.Problem
+	}
+	return "parameter " + e.Path + ": " + e.Problem
+}
+
+// maxParameterDepth bounds how deep parameters may be nested, as they are walked by functions that call themselves.
+const maxParameterDepth = 200
+
+// Coerce makes parameters into what the operation's model says: text becomes numbers, booleans, times and bytes where the
+// model wants those, and numbers and booleans become text. unknown is called with the path of each parameter that the model does not
+// have, which is left out; an error of it is returned. token makes identifiers for members that want one and are not set.
+func (o *Operation) Coerce(params map[string]any, unknown func(path string, known []string) error, token func() string) (*Input, error) {
+	in := &Input{typ: o.Input}
+	c := coercer{unknown: unknown, token: token}
+	if o.Input == nil {
+		for name := range params {
+			if err := unknown(name, nil); err != nil {
+				return nil, err
+			}
+		}
+		return in, nil
+	}
+	fields, err := c.structure("", params, o.Input, 0)
+	if err != nil {
+		return nil, err
+	}
+	in.fields = fields
+	for _, m := range o.Input.Members {
+		if !m.Label && !m.HostLabel {
+			continue
+		}
+		if v := in.Value(m.Name); v == nil || v == "" {
+			return nil, &ParameterError{Path: m.Name, Problem: "it is part of the request's address and has to be given"}
+		}
+	}
+	return in, nil
+}
+
+type coercer struct {
+	unknown func(string, []string) error
+	token   func() string
+}
+
+func (c *coercer) structure(path string, params map[string]any, t *Type, depth int) ([]field, error) {
+	fields := make([]field, 0, len(params))
+	known := 0
+	for _, m := range t.Members {
+		raw, ok := params[m.Name]
+		if ok {
+			known++
+		}
+		if raw == nil {
+			if m.Token {
+				fields = append(fields, field{m, c.token()})
+			}
+			continue
+		}
+		v, err := c.value(join(path, m.Name), raw, m.Type, m.JSON, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			fields = append(fields, field{m, v})
+		}
+	}
+	if known < len(params) {
+		names := make([]string, len(t.Members))
+		for i, m := range t.Members {
+			names[i] = m.Name
+		}
+		for name := range params {
+			if t.byName[name] == nil {
+				if err := c.unknown(join(path, name), names); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if t.Union && len(fields) > 1 {
+		return nil, &ParameterError{path, "only one of its members may be given"}
+	}
+	return fields, nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (c *coercer) value(path string, raw any, t *Type, isJSON bool, depth int) (any, error) {
+	if depth > maxParameterDepth {
+		return nil, &ParameterError{path, fmt.Sprintf("nested more than %d deep", maxParameterDepth)}
+	}
+	mismatch := &ParameterError{path, "it has to be " + t.Kind.String() + ", and is " + describe(raw)}
+	switch t.Kind {
+	case Structure:
+		params, ok := raw.(map[string]any)
+		if !ok {
+			return nil, mismatch
+		}
+		return c.structure(path, params, t, depth)
+	case List:
+		list, ok := elements(raw)
+		if !ok {
+			return nil, mismatch
+		}
+		return c.list(path, list, t, depth)
+	case Map:
+		params, ok := raw.(map[string]any)
+		if !ok {
+			return nil, mismatch
+		}
+		return c.mapping(path, params, t, depth)
+	case String:
+		if isJSON && !isText(raw) {
+			text, err := json.Marshal(raw)
+			if err != nil {
+				return nil, mismatch
+			}
+			return string(text), nil
+		}
+		if text, ok := scalarText(raw); ok {
+			return text, nil
+		}
+		return nil, mismatch
+	case Blob:
+		if b, ok := raw.([]byte); ok {
+			return append([]byte{}, b...), nil
+		}
+		if text, ok := scalarText(raw); ok {
+			return []byte(text), nil
+		}
+		return nil, mismatch
+	case Boolean:
+		switch v := raw.(type) {
+		case bool:
+			return v, nil
+		case string:
+			if b, err := strconv.ParseBool(strings.ToLower(v)); err == nil && len(v) > 1 {
+				return b, nil
+			}
+		}
+		return nil, mismatch
+	case Integer:
+		if v, ok := integer(raw, t.Bits); ok {
+			return v, nil
+		}
+		mismatch.Problem += fmt.Sprintf(" or does not fit %d bits", t.Bits)
+		return nil, mismatch
+	case Float:
+		if v, ok := number(raw); ok {
+			return v, nil
+		}
+		return nil, mismatch
+	case Time:
+		if v, ok := instant(raw); ok {
+			return v, nil
+		}
+		mismatch.Problem += "; write it as 2006-01-02T15:04:05Z, or as milliseconds since 1970"
+		return nil, mismatch
+	case Document:
+		text, err := json.Marshal(raw)
+		if err != nil {
+			return nil, mismatch
+		}
+		return documentText(text), nil
+	}
+	return nil, mismatch
+}
+
+func (c *coercer) list(path string, list []any, t *Type, depth int) (any, error) {
+	out := make([]any, 0, len(list))
+	for i, raw := range list {
+		if raw == nil {
+			if t.Sparse {
+				out = append(out, nil)
+			}
+			continue
+		}
+		v, err := c.value(fmt.Sprintf("%s[%d]", path, i), raw, t.Elem, false, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (c *coercer) mapping(path string, params map[string]any, t *Type, depth int) (any, error) {
+	out := make([]entry, 0, len(params))
+	for key, raw := range params {
+		if raw == nil {
+			if t.Sparse {
+				out = append(out, entry{key, nil})
+			}
+			continue
+		}
+		v, err := c.value(join(path, key), raw, t.Elem, false, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, entry{key, v})
+	}
+	slices.SortFunc(out, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	return out, nil
+}
+
+// elements returns the elements of any slice but bytes.
+func elements(raw any) ([]any, bool) {
+	switch list := raw.(type) {
+	case []any:
+		return list, true
+	case []byte:
+		return nil, false
+	case []string:
+		out := make([]any, len(list))
+		for i, item := range list {
+			out[i] = item
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+func isText(raw any) bool {
+	_, ok := raw.(string)
+	return ok
+}
+
+// scalarText is the text of a plain value, as JSON would write it.
+func scalarText(raw any) (string, bool) {
+	switch v := raw.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		return v.String(), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		text, err := json.Marshal(v)
+		return string(text), err == nil
+	case float32:
+		return scalarText(float64(v))
+	}
+	if v := reflect.ValueOf(raw); v.CanInt() {
+		return strconv.FormatInt(v.Int(), 10), true
+	} else if v.CanUint() {
+		return strconv.FormatUint(v.Uint(), 10), true
+	}
+	return "", false
+}
+
+func integer(raw any, bits int) (int64, bool) {
+	if _, ok := raw.(bool); ok {
+		return 0, false
+	}
+	text, ok := scalarText(raw)
+	if !ok {
+		return 0, false
+	}
+	text = strings.TrimSpace(text)
+	if v, err := strconv.ParseInt(text, 10, bits); err == nil {
+		return v, true
+	}
+	f, err := strconv.ParseFloat(text, 64) // 1.0 and 1e3 are whole numbers too
+	limit := math.Ldexp(1, bits-1)
+	if err != nil || f != math.Trunc(f) || f >= limit || f < -limit {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func number(raw any) (float64, bool) {
+	if _, ok := raw.(bool); ok {
+		return 0, false
+	}
+	text, ok := scalarText(raw)
+	if !ok {
+		if f, isFloat := raw.(float64); isFloat {
+			return f, true // what JSON has no number for, and some services have words
+		}
+		return 0, false
+	}
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "0x") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil
+}
+
+// instant reads a time. A number is milliseconds since 1970, as in JavaScript.
+func instant(raw any) (time.Time, bool) {
+	switch v := raw.(type) {
+	case time.Time:
+		return v, true
+	case string:
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02", time.RFC1123, time.RFC1123Z, time.RFC850} {
+			if t, err := time.Parse(layout, strings.TrimSpace(v)); err == nil {
+				return t.UTC(), true
+			}
+		}
+		return time.Time{}, false
+	}
+	ms, ok := number(raw)
+	if !ok || math.IsNaN(ms) || math.Abs(ms) > 8.64e15 { // JavaScript's own limit
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(ms)).UTC(), true
+}
+
+// describe says what a value is, without it.
+func describe(raw any) string {
+	switch v := raw.(type) {
+	case string:
+		if v == "" {
+			return "empty text"
+		}
+		return "text that does not read so"
+	case bool:
+		return "a boolean"
+	case map[string]any:
+		return "an object"
+	case []any, []string:
+		return "a list"
+	case []byte:
+		return "bytes"
+	case time.Time:
+		return "a time"
+	}
+	if _, ok := scalarText(raw); ok {
+		return "a number that does not fit"
+	}
+	return fmt.Sprintf("a %T", raw)
+}

@@ -1,0 +1,217 @@
+package shape
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/pintle-dev/pintle/awscall/internal/model"
+)
+
+// ErrEventStream is what [Service.Operation] returns for an operation that answers, or is asked, by a stream of events.
+var ErrEventStream = errors.New("it works by an event stream, which one answer cannot hold")
+
+// Operation is an operation of a service.
+type Operation struct {
+	Name          string
+	Model         *model.Operation
+	Input, Output *Type // nil if there is none
+
+	service *Service
+	schema  *smithy.OperationSchema
+}
+
+// Request is a request without its endpoint and signature.
+type Request struct {
+	Method string
+	Path   string // escaped
+	Query  string
+	Header http.Header
+	Body   []byte
+}
+
+// Request writes a request. input comes from [Operation.Coerce].
+func (o *Operation) Request(ctx context.Context, input *Input) (r Request, err error) {
+	defer func() {
+		if p := recover(); p != nil { // smithy-go panics on shapes that a protocol cannot write
+			err = fmt.Errorf("%s cannot be written: %v", o.Name, p)
+		}
+	}()
+	ctx = middleware.WithOperationName(ctx, o.Name) // CBOR's path has it from there
+	req, ok := smithyhttp.NewStackRequest().(*smithyhttp.Request)
+	if !ok {
+		return Request{}, errors.New("smithy-go makes another request")
+	}
+	if err := o.service.client.SerializeRequest(ctx, o.schema, input, req); err != nil {
+		return Request{}, fmt.Errorf("%s cannot be written: %w", o.Name, err)
+	}
+	r = Request{Method: req.Method, Path: req.URL.EscapedPath(), Query: req.URL.RawQuery, Header: req.Header}
+	if stream := req.GetStream(); stream != nil {
+		if r.Body, err = io.ReadAll(stream); err != nil {
+			return Request{}, fmt.Errorf("%s cannot be written: %w", o.Name, err)
+		}
+	}
+	if o.service.Protocol == restXML && string(r.Body) == "{}" {
+		r.Body = nil // smithy-go's word for a payload that was left out, which is JSON
+		r.Header.Del("Content-Type")
+	}
+	if o.service.Model.Metadata.AWSQueryCompatible != nil {
+		r.Header.Set("X-Amzn-Query-Mode", "true")
+	}
+	return r, nil
+}
+
+// HostPrefix is what the operation puts before the host of its endpoint, e.g. "123456789012."; often nothing.
+func (o *Operation) HostPrefix(in *Input) (string, error) {
+	if o.Model.Endpoint == nil {
+		return "", nil
+	}
+	prefix := o.Model.Endpoint.HostPrefix
+	for _, m := range o.Input.hostLabels() {
+		value := in.Text(m.Name)
+		if !hostLabel.MatchString(value) {
+			return "", &ParameterError{m.Name, "it becomes part of the host name, so only letters, digits and hyphens may be in it"}
+		}
+		prefix = strings.ReplaceAll(prefix, "{"+m.Name+"}", value)
+	}
+	return prefix, nil
+}
+
+var hostLabel = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
+
+func (t *Type) hostLabels() []*Member {
+	var labels []*Member
+	if t != nil {
+		for _, m := range t.Members {
+			if m.HostLabel {
+				labels = append(labels, m)
+			}
+		}
+	}
+	return labels
+}
+
+// APIError is what a service said that is no success.
+type APIError struct {
+	Code, Message string // Code is the name of the exception
+}
+
+// Error implements error.
+func (e *APIError) Error() string { return e.Code + ": " + e.Message }
+
+// maxDepth bounds how deep a response may be nested, as its reader goes down by calling itself.
+const maxDepth = 500
+
+// Response reads a response. It returns an [APIError] for one that tells an error, and another for one that is not as described; that
+// one quotes nothing of the response, which may hold secrets.
+func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte) (v map[string]any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, fmt.Errorf("%s was answered with what its model does not describe", o.Name)
+		}
+	}()
+	isJSON := o.service.Protocol == jsonRPC || o.service.Protocol == restJSON
+	if isJSON && tooDeep(body) {
+		return nil, fmt.Errorf("%s was answered with JSON nested more than %d deep", o.Name, maxDepth)
+	}
+	failed := r.StatusCode < 200 || r.StatusCode >= 300
+	if !failed && o.Output == nil {
+		return map[string]any{}, nil
+	}
+	if isJSON && !failed && len(bytes.TrimSpace(body)) == 0 && !o.hasPayload() {
+		body = []byte("{}")
+	}
+	if o.Output != nil && o.service.Model.Metadata.ServiceID == "S3" && o.Name == "GetBucketLocation" && !failed {
+		body = around(body)
+	}
+	copied := *r
+	copied.Body = io.NopCloser(bytes.NewReader(body))
+	copied.ContentLength = int64(len(body))
+	out := &output{typ: o.Output}
+	err = o.service.client.DeserializeResponse(ctx, o.schema, &smithy.TypeRegistry{}, &smithyhttp.Response{Response: &copied}, out)
+	var api *smithy.GenericAPIError
+	switch {
+	case errors.As(err, &api):
+		code := api.Code
+		if i := strings.IndexByte(code, ':'); i > 0 && isJSON {
+			code = code[:i]
+		}
+		return nil, &APIError{Code: o.service.ErrorName(code), Message: api.Message}
+	case err != nil && failed:
+		return nil, &APIError{Code: "UnknownError", Message: "UnknownError"}
+	case err != nil:
+		return nil, fmt.Errorf("%s was answered with what its model does not describe", o.Name) // the cause quotes the answer
+	}
+	if out.value == nil {
+		out.value = map[string]any{}
+	}
+	if o.Output != nil {
+		o.streams(out.value)
+	}
+	return out.value, nil
+}
+
+func (o *Operation) hasPayload() bool {
+	if o.Output == nil {
+		return false
+	}
+	for _, m := range o.Output.Members {
+		if m.Payload {
+			return true
+		}
+	}
+	return false
+}
+
+// streams makes text of what the model calls a stream; an empty one is empty text.
+func (o *Operation) streams(v map[string]any) {
+	for _, m := range o.Output.Members {
+		if !m.Streaming {
+			continue
+		}
+		switch body := v[m.Name].(type) {
+		case []byte:
+			v[m.Name] = string(body)
+		case nil:
+			v[m.Name] = ""
+		}
+	}
+}
+
+// around puts an element around a document whose root is itself the value.
+func around(body []byte) []byte {
+	if i := bytes.Index(body, []byte("?>")); i >= 0 && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<?")) {
+		body = body[i+2:]
+	}
+	return append(append([]byte("<Output>"), body...), "</Output>"...)
+}
+
+// tooDeep reports whether JSON is nested deeper than maxDepth.
+func tooDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
