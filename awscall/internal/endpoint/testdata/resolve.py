@@ -24,7 +24,7 @@ for folder in loader.list_available_services("endpoint-rule-set-1"):
     for region in ("us-east-1", "eu-west-1", "cn-north-1", "us-gov-west-1", "us-iso-east-1", "xx-nowhere-9"):
         for fips, dual in ((False, False), (True, False), (False, True), (True, True)):
             params = {"Region": region, "UseFIPS": fips}
-            if any(p.name == "UseDualStack" for p in known):
+            if "UseDualStack" in known:
                 params["UseDualStack"] = dual
             show(folder, provider, params)
     show(folder, provider, {"Region": "us-east-1", "UseFIPS": False, "Endpoint": "http://127.0.0.1:4566"})
