@@ -106,7 +106,8 @@ func (c *call) prepare(params map[string]any) error {
 			"service", c.service.entry.Name, "action", c.operation.Name, "parameters", strings.Join(unknown[:min(len(unknown), 20)], ", "))
 	}
 	c.input = in
-	return c.after(in)
+	c.after(in)
+	return nil
 }
 
 // target is where a request goes and how it is signed.
@@ -160,16 +161,21 @@ func (c *call) locate() (target, error) {
 	if err != nil || u.Host == "" || u.User != nil {
 		return t, fmt.Errorf("%s %s: no endpoint: the rules made no URL of it", c.service.entry.Name, c.operation.Name)
 	}
-	if own == "" {
-		if err := c.elsewhere(u, &t); err != nil {
-			return t, err
+	if own != "" && c.id() == "S3 Control" {
+		if u, err = url.Parse(own); err != nil { // the rules put the account before its host, which is hardly there
+			return t, fmt.Errorf("%s %s: no endpoint: %w", c.service.entry.Name, c.operation.Name, err)
 		}
+	}
+	if own == "" {
+		c.elsewhere(u, &t)
 		prefix, err := c.operation.HostPrefix(c.input)
 		var problem *shape.ParameterError
 		if errors.As(err, &problem) {
 			return t, &ParameterError{c.service.entry.Name, c.operation.Name, problem.Path, problem.Problem}
 		}
-		u.Host = prefix + u.Host
+		if !strings.HasPrefix(u.Host, prefix) { // the rules of S3 Control have put it there
+			u.Host = prefix + u.Host
+		}
 	}
 	t.url = u
 	return t, nil

@@ -43,7 +43,7 @@ func with(params map[string]any, name string, v any) map[string]any {
 }
 
 // after changes parameters that were coerced.
-func (c *call) after(in *shape.Input) error {
+func (c *call) after(in *shape.Input) {
 	switch c.id() {
 	case "Route 53":
 		in.Each(func(m *shape.Member, v any) {
@@ -74,7 +74,6 @@ func (c *call) after(in *shape.Input) error {
 			}
 		}
 	}
-	return nil
 }
 
 // dress adds headers.
@@ -92,14 +91,14 @@ func (c *call) dress(h http.Header, body []byte) error {
 }
 
 // elsewhere follows the address of a queue, if it is one of SQS: requests go where the queue is.
-func (c *call) elsewhere(u *url.URL, t *target) error {
+func (c *call) elsewhere(u *url.URL, t *target) {
 	if c.id() != "SQS" {
-		return nil
+		return
 	}
 	text := c.input.Text("QueueUrl")
 	queue, err := url.Parse(text)
 	if text == "" || err != nil || queue.Scheme != "https" || queue.Port() != "" || queue.User != nil {
-		return nil
+		return
 	}
 	suffix := "." + c.client.shared.partitions.DNSSuffix(c.region)
 	labels, found := strings.CutSuffix(queue.Hostname(), suffix)
@@ -107,7 +106,6 @@ func (c *call) elsewhere(u *url.URL, t *target) error {
 	if found && regional && isRegion(rest) { // any other host would be given a request signed with our credentials
 		u.Host, t.region = queue.Hostname(), rest
 	}
-	return nil
 }
 
 // discover asks services that want it for the endpoint of the call.

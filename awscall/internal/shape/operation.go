@@ -111,6 +111,9 @@ func (e *APIError) Error() string { return e.Code + ": " + e.Message }
 // maxDepth bounds how deep a response may be nested, as its reader goes down by calling itself.
 const maxDepth = 500
 
+// maxCBOR bounds responses in CBOR, whose reader goes as deep as they are nested.
+const maxCBOR = 512 << 10
+
 // Response reads a response. It returns an [APIError] for one that tells an error, and another for one that is not as described; that
 // one quotes nothing of the response, which may hold secrets.
 func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte) (v map[string]any, err error) {
@@ -122,6 +125,9 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 	isJSON := o.service.Protocol == jsonRPC || o.service.Protocol == restJSON
 	if isJSON && tooDeep(body) {
 		return nil, fmt.Errorf("%s was answered with JSON nested more than %d deep", o.Name, maxDepth)
+	}
+	if o.service.Protocol == cborRPC && len(body) > maxCBOR {
+		return nil, fmt.Errorf("%s was answered with more than %d bytes of CBOR", o.Name, maxCBOR)
 	}
 	failed := r.StatusCode < 200 || r.StatusCode >= 300
 	if !failed && o.Output == nil {

@@ -157,9 +157,32 @@ func readDocument(v document.Value) (any, error) {
 	if !ok {
 		return nil, errors.New("a document of another form")
 	}
-	switch v := o.Value.(type) {
-	case nil, bool, string, float64, json.Number, map[string]any, []any:
+	return readAny(o.Value)
+}
+
+// readAny checks that there is nothing of smithy-go in a document.
+func readAny(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, string, float64, int64, json.Number:
 		return v, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if out[i], err = readAny(item); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			var err error
+			if out[name], err = readAny(item); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
 	default:
 		return nil, errors.New("a document of another form")
 	}
