@@ -5,9 +5,10 @@ STARTS    ?= 100
 FAILOVERS ?= 20
 FUZZTIME  ?= 20000x
 SOAK      ?= 1h
+BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +79,13 @@ states: ## write docs/states.md anew from the engine's table
 
 lifecycle: ## write docs/lifecycle.md anew from the transcripts that the tests play
 	go generate ./internal/lifecycle
+
+models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an installed botocore
+	go run ./awscall/internal/gen -botocore "$(BOTOCORE)"
+
+calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
+	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run '^TestSerialisesAsBotocore$$' -aws.all
+	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./awscall/internal/model -count=1 -v -run 'Botocore|Reproducible'
 
 ci: ## what runs before a change lands
 	.ci/run

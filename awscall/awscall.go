@@ -51,6 +51,8 @@ const (
 	DefaultMaxResponse = 8 << 20 // bytes
 )
 
+const defaultTimeout = 2 * time.Minute // of one try
+
 // Clock tells the time and waits between tries. Its methods may be called by many goroutines at once.
 type Clock interface {
 	Now() time.Time
@@ -78,7 +80,7 @@ type Config struct {
 	// MaxResponse is the most bytes of a response that are read, unpacked. Zero means [DefaultMaxResponse]. Longer ones are a
 	// [ResponseTooLargeError].
 	MaxResponse int64
-	// HTTP sends requests. Nil means a client of the package's own. Redirects are never followed, whatever it says.
+	// HTTP sends requests. Nil means a client of the package's own, which gives each try two minutes. Redirects are never followed, whatever it says.
 	HTTP *http.Client
 	// Models is a folder of models laid over those compiled in, in the layout of ~/.aws/models:
 	// <service>/<version>/service-2.json[.gz], and endpoint-rule-set-1.json[.gz] beside it. Empty means none. It is read once, by [New].
@@ -216,7 +218,7 @@ func checkEndpoint(text string) error {
 // sender makes the client that sends from the one that was given: without redirects, as a signature is for one address, and
 // without cookies.
 func sender(given *http.Client) *http.Client {
-	c := http.Client{}
+	c := http.Client{Timeout: defaultTimeout}
 	if given != nil {
 		c = *given
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -217,6 +218,27 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// One client serves many at once.
+func TestConcurrent(t *testing.T) {
+	f := newFake(t)
+	c := newClient(t, awscall.Config{Endpoint: f.url})
+	var group sync.WaitGroup
+	for i := range 24 {
+		service := []string{"ssm", "lambda", "sts", "s3"}[i%4]
+		action := []string{"listCommands", "listFunctions", "getCallerIdentity", "listBuckets"}[i%4]
+		group.Go(func() {
+			var failed *awscall.Error
+			if _, err := c.In([]string{"eu-west-1", "us-east-1"}[i%2]).Call(t.Context(), service, action, nil); err != nil && errors.As(err, &failed) {
+				t.Errorf("%s: %v", service, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := len(f.asked()); n != 24 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 // A copy that fails late has answered 200 already; it is tried again.
 func TestFailedInside(t *testing.T) {
 	f := newFake(t, reply{body: `<?xml version="1.0"?><Error><Code>InternalError</Code><Message>late</Message></Error>`},
@@ -252,6 +274,8 @@ func TestRefusals(t *testing.T) {
 		{"kinesis", "subscribeToShard", nil, "kinesis SubscribeToShard is not supported: it works by an event stream, which one answer cannot hold"},
 		{"s3", "getObject", map[string]any{"Bucket": "arn:aws:s3::123456789012:accesspoint/mfzwi23gnjvgw.mrap", "Key": "k"}, ""},
 		{"lambda", "getFunction", nil, "lambda GetFunction: parameter FunctionName: it is part of the request's address and has to be given"},
+		{"s3", "deleteBucket", nil, "s3 DeleteBucket: parameter Bucket: it is part of the request's address and has to be given"},
+		{"lambda", "getFunction", map[string]any{"FunctionName": ".."}, "lambda GetFunction: parameter FunctionName: it is part of the request's path, so no part of it may be . or .."},
 		{"ssm", "getParameter", map[string]any{"Nam": "secret"}, "ssm GetParameter: parameter Nam: there is no such parameter: did you mean Name?"},
 		{"ssm", "getParameter", map[string]any{"Name": []any{"secret"}}, "ssm GetParameter: parameter Name: it has to be a string, and is a list"},
 		{"ssm", "addTagsToResource", map[string]any{"Tags": []any{map[string]any{"Key": "a"}, map[string]any{"Key": map[string]any{}}}}, "ssm AddTagsToResource: parameter Tags[1].Key: it has to be a string, and is an object"},

@@ -1,8 +1,8 @@
 package awscall
 
 import (
-	"crypto/md5"  //nolint:gosec // what Content-MD5 is made of
-	"crypto/sha1" //nolint:gosec // one of S3's checksums
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"

@@ -3,7 +3,7 @@ package awscall
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // S3 wants it of a key
+	"crypto/md5"
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"

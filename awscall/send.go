@@ -94,7 +94,7 @@ func (c *call) try(ctx context.Context, skew time.Duration) (map[string]any, *fa
 	out, err := c.read(ctx, resp, text)
 	var failed *Error
 	if errors.As(err, &failed) {
-		failed.Message = strike(failed.Message, secrets)
+		failed.Message = bound(strike(failed.Message, secrets))
 		return nil, c.learn(resp, text, failed), err
 	}
 	return out, nil, err
@@ -150,15 +150,28 @@ func (c *call) sign(ctx context.Context, req *http.Request, body []byte, t targe
 	return []string{credentials.SecretAccessKey, credentials.SessionToken, signature}, nil
 }
 
+// minSecret is the length in bytes from which a text is taken for a secret: AWS's have 40, and the "test" of a stand-in is a word.
+const minSecret = 16
+
+// maxMessage bounds what is kept of a service's message, in bytes.
+const maxMessage = 4 << 10
+
 // strike replaces secrets in a message: a service that doubts a signature tells all that was signed.
 func strike(text string, secrets []string) string {
 	for _, secret := range secrets {
-		if secret != "" {
+		if len(secret) >= minSecret {
 			text = strings.ReplaceAll(text, secret, "*****")
 			text = strings.ReplaceAll(text, url.QueryEscape(secret), "*****")
 		}
 	}
 	return text
+}
+
+func bound(message string) string {
+	if len(message) > maxMessage { // after secrets were struck out: half of one would not be found
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return message
 }
 
 // read makes a result or an error of a response.

@@ -111,7 +111,7 @@ func parseCall(value []byte) (*call, error) {
 		c.ResponsePath, _ = text(p.ResponsePath)
 	}
 	if c.ExternalID != "" && c.AssumedRoleARN == "" {
-		return nil, errors.New("ExternalId can only be provided when assumedRoleArn is specified") //nolint:staticcheck // the CDK's words
+		return nil, errors.New("ExternalId can only be provided when assumedRoleArn is specified")
 	}
 	return c, c.ignore(raw.IgnoreErrorCodesMatching)
 }

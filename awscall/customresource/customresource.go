@@ -109,7 +109,7 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	if ignored {
 		return answer(r, id, nil), nil
 	}
-	if path := c.ResponsePath; path != "" {
+	if path := c.ResponsePath; path != "" && r.Type != pintle.Delete { // whose ID is what it was
 		found, ok := text(flat[path])
 		if !ok || found == "" {
 			return pintle.Answer{}, fmt.Errorf("the call succeeded, but its response has no %s for the physical ID; it has %s%s", path, some(flat), leftBehind(r))
@@ -279,8 +279,11 @@ func fits(r *pintle.Request, a pintle.Answer) error {
 	w := wire.Response{Status: wire.Success, PhysicalResourceID: a.ID, StackID: r.StackID, RequestID: r.RequestID, LogicalResourceID: r.LogicalID,
 		Data: bytes.TrimSpace(raw.Bytes())}
 	body, err := w.Encode()
-	if err != nil || len(body) <= wire.MaxResponse {
-		return nil // what else is wrong with it is said by who sends it
+	if err != nil {
+		return fmt.Errorf("the answer cannot be written: %w", err)
+	}
+	if len(body) <= wire.MaxResponse {
+		return nil
 	}
 	var small []string
 	for _, name := range slices.Sorted(maps.Keys(a.Attributes)) {

@@ -158,6 +158,8 @@ func TestHandle(t *testing.T) {
 		{name: "of its own for Delete", kind: pintle.Delete, id: "/the/id",
 			properties: m{"Delete": asText(t, m{"service": "SSM", "action": "deleteParameter", "physicalResourceId": m{"id": "other"}, "parameters": m{"Name": "PHYSICAL:RESOURCEID:"}})},
 			asked:      []string{`DeleteParameter {"Name":"other"}`}},
+		{name: "a response path of Delete", kind: pintle.Delete, id: "id", properties: m{"Delete": asText(t, m{"service": "SSM", "action": "deleteParameter", "physicalResourceId": m{"responsePath": "None"}, "parameters": m{"Name": "n"}})},
+			asked: []string{`DeleteParameter {"Name":"n"}`}},
 		{name: "not inside a text", kind: pintle.Update, id: "id", properties: m{"Update": asText(t, m{"service": "ssm", "action": "putParameter",
 			"parameters": m{"Name": "x PHYSICAL:RESOURCEID:", "Tags": []any{m{"Key": "PHYSICAL:RESOURCEID:"}}}, "region": "us-east-1"})},
 			want:  pintle.Answer{ID: "id", Attributes: m{"region": "us-east-1", "Version": int64(1), "Tier": "Standard"}},

@@ -262,7 +262,7 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 		if root {
 			ts = append(ts, s.bind(member, &ref.Reference, ref.Name == m.Payload)...)
 			if member.Label && uri != "" && !strings.Contains(uri, "{"+name+"}") && !strings.Contains(uri, "{"+name+"+}") {
-				member.Label, member.unsent = false, true
+				member.unsent = true
 			}
 		} else if ref.LocationName != "" {
 			ts = append(ts, &traits.JSONName{Name: ref.LocationName})

@@ -112,6 +112,9 @@ func (o *Operation) Coerce(params map[string]any, unknown func(path string, know
 		if v := in.Value(m.Name); v == nil || v == "" {
 			return nil, &ParameterError{Path: m.Name, Problem: "it is part of the request's address and has to be given"}
 		}
+		if m.Label && o.service.Model.Metadata.ServiceID != "S3" && climbs(in.Text(m.Name)) { // S3's keys are no paths
+			return nil, &ParameterError{Path: m.Name, Problem: "it is part of the request's path, so no part of it may be . or .."}
+		}
 	}
 	return in, nil
 }

@@ -100,6 +100,16 @@ func (t *Type) hostLabels() []*Member {
 	return labels
 }
 
+// climbs reports whether text would lead upward in a path.
+func climbs(text string) bool {
+	for segment := range strings.SplitSeq(text, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
 // APIError is what a service said that is no success.
 type APIError struct {
 	Code, Message string // Code is the name of the exception
