@@ -84,7 +84,7 @@ models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an in
 	go run ./awscall/internal/gen -botocore "$(BOTOCORE)"
 
 calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
-	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run '^TestSerialisesAsBotocore$$' -aws.all
+	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./awscall/internal/model -count=1 -v -run 'Botocore|Reproducible'
 
 ci: ## what runs before a change lands

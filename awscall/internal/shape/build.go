@@ -246,6 +246,11 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 	t.bySchema = make(map[*smithy.Schema]*Member, len(m.Members))
 	for i := range m.Members {
 		ref := &m.Members[i]
+		if target := s.Model.Shapes[ref.Shape]; ref.LocationName == "" && target.LocationName != "" {
+			named := *ref
+			named.LocationName = target.LocationName // a name that a shape has is that of its uses
+			ref = &named
+		}
 		member := &Member{Name: ref.Name, Type: s.shape(ref.Shape), Token: ref.IdempotencyToken, HostLabel: ref.HostLabel,
 			JSON: ref.JSONValue, Streaming: ref.Streaming || s.Model.Shapes[ref.Shape].Streaming}
 		if ref.ContextParam != nil {
@@ -271,6 +276,29 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 		t.Members = append(t.Members, member)
 		t.byName[ref.Name] = member
 		t.bySchema[member.schema] = member
+	}
+	if s.Protocol == restXML {
+		t.single()
+	}
+}
+
+// single sees to it that an element is read as one member. S3's old notifications have two of the name Event: a list, and its first
+// item, which has been out of use for long.
+func (t *Type) single() {
+	lists := map[string]*Member{}
+	for _, m := range t.Members {
+		if name, ok := smithy.SchemaDirectTrait[*traits.XMLName](m.schema); ok && m.Type.Kind == List && !m.bound {
+			lists[name.Name] = m
+		}
+	}
+	for _, m := range t.Members {
+		name := m.Name
+		if given, ok := smithy.SchemaDirectTrait[*traits.XMLName](m.schema); ok {
+			name = given.Name
+		}
+		if list := lists[name]; list != nil && list != m && !m.bound {
+			delete(t.schema.Members(), m.schema.MemberName()) // it is written all the same
+		}
 	}
 }
 
