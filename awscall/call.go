@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -234,7 +233,9 @@ func (c *call) build(ctx context.Context, t target) (*http.Request, []byte, erro
 	}
 	req.URL = &u
 	req.Header = r.Header
-	maps.Copy(req.Header, t.headers)
+	for name, values := range t.headers {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
 	req.Header.Set("User-Agent", strings.TrimSpace(c.client.config.UserAgent+" pintle-awscall"))
 	if err := c.dress(req.Header, r.Body); err != nil {
 		return nil, nil, err

@@ -242,15 +242,14 @@ func (s *Service) check() error {
 			return fmt.Errorf("shape %s has no type that is known", name)
 		}
 		var refs []*Reference
-		switch shape.Type {
-		case "structure":
-			for i := range shape.Members {
-				refs = append(refs, &shape.Members[i].Reference)
-			}
-		case "list":
-			refs = []*Reference{shape.Member}
-		case "map":
-			refs = []*Reference{shape.Key, shape.Value}
+		for i := range shape.Members {
+			refs = append(refs, &shape.Members[i].Reference)
+		}
+		if shape.Type == "list" || shape.Member != nil { // what a type has no use for has to be right all the same
+			refs = append(refs, shape.Member)
+		}
+		if shape.Type == "map" || shape.Key != nil || shape.Value != nil {
+			refs = append(refs, shape.Key, shape.Value)
 		}
 		for _, r := range refs {
 			if err := known("shape "+name, r); err != nil {
