@@ -98,9 +98,10 @@ type calls struct {
 
 type call struct {
 	done chan struct{}
-	// Set before done is closed; both nil if there was no answer.
+	// Set before done is closed; the first two are nil if there was no answer.
 	body    []byte
 	waiting *Pending
+	resumed bool // it is no delivery
 }
 
 // begin returns the call of a request, and whether it is the caller's to make.

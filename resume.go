@@ -46,7 +46,7 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 	// Once the service has the new ID of a replacement, that is the resource: who asked about it again, because of a crash
 	// after the answer, and got an error, would delete it. So the answer is in the record before it is sent.
 	twice := refused == nil && w.Replaces && w.Body == nil
-	a, err := s.resume(ctx, p.Event, w, refused, deadline, false)
+	a, err := s.resume(ctx, delivery{text: p.Event, key: p.Key, deadline: deadline, resumed: w, refused: refused})
 	switch {
 	case err != nil:
 	case a.waiting != nil:
@@ -77,7 +77,7 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 	}
 	w, refused := parseWait(r.Pending)
 	// The engine asks about nothing that it has the answer to.
-	a, err := s.resume(ctx, event, w, refused, deadline, true)
+	a, err := s.resume(ctx, delivery{text: event, deadline: deadline, hosted: true, resumed: w, refused: refused})
 	switch {
 	case err != nil:
 		return nil, a.running, err
@@ -96,12 +96,12 @@ func waitingReply(p *Pending) ([]byte, error) {
 }
 
 // resume asks about a request. What it returns has neither an answer nor a wait if the request is too old for anything.
-func (s *Server) resume(ctx context.Context, event json.RawMessage, w *wait, refused error, deadline time.Time, hosted bool) (answered, error) {
-	d := delivery{text: event, deadline: deadline, hosted: hosted, resumed: w, refused: refused}
-	if refused != nil {
+func (s *Server) resume(ctx context.Context, d delivery) (answered, error) {
+	w := d.resumed
+	if d.refused != nil {
 		w.Began = s.clock.Now() // which nobody knows
 	}
-	r, err := wire.ParseRequest(event)
+	r, err := wire.ParseRequest(d.text)
 	if err != nil {
 		return answered{}, fmt.Errorf("%w: %w", ErrPending, err)
 	}

@@ -1,6 +1,7 @@
 package pintle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,10 +216,11 @@ type answered struct {
 type delivery struct {
 	text     []byte
 	deadline time.Time
-	hosted   bool  // who delivers takes the wait over
-	inPlace  bool  // nobody can: the answer is wanted in the reply
-	resumed  *wait // what is resumed; nil for a request that comes
-	refused  error // why it cannot be resumed
+	hosted   bool   // who delivers takes the wait over
+	inPlace  bool   // nobody can: the answer is wanted in the reply
+	key      string // that of the request, if its record has it; else it is made of the text
+	resumed  *wait  // what is resumed; nil for a request that comes
+	refused  error  // why it cannot be resumed
 }
 
 // take has a request handled once, however often it is delivered, and returns the answer, or that it waits. An error means
@@ -256,12 +258,18 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 		a.log.Info("nothing to delete, the Create had failed")
 		return s.encode(a, wire.ResponseTo(r, wire.Success), Answer{}, hide)
 	}
-	key := requestKey(r)
+	key := cmp.Or(d.key, requestKey(r))
 	c, first := s.calls.begin(key)
-	if !first {
+	for !first {
 		a.log.Info("the request is being handled already, waiting for its answer")
-		return s.wait(ctx, a, c, b)
+		other, err := s.wait(ctx, a, c, b)
+		if err != nil || other.waiting == nil || d.resumed == nil || c.resumed {
+			return other, err
+		}
+		// It was a delivery, which found that the request waits, or began that. How far it is now is in what is resumed.
+		c, first = s.calls.begin(key)
 	}
+	c.resumed = d.resumed != nil
 	defer s.calls.end(key, c)
 	switch kept, ok := s.recall(ctx, key, a.log); {
 	case d.resumed != nil && d.resumed.Body != nil:

@@ -35,7 +35,7 @@ const (
 	longestPause = 30 * time.Second
 	// shortPause is the longest that is spent in place though the wait could be handed over.
 	shortPause = 500 * time.Millisecond
-	// patience is for how long that is done.
+	// patience is for how long that is done, but for no more than half of the time that there is.
 	patience = 5 * time.Second
 )
 
@@ -108,9 +108,12 @@ func parseWait(text json.RawMessage) (*wait, error) {
 		return w, fmt.Errorf("%w: its state is no JSON object", ErrPending)
 	}
 	if err := checkVersion(version.Version, waitVersion); err != nil {
-		var id struct{ ID PhysicalID }
-		if json.Unmarshal(text, &id) == nil {
-			w.ID = id.ID
+		var known struct {
+			ID       PhysicalID
+			Replaces bool
+		}
+		if json.Unmarshal(text, &known) == nil {
+			w.ID, w.Replaces = known.ID, known.Replaces
 		}
 		return w, err
 	}
@@ -198,7 +201,10 @@ func (w *wait) hide(secrets []string) {
 func (r *Request) await(ctx context.Context, set Waiting, w *wait, answer *Answer,
 	look func(context.Context) (done bool, after time.Duration, err error)) error {
 	clock := r.time()
-	begun := clock.Now()
+	patient := clock.Now().Add(patience)
+	if half := clock.Now().Add(r.deadline.Sub(clock.Now()) / 2); !r.deadline.IsZero() && half.Before(patient) {
+		patient = half // the rest is for a question that takes long, and to hand over
+	}
 	for {
 		w.Tries++
 		done, after, err := look(ctx)
@@ -215,7 +221,7 @@ func (r *Request) await(ctx context.Context, set Waiting, w *wait, answer *Answe
 			return timedOut(now.Sub(w.Began), w.Tries, answer.Reason)
 		}
 		// What is short is not worth the way, unless it sums up.
-		if able && (after > shortPause || now.Sub(begun) > patience) {
+		if able && (after > shortPause || now.Add(after).After(patient)) {
 			return r.handOver(w, answer, after)
 		}
 		if clock.Sleep(ctx, after) != nil {

@@ -626,3 +626,120 @@ func FuzzParsePending(f *testing.F) {
 		}
 	})
 }
+
+// A wait is handed over before the time of the process ends, however short its pauses are.
+func TestWaiterShortTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			return Progress[lastingAttributes]{Done: r.Try == 100, After: 400 * time.Millisecond}, nil
+		}}, &shelf{}
+		w := newLasting(t, s, kept)
+		w.clock, w.sender.clock = realClock{}, realClock{}
+		text, err := w.event(Create, "", lastingProps, "").Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // what Lambda gives a function
+			defer stop()
+			if n == 0 {
+				err = w.ServeEvent(ctx, text)
+			} else {
+				var next *Pending
+				if next, err = w.Resume(ctx, kept.only(t)); next == nil {
+					t.Error("it is not handed over again")
+				}
+			}
+			if err != nil || len(w.answers) != 0 || kept.began != 1 {
+				t.Fatalf("time %d: %v, answers %v, %d waits", n, err, w.answers, kept.began)
+			}
+		}
+	})
+}
+
+// slowShelf is a shelf that is slow to say what waits.
+type slowShelf struct {
+	*shelf
+	asked, say chan bool
+}
+
+func (s slowShelf) Waits(ctx context.Context, key string) (bool, error) {
+	s.asked <- true
+	<-s.say
+	return s.shelf.Waits(ctx, key)
+}
+
+// A record that is resumed while its request is delivered once more keeps its state.
+func TestResumeDuringDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, kept := &lasting{}, &shelf{}
+		w := newLasting(t, s, kept)
+		w.clock, w.sender.clock = realClock{}, realClock{}
+		create := w.event(Create, "", lastingProps, "")
+		hand(t, w, create)
+		slow := slowShelf{kept, make(chan bool), make(chan bool)}
+		w.waiter = slow
+		text, err := create.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error)
+		go func() { served <- w.ServeEvent(t.Context(), text) }()
+		<-slow.asked
+		type result struct {
+			next *Pending
+			err  error
+		}
+		resumed := make(chan result)
+		p := kept.only(t)
+		go func() {
+			next, err := w.Resume(t.Context(), p)
+			resumed <- result{next, err}
+		}()
+		synctest.Wait()
+		slow.say <- true
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		got := <-resumed
+		if got.err != nil || got.next == nil || got.next.check() != nil || len(s.tries) != 2 || got.next.Until.IsZero() {
+			t.Errorf("%v, %v, asked %v", got.next, got.err, s.tries)
+		}
+	})
+}
+
+// A waiter may write the record as encoding/json or a database does: it is the same request all the same.
+func TestWaiterRespelt(t *testing.T) {
+	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
+	w := newLasting(t, s, kept)
+	create := w.event(Create, "", `{"Zone":"<a>","Key":"5ec2e7-key"}`, "")
+	hand(t, w, create)
+	p := kept.only(t)
+	text, err := json.Marshal(p)
+	if err != nil || !strings.Contains(string(text), `\u003ca`) {
+		t.Fatal(err, string(text))
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := w.Resume(t.Context(), p); next != nil || err != nil {
+		t.Fatalf("%v, %v", next, err)
+	}
+	clear(kept.texts)
+	if got := short(w.deliver(t, create)); got != short(w.answers[0]) || s.made != 1 {
+		t.Errorf("delivered again: %s, made %d, want %s", got, s.made, short(w.answers[0]))
+	}
+}
+
+// The record of a replacement that cannot be used does not make the half made thing the resource.
+func TestResumeRefusedReplacement(t *testing.T) {
+	s, kept := &lasting{}, &shelf{}
+	w := newLasting(t, s, kept)
+	hand(t, w, w.event(Update, "old", lastingProps, `{"Zone":"b"}`))
+	p := kept.only(t)
+	p.State = json.RawMessage(strings.Replace(string(p.State), `"version":1`, `"version":2`, 1))
+	next, err := w.Resume(t.Context(), p)
+	if next != nil || err != nil || len(w.answers) != 1 || !strings.HasPrefix(short(w.answers[0]), "FAILED old (") {
+		t.Errorf("%v, %v, answers %v", next, err, w.answers)
+	}
+}
