@@ -54,6 +54,7 @@ type Waiting struct {
 	// Until is when the program will give the wait up. It never is zero.
 	Until time.Time
 	// Reason tells people how far it is; at most [MaxWaitingReason] bytes, without control characters. It may be empty.
+	// From [ParseWaiting] it comes as it was written: secrets must be looked for before it is cut, or half of one is left.
 	Reason string
 	// Pending is what the program needs to go on: any JSON but null, at most [MaxPending] bytes. It is a secret.
 	Pending json.RawMessage
@@ -113,7 +114,7 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 	if err := checkPending(in.Pending); err != nil {
 		return Waiting{}, true, err
 	}
-	w = Waiting{After: MaxWaitingAfter, Until: in.Until.UTC(), Reason: cutText(CleanText(in.Reason), MaxWaitingReason), Pending: in.Pending}
+	w = Waiting{After: MaxWaitingAfter, Until: in.Until.UTC(), Reason: in.Reason, Pending: in.Pending}
 	if *in.AfterSeconds < MaxWaitingAfter.Seconds() {
 		w.After = time.Duration(math.Round(*in.AfterSeconds * float64(time.Second)))
 	}

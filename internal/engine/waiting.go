@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -45,13 +46,21 @@ func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
 	wait.Failures = 0
 	wait.After = min(max(outcome.After, leastWait), mostWait)
 	wait.Until = outcome.Until.UTC().Truncate(time.Millisecond) // as precise as the time of the store
-	wait.Reason = m.scrub(row, outcome.Text)
+	wait.Reason = cut(m.scrub(row, outcome.Text), wire.MaxWaitingReason)
 	row.Wait = &wait
 	if pending := value.SecretStr(string(outcome.Pending)); !pending.Equal(body.Pending) {
 		body.Pending = pending
 		row.Body = &body
 		m.newReq.add(row.ID)
 	}
+}
+
+// cut returns the beginning of a text, at most that many bytes long, with "…" at the end if it is not all.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }
 
 // rest delays a row until its provider is to be asked again. If it has been asked for the last time, what waits has failed.

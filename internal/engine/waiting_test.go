@@ -131,6 +131,26 @@ func TestWaitingPauses(t *testing.T) {
 	}
 }
 
+// TestWaitingReason is what is kept of what a provider says of its progress: a secret is not cut in two.
+func TestWaitingReason(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource("")}, noEchoP), engine.Parameter{Key: "P", Value: "5ec2e7"}))
+	a := w.take("A")
+	w.waits(a, time.Second, `1`)
+	for n := range 12 {
+		w.pass(time.Second)
+		try := w.try(a)
+		w.executes(try)
+		said := notDone(time.Second, `1`)
+		said.Text = strings.Repeat("x", wire.MaxWaitingReason-n) + "5ec2e7, and so on"
+		w.report(try, said)
+		line := w.rows()[1]
+		if reason := line[strings.Index(line, "x"):]; strings.Contains(reason, "5") || len(reason) != wire.MaxWaitingReason {
+			t.Errorf("%d before the end: %d bytes, …%s", n, len(reason), reason[len(reason)-12:])
+		}
+	}
+}
+
 // TestWaitingEnds is what ends a wait besides its answer: nothing is asked after it, and no row stays.
 func TestWaitingEnds(t *testing.T) {
 	const said = ` Its provider said last: is at "x"`

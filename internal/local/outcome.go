@@ -70,7 +70,7 @@ type Outcome struct {
 	// Result is what the handler returned, at most 6 MiB, for [Returned] when [Event.WantResult] was set.
 	Result []byte
 	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not scrubbed: it is
-	// the handler's own secret.
+	// the handler's own secret. Its reason is not cut.
 	Waiting *wire.Waiting
 	// Log is the end of what the process printed since it got the event (since its start, if this was its first): at
 	// most 20 lines and 4 KiB. For a program that could not be built it is the end of the build's output.

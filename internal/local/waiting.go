@@ -47,7 +47,7 @@ func (p *process) waiting(result *head) Outcome {
 	case !ok:
 		return Outcome{Kind: Returned}
 	}
-	w.Reason = p.bounded(w.Reason, wire.MaxWaitingReason)
+	w.Reason = p.scrubber.scrub(w.Reason) // and not cut: others know of more secrets
 	return Outcome{Kind: Waiting, Waiting: &w}
 }
 

@@ -25,10 +25,18 @@ func TestWaitingResult(t *testing.T) {
 	got := run("1", `{"pintleWaiting": {"afterSeconds": 1.5, "until": "2026-11-21T10:00:00Z", "reason": "at \u001b[1mhunter2", "pending": {"p": "hunter2"}}}`)
 	want := local.Outcome{Kind: local.Waiting, Delivered: true, Waiting: &wire.Waiting{
 		After: 1500 * time.Millisecond, Until: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
-		Reason: "at [1m*****", Pending: json.RawMessage(`{"p": "hunter2"}`),
+		Reason: "at *****", Pending: json.RawMessage(`{"p": "hunter2"}`),
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// What is too long is cut by who knows every secret: half a secret is still one.
+	for n := range 12 {
+		reason := strings.Repeat("x", wire.MaxWaitingReason-n) + "hunter2, " + strings.Repeat("y", 10)
+		got := run("3", `{"pintleWaiting": {"afterSeconds": 0, "until": "2026-11-21T10:00:00Z", "reason": "`+reason+`", "pending": 1}}`)
+		if got.Kind != local.Waiting || strings.Contains(got.Waiting.Reason, "h") {
+			t.Errorf("%d before the end: %s", n, got.Waiting.Reason)
+		}
 	}
 	waiting := func(pending string) string {
 		return `{ "pintleWaiting": {"afterSeconds": 0, "until": "2026-11-21T10:00:00Z", "pending": "` + pending + `"}}`
