@@ -91,7 +91,7 @@ func TestHostedWait(t *testing.T) {
 		if !ok || err != nil || got.path != "invocation/i-1/response" {
 			t.Fatalf("the runtime was told %v: %v", got, err)
 		}
-		if want := fmt.Sprintf("asked %d times, with ****", try); w.Reason != want || w.After != time.Second {
+		if want := fmt.Sprintf("asked %d times, with ****", try); w.Reason != want || w.After != time.Second || w.PhysicalResourceID != "it" {
 			t.Errorf("%v, %q, want %q", w, w.Reason, want)
 		}
 		if try == 1 { // delivered again: the reply was lost

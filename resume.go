@@ -92,7 +92,15 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 
 // waitingReply is what a program returns that Pintle hosts.
 func waitingReply(p *Pending) ([]byte, error) {
-	return wire.Waiting{After: p.After, Until: p.Until, Reason: p.Reason, Pending: p.State}.Encode()
+	w := wire.Waiting{After: p.After, Until: p.Until, Reason: p.Reason, Pending: p.State}
+	var made struct {
+		ID       PhysicalID
+		Replaces bool
+	}
+	if json.Unmarshal(p.State, &made) == nil && !made.Replaces && checkID(made.ID, wire.MaxPhysicalID) == "" {
+		w.PhysicalResourceID = made.ID
+	}
+	return w.Encode()
 }
 
 // resume asks about a request. What it returns has neither an answer nor a wait if the request is too old for anything.

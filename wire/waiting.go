@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -29,7 +30,7 @@ const (
 	// an answer. What is longer is read as this.
 	MaxWaitingAfter = 12 * time.Hour
 	// maxWaiting bounds the whole document. The texts in it may take six bytes a character.
-	maxWaiting = MaxPending + 8*MaxWaitingReason
+	maxWaiting = MaxPending + 8*(MaxWaitingReason+MaxPhysicalID)
 	// maxResume bounds the whole document.
 	maxResume = MaxRequest + MaxPending + 4<<10
 )
@@ -56,6 +57,9 @@ type Waiting struct {
 	// Reason tells people how far it is; at most [MaxWaitingReason] bytes, without control characters. It may be empty.
 	// From [ParseWaiting] it comes as it was written: secrets must be looked for before it is cut, or half of one is left.
 	Reason string
+	// PhysicalResourceID, of a Create, is what there is so far: should the wait end without an answer, that is what a Delete
+	// comes for. At most [MaxPhysicalID] bytes, without control characters. Empty says nothing.
+	PhysicalResourceID PhysicalID
 	// Pending is what the program needs to go on: any JSON but null, at most [MaxPending] bytes. It is a secret.
 	Pending json.RawMessage
 }
@@ -72,6 +76,9 @@ func (w Waiting) Encode() ([]byte, error) {
 	if w.After < 0 || w.After > MaxWaitingAfter {
 		return nil, waitingProblem("after is %v, want 0 to %v", w.After, MaxWaitingAfter)
 	}
+	if problem := idProblem(w.PhysicalResourceID); problem != nil {
+		return nil, problem
+	}
 	var inner objectWriter
 	seconds, err := json.Marshal(w.After.Seconds())
 	if err != nil {
@@ -80,6 +87,7 @@ func (w Waiting) Encode() ([]byte, error) {
 	inner.raw("afterSeconds", seconds)
 	inner.text("until", w.Until.UTC().Format(time.RFC3339Nano), true)
 	inner.text("reason", cutText(CleanText(w.Reason), MaxWaitingReason), false)
+	inner.text("physicalResourceId", string(w.PhysicalResourceID), false)
 	inner.raw("pending", w.Pending)
 	return wrap(waitingKey, &inner)
 }
@@ -96,10 +104,11 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 		AfterSeconds *float64        `json:"afterSeconds"`
 		Until        *time.Time      `json:"until"`
 		Reason       string          `json:"reason"`
+		ID           PhysicalID      `json:"physicalResourceId"`
 		Pending      json.RawMessage `json:"pending"`
 	}
 	if json.Unmarshal(raw, &in) != nil { // its error may quote what is secret
-		return Waiting{}, true, waitingProblem("%s is no object with a number afterSeconds, a time until in RFC 3339 and a text reason", waitingKey)
+		return Waiting{}, true, waitingProblem("%s is no object with a number afterSeconds, a time until in RFC 3339, a text reason and a text physicalResourceId", waitingKey)
 	}
 	switch {
 	case in.AfterSeconds == nil:
@@ -111,10 +120,13 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 	case in.Until.UTC().Year() < 0 || in.Until.UTC().Year() > 9999: // by its offset
 		return Waiting{}, true, waitingProblem("until is out of range")
 	}
+	if err := idProblem(in.ID); err != nil {
+		return Waiting{}, true, err
+	}
 	if err := checkPending(in.Pending); err != nil {
 		return Waiting{}, true, err
 	}
-	w = Waiting{After: MaxWaitingAfter, Until: in.Until.UTC(), Reason: in.Reason, Pending: in.Pending}
+	w = Waiting{After: MaxWaitingAfter, Until: in.Until.UTC(), Reason: in.Reason, PhysicalResourceID: in.ID, Pending: in.Pending}
 	if *in.AfterSeconds < MaxWaitingAfter.Seconds() {
 		w.After = time.Duration(math.Round(*in.AfterSeconds * float64(time.Second)))
 	}
@@ -240,6 +252,16 @@ func checkPending(pending json.RawMessage) error {
 		return waitingProblem("pending is %d bytes long, %d are allowed", len(pending), MaxPending)
 	case !json.Valid(pending):
 		return waitingProblem("pending is not JSON")
+	}
+	return nil
+}
+
+func idProblem(id PhysicalID) error {
+	switch {
+	case len(id) > MaxPhysicalID:
+		return waitingProblem("physicalResourceId is %d bytes long, %d are allowed", len(id), MaxPhysicalID)
+	case !utf8.ValidString(string(id)), strings.ContainsFunc(string(id), func(c rune) bool { return c < ' ' }):
+		return waitingProblem("physicalResourceId holds control characters, or is not UTF-8")
 	}
 	return nil
 }

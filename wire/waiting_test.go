@@ -32,19 +32,23 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("it shows the state: %s", shown)
 		}
 	}
+	w.PhysicalResourceID = wire.PhysicalID(strings.Repeat("x", wire.MaxPhysicalID))
 	w.Reason = strings.Repeat("ä", wire.MaxWaitingReason)
 	if text, err = w.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if back, _, err = wire.ParseWaiting(text); err != nil || len(back.Reason) > wire.MaxWaitingReason || !strings.HasSuffix(back.Reason, "ä…") {
+	if back, _, err = wire.ParseWaiting(text); err != nil || back.PhysicalResourceID != w.PhysicalResourceID ||
+		len(back.Reason) > wire.MaxWaitingReason || !strings.HasSuffix(back.Reason, "ä…") {
 		t.Errorf("a long reason: %d bytes, %v", len(back.Reason), err)
 	}
 	for name, bad := range map[string]wire.Waiting{
-		"pending is missing":      {Until: until},
-		"pending is not JSON":     {Until: until, Pending: json.RawMessage("{")},
-		"262145 bytes":            {Until: until, Pending: json.RawMessage(`"` + strings.Repeat("x", wire.MaxPending-1) + `"`)},
-		"until is not set":        {Pending: json.RawMessage("1")},
-		"after is -1s, want 0 to": {After: -time.Second, Until: until, Pending: json.RawMessage("1")},
+		"pending is missing":       {Until: until},
+		"pending is not JSON":      {Until: until, Pending: json.RawMessage("{")},
+		"262145 bytes":             {Until: until, Pending: json.RawMessage(`"` + strings.Repeat("x", wire.MaxPending-1) + `"`)},
+		"holds control characters": {Until: until, Pending: json.RawMessage("1"), PhysicalResourceID: "a\nb"},
+		"is 1025 bytes long":       {Until: until, Pending: json.RawMessage("1"), PhysicalResourceID: wire.PhysicalID(strings.Repeat("x", 1025))},
+		"until is not set":         {Pending: json.RawMessage("1")},
+		"after is -1s, want 0 to":  {After: -time.Second, Until: until, Pending: json.RawMessage("1")},
 	} {
 		if _, err := bad.Encode(); !errors.Is(err, wire.ErrWaitingDocument) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -64,12 +68,13 @@ func TestParseWaiting(t *testing.T) {
 		`null`:                "afterSeconds is missing",
 		`{"afterSeconds":-1}`: "afterSeconds is negative",
 		`{"afterSeconds":1}`:  "until is missing",
-		`{"afterSeconds":"1","until":"2026-01-02T15:04:05Z","pending":1}`:          "a number afterSeconds",
-		`{"afterSeconds":1,"until":"soon","pending":"5ec2e7"}`:                     "a time until",
-		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z"}`:                        "pending is missing",
-		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z","pending":null}`:         "pending is missing",
-		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z","pending":1,"reason":1}`: "a text reason",
-		`{"afterSeconds":1e999,"until":"2026-01-02T15:04:05Z","pending":1}`:        "a number afterSeconds",
+		`{"afterSeconds":"1","until":"2026-01-02T15:04:05Z","pending":1}`:                                   "a number afterSeconds",
+		`{"afterSeconds":1,"until":"soon","pending":"5ec2e7"}`:                                              "a time until",
+		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z"}`:                                                 "pending is missing",
+		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z","pending":null}`:                                  "pending is missing",
+		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z","pending":1,"reason":1}`:                          "a text reason",
+		`{"afterSeconds":1e999,"until":"2026-01-02T15:04:05Z","pending":1}`:                                 "a number afterSeconds",
+		`{"afterSeconds":1,"until":"2026-01-02T15:04:05Z","pending":1,"physicalResourceId":"5ec2e7\u0000"}`: "physicalResourceId holds",
 	} {
 		_, ok, err := wire.ParseWaiting([]byte(`{"pintleWaiting":` + in + `}`))
 		if !ok || !errors.Is(err, wire.ErrWaitingDocument) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "5ec2e7") {

@@ -192,7 +192,8 @@ func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome
 	case local.Waiting:
 		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
 		return Waiting{
-			After: o.Waiting.After, Until: o.Waiting.Until, Reason: hide.text(o.Waiting.Reason), Pending: o.Waiting.Pending,
+			After: o.Waiting.After, Until: o.Waiting.Until, Reason: hide.text(o.Waiting.Reason), ID: o.Waiting.PhysicalResourceID,
+			Pending: o.Waiting.Pending,
 		}
 	case local.Stopped:
 		return nil // this node stops; whoever takes its rows over sends the request again

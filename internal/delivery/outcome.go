@@ -62,6 +62,8 @@ type Waiting struct {
 	Until time.Time
 	// Reason says how far it is. It is scrubbed.
 	Reason string
+	// ID, of a Create, is what there is so far, empty if that is not known.
+	ID wire.PhysicalID
 	// Pending is what it is to be asked with, a secret.
 	Pending json.RawMessage
 }

@@ -27,12 +27,12 @@ func poll(id, about, token string, try int, pending string) store.Request {
 	return r
 }
 
-const notDone = `{"pintleWaiting": {"afterSeconds": 2, "until": "2026-11-21T10:00:00Z", "reason": "at hunter2&more", "pending": {"n": 1}}}`
+const notDone = `{"pintleWaiting": {"afterSeconds": 2, "until": "2026-11-21T10:00:00Z", "reason": "at hunter2&more", "physicalResourceId": "it", "pending": {"n": 1}}}`
 
 func waitingOf(n string) delivery.Waiting {
 	return delivery.Waiting{
 		After: 2 * time.Second, Until: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Reason: "at *****",
-		Pending: json.RawMessage(n),
+		ID: "it", Pending: json.RawMessage(n),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // OutcomeKind is what became of the delivery of a request.
@@ -64,9 +65,11 @@ type Outcome struct {
 	// Result, of Provided and Awaiting, is what there is now.
 	Result native.Result
 	// After, of Waiting, is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
-	// wants to be given up, zero for never; Pending is the JSON that it wants to be asked with, a secret.
+	// wants to be given up, zero for never; ID, of a Create, is what there is so far, empty if that is not known; Pending is
+	// the JSON that it wants to be asked with, a secret.
 	After   time.Duration
 	Until   time.Time
+	ID      wire.PhysicalID
 	Pending []byte
 	// Try says which try it is that is reported of, if the request is one that asks again; else 0.
 	Try int

@@ -41,6 +41,12 @@ func (m *machine) waits(r *store.Request, outcome Outcome) error {
 
 // takeWaiting puts down what a provider has said that is not done.
 func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
+	// What a Create has made so far is what there is to delete if no answer comes. Of an Update, the resource stays what it is
+	// until it has succeeded.
+	if i := m.instances[row.Instance]; i != nil && row.Body.Asked == wire.Create && outcome.ID != "" && i.PhysicalID != outcome.ID {
+		i.PhysicalID = outcome.ID
+		m.changeInstance(i)
+	}
 	wait, body := *row.Wait, *row.Body
 	wait.Try++
 	wait.Failures = 0

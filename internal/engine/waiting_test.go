@@ -151,6 +151,41 @@ func TestWaitingReason(t *testing.T) {
 	}
 }
 
+// TestWaitingTold is a wait that ends without an answer, of what was told before: a Create has made it, an Update is not to
+// lose what it has to the half of what takes its place.
+func TestWaitingTold(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource(`"P": "1"`)})))
+	a := w.take("A")
+	w.executes(a)
+	said := notDone(time.Minute, `1`)
+	said.ID = "first"
+	w.report(a, said)
+	w.pass(time.Minute)
+	try := w.try(a)
+	w.executes(try)
+	said.ID = "second"
+	w.report(try, said)
+	w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, success("third"))), 0))
+	w.must(w.update(body(map[string]string{"A": resource(`"P": "2"`)})))
+	a = w.take("A")
+	w.executes(a)
+	w.report(a, said)
+	w.pass(time.Hour)
+	if back := w.take("A"); back.Type != wire.Update || back.Body.PhysicalID != "third" {
+		t.Errorf("%s of %s", back.Type, back.Body.PhysicalID)
+	}
+	w = newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource("")})))
+	a = w.take("A")
+	w.executes(a)
+	w.report(a, said)
+	w.pass(time.Hour)
+	if gone := w.take("A"); gone.Type != wire.Delete || gone.Body.PhysicalID != "second" {
+		t.Errorf("%s of %s", gone.Type, gone.Body.PhysicalID)
+	}
+}
+
 // TestWaitingEnds is what ends a wait besides its answer: nothing is asked after it, and no row stays.
 func TestWaitingEnds(t *testing.T) {
 	const said = ` Its provider said last: is at "x"`
@@ -394,6 +429,29 @@ func TestWaitingCancelled(t *testing.T) {
 			t.Errorf("status = %s", got)
 		}
 		w.quiet()
+	})
+	t.Run("does not, but has said what there is", func(t *testing.T) {
+		for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
+			w := newWorld(t, fidelity)
+			w.must(w.create(two))
+			a := w.take("A")
+			w.executes(a)
+			said := notDone(time.Minute, `1`)
+			said.ID = "real"
+			if fidelity == engine.FidelityPintle { // it is cancelled before, and has an invented id by then
+				w.fail("B", "b", "no")
+				w.report(a, said)
+			} else {
+				w.report(a, said)
+				w.fail("B", "b", "no")
+			}
+			w.succeed("B", "b")
+			w.pass(5 * time.Minute)
+			w.succeed("A", "real")
+			if got := w.status(); got != "ROLLBACK_COMPLETE" {
+				t.Errorf("%s: status = %s", fidelity, got)
+			}
+		}
 	})
 	t.Run("on AWS", func(t *testing.T) {
 		w := newWorld(t, engine.FidelityAWS)

@@ -22,10 +22,10 @@ func TestWaitingResult(t *testing.T) {
 		}
 		return k.next().outcome
 	}
-	got := run("1", `{"pintleWaiting": {"afterSeconds": 1.5, "until": "2026-11-21T10:00:00Z", "reason": "at \u001b[1mhunter2", "pending": {"p": "hunter2"}}}`)
+	got := run("1", `{"pintleWaiting": {"afterSeconds": 1.5, "until": "2026-11-21T10:00:00Z", "reason": "at \u001b[1mhunter2", "physicalResourceId": "it", "pending": {"p": "hunter2"}}}`)
 	want := local.Outcome{Kind: local.Waiting, Delivered: true, Waiting: &wire.Waiting{
 		After: 1500 * time.Millisecond, Until: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
-		Reason: "at *****", Pending: json.RawMessage(`{"p": "hunter2"}`),
+		Reason: "at *****", PhysicalResourceID: "it", Pending: json.RawMessage(`{"p": "hunter2"}`),
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -132,7 +132,7 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		told = engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
 	case delivery.Waiting:
 		told = engine.Outcome{
-			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, Pending: o.Pending, Delivered: true,
+			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, ID: o.ID, Pending: o.Pending, Delivered: true,
 		}
 	default:
 		return fmt.Errorf("unknown outcome %T", outcome)
