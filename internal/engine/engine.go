@@ -73,6 +73,9 @@ type Engine struct {
 	// Only Run's beats use these: when this node beat last, and from when on it may say of others that they are dead.
 	lastBeat, judgeFrom time.Time
 
+	// Only Run's timers use it: how many due requests to look at.
+	dueLimit int
+
 	turns turns
 }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// dueBatch is how many due requests are taken up at once.
-const dueBatch = 256
+// dueBatch is how many due requests are looked at at once, and mostDue how many at most if nobody fires those: what is left
+// to other nodes stays due, and must not stand in the way of what comes after it.
+const dueBatch, mostDue = 256, 16 * 256
 
 // Run runs the timers until ctx ends: it fires what is due, says that this node lives, and takes over from nodes that
 // died. It returns nil when ctx ended. When it returns no goroutine of it is left.
@@ -95,33 +96,47 @@ func (e *Engine) live(ctx context.Context, now time.Time) error {
 // expire fires everything that is due and returns how long until the next is.
 func (e *Engine) expire(ctx context.Context) time.Duration {
 	const retry, idle, soonest = time.Second, time.Minute, 20 * time.Millisecond
+	left := map[wire.RequestID]bool{} // still due: the others must not wait for them
 	for {
-		ids, next, err := e.store.Due(ctx, dueBatch)
+		limit := max(e.dueLimit, dueBatch)
+		ids, next, err := e.store.Due(ctx, limit)
 		if err != nil {
 			if ctx.Err() == nil {
 				e.log.Error("look for what is due", "error", err)
 			}
 			return retry
 		}
-		left := 0 // still due: the others must not wait for them
+		done := 0
 		ours, wait := e.turns.due(e.Node(), ids, time.Now())
 		for _, id := range ours {
+			if left[id] {
+				continue
+			}
 			fired, err := e.fire(ctx, id)
 			if err != nil && ctx.Err() == nil {
 				e.log.Error("fire what is due", "request", id, "error", err)
 			}
-			if !fired {
-				left++
+			if fired {
+				done++
+			} else {
+				left[id] = true
 			}
 		}
 		pause := idle
 		if !e.turns.alone() {
 			pause = e.beat // what other nodes ask may be due sooner, and this one's turn to fire
 		}
-		switch {
-		case left < len(ours) && len(ids) == dueBatch:
+		switch full := len(ids) == limit; {
+		case full && done > 0:
 			continue
-		case left > 0:
+		case full && limit < mostDue:
+			e.dueLimit = 2 * limit
+			continue
+		case len(ids) < dueBatch:
+			e.dueLimit = dueBatch
+		}
+		switch {
+		case len(left) > 0:
 			pause = min(pause, retry)
 		case !next.IsZero():
 			// The clock of the database may be behind ours: then next is past, and yet nothing is due.
