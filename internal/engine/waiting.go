@@ -178,7 +178,12 @@ func (m *machine) stopAsking(r *store.Request) {
 	}
 }
 
+// withdraw ends a row that asks again. What was pending is not kept: it may be large, and nobody needs the secret any more.
 func (m *machine) withdraw(row *store.Request) {
+	body := *row.Body
+	body.Pending = value.Value{}
+	row.Body = &body
+	m.newReq.add(row.ID)
 	row.State, row.Owner, row.Executor, row.Due = store.RequestSettled, 0, 0, zeroTime
 	row.Ending, row.Settled = "withdrawn", m.now
 	m.changeRequest(row)

@@ -103,6 +103,12 @@ func TestWaiting(t *testing.T) {
 	w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, success("a"))), 0))
 	w.report(try, notDone(time.Second, `3`)) // the process goes on to say what nobody needs any more
 	w.succeed("B", "b")
+	w.must(w.store.Apply(w.ctx, store.Target{Request: try.ID}, func(v *store.View) (store.Delta, error) {
+		if v.Request.State != store.RequestSettled || !v.Request.Body.Pending.IsNull() || v.Request.Body.Properties.IsNull() {
+			t.Errorf("when nobody is asked any more, %s is kept", v.Request.Body.Pending.Text())
+		}
+		return store.Delta{}, nil
+	}))
 	w.want(0, []string{
 		`S CREATE_IN_PROGRESS "User Initiated"`,
 		`A CREATE_IN_PROGRESS id=`,

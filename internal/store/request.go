@@ -126,8 +126,8 @@ type RequestBody struct {
 	// Properties is always an object; OldProperties is null but for an Update.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
-	// Pending is what the provider wants to be asked again with, of [TypeIsComplete], and else null: JSON as a text, which is
-	// secret.
+	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled, and else null: JSON
+	// as a text, which is secret.
 	Pending value.Value `json:"-"`
 }
 
