@@ -170,6 +170,9 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		case err != nil:
 			// The answer may have been in it, and there is no other way to get it.
 			return p.broken(ctx, err, true)
+		case waitsIn(body):
+			return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
+				"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
 		case p.loopback && !here.Load():
 			return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
 				"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
@@ -226,6 +229,12 @@ func isAnswer(body []byte) bool {
 	}
 	_, ok := fields["Status"]
 	return ok
+}
+
+// waitsIn reports whether a body says that its request waits. Nobody would ever ask about that again.
+func waitsIn(body []byte) bool {
+	_, waits, _ := wire.ParseWaiting(body)
+	return waits
 }
 
 // statusText is the status line's number and our name for it: the server's own may be anything.

@@ -50,7 +50,9 @@ func TestWebOutcomes(t *testing.T) {
 		"503 then gone":        {status(503, 410), delivery.Refused{Text: "POST URL/hook: 410 Gone", Delivered: true}, 2},
 		"a connection cut":     {cutOnce, delivery.Accepted{}, 2},
 		"an answer cut":        {halfAnAnswer(answer), delivery.Answered{Body: []byte(answer)}, 2},
-		"another 3xx":          {status(304), delivery.Refused{Text: "POST URL/hook: 304 Not Modified, and redirects are not followed: give the URL it leads to", Delivered: true}, 1},
+		"not done": {body(notDone), delivery.Refused{Text: "POST URL/hook: the reply is a pintleWaiting, which only a process of this " +
+			"server's may return: reply 202, and answer at the ResponseURL when it is done", Delivered: true}, 1},
+		"another 3xx": {status(304), delivery.Refused{Text: "POST URL/hook: 304 Not Modified, and redirects are not followed: give the URL it leads to", Delivered: true}, 1},
 		"404": {
 			func(_ int, w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such hook\x1b[0m", 404) },
 			delivery.Refused{Text: "POST URL/hook: 404 Not Found: no such hook[0m", Delivered: true}, 1,
