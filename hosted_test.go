@@ -135,6 +135,33 @@ func TestHostedWait(t *testing.T) {
 	}
 }
 
+// An engine that gives a request less time hears in that time what there is.
+func TestHostedWaitHurried(t *testing.T) {
+	l := newLambda(t)
+	l.waits = true
+	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	event := l.event(t, pintle.Create, "", "", "")
+	l.events <- event
+	w, ok, err := wire.ParseWaiting([]byte((<-l.results).body))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	request, err := wire.ParseRequest([]byte(event))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume, err := wire.Resume{Pending: w.Pending, Try: 1, Until: time.Now(), Request: request}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.events <- string(resume)
+	if body := <-l.puts; !strings.Contains(string(body), `"FAILED","Reason":"Operation timed out: not ready after `) ||
+		!strings.Contains(string(body), `"PhysicalResourceId":"it"`) {
+		t.Errorf("response %s", body)
+	}
+	<-l.results
+}
+
 // Without the header of the engine nothing is said about waiting, and an event that asks about a wait is no request.
 func TestHostedWaitUnasked(t *testing.T) {
 	l := newLambda(t)

@@ -76,6 +76,9 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 		return nil, nil, &badEventError{err}
 	}
 	w, refused := parseWait(r.Pending)
+	if !r.Until.IsZero() && r.Until.Before(w.Until) {
+		w.Until = r.Until
+	}
 	// The engine asks about nothing that it has the answer to.
 	a, err := s.resume(ctx, delivery{text: event, deadline: deadline, hosted: true, resumed: w, refused: refused})
 	switch {

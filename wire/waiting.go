@@ -146,7 +146,7 @@ func (w Waiting) LogValue() slog.Value { return slog.StringValue(w.String()) }
 
 // Resume is the event by which an engine asks a program about a request that waits:
 //
-//	{"pintleResume":{"pending":{…},"try":3},"request":{…}}
+//	{"pintleResume":{"pending":{…},"try":3,"until":"2026-01-02T15:04:05Z"},"request":{…}}
 //
 // The program answers the request at its response URL, or replies with another [Waiting].
 type Resume struct {
@@ -154,6 +154,10 @@ type Resume struct {
 	Pending json.RawMessage
 	// Try counts these events for one request from 1.
 	Try int
+	// Until is when the engine asks for the last time: that of the last [Waiting], or earlier if the engine gives the request
+	// less time by now, because it was cancelled. A program that is not done by then should answer that, with what there is.
+	// Zero says nothing.
+	Until time.Time
 	// Request is the request as it was, with a response URL that is valid now.
 	Request Request
 }
@@ -174,6 +178,9 @@ func (r Resume) Encode() ([]byte, error) {
 	var inner, outer objectWriter
 	inner.raw("pending", r.Pending)
 	inner.raw("try", fmt.Append(nil, r.Try))
+	if until := r.Until.UTC(); !until.IsZero() && until.Year() >= 0 && until.Year() <= 9999 {
+		inner.text("until", until.Format(time.RFC3339Nano), true)
+	}
 	text, err := inner.bytes()
 	if err != nil {
 		return nil, fmt.Errorf("encode resume: %w", err)
@@ -194,9 +201,10 @@ func ParseResume(event []byte) (r Resume, ok bool, err error) {
 	var in struct {
 		Pending json.RawMessage `json:"pending"`
 		Try     int             `json:"try"`
+		Until   time.Time       `json:"until"`
 	}
 	if json.Unmarshal(raw, &in) != nil {
-		return Resume{}, true, waitingProblem("%s is no object with a whole number try", resumeKey)
+		return Resume{}, true, waitingProblem("%s is no object with a whole number try and a time until in RFC 3339", resumeKey)
 	}
 	if in.Try < 1 {
 		return Resume{}, true, waitingProblem("try is missing or less than 1")
@@ -204,7 +212,7 @@ func ParseResume(event []byte) (r Resume, ok bool, err error) {
 	if err := checkPending(in.Pending); err != nil {
 		return Resume{}, true, err
 	}
-	r = Resume{Pending: in.Pending, Try: in.Try}
+	r = Resume{Pending: in.Pending, Try: in.Try, Until: in.Until.UTC()}
 	r.Request, err = ParseRequest(fields["request"])
 	return r, true, err
 }

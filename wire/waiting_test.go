@@ -88,19 +88,20 @@ func TestParseWaiting(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
-	r := wire.Resume{Pending: json.RawMessage(`{"a":1}`), Try: 3, Request: wire.Request{
+	until := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+	r := wire.Resume{Pending: json.RawMessage(`{"a":1}`), Try: 3, Until: until, Request: wire.Request{
 		RequestType: wire.Create, ResponseURL: "https://b/k?X-Amz-Signature=5ec2e7&x=1", StackID: "s", RequestID: "r", LogicalResourceID: "l"}}
 	text, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"pintleResume":{"pending":{"a":1},"try":3},"request":{"RequestType":"Create","ResponseURL":"https://b/k?X-Amz-Signature=5ec2e7&x=1",` +
+	want := `{"pintleResume":{"pending":{"a":1},"try":3,"until":"2026-01-02T15:04:05Z"},"request":{"RequestType":"Create","ResponseURL":"https://b/k?X-Amz-Signature=5ec2e7&x=1",` +
 		`"StackId":"s","RequestId":"r","LogicalResourceId":"l"}}`
 	if string(text) != want {
 		t.Errorf("%s\nwant %s", text, want)
 	}
 	back, ok, err := wire.ParseResume(text)
-	if !ok || err != nil || back.Try != 3 || string(back.Pending) != `{"a":1}` || back.Request.ResponseURL != r.Request.ResponseURL {
+	if !ok || err != nil || back.Try != 3 || !back.Until.Equal(until) || string(back.Pending) != `{"a":1}` || back.Request.ResponseURL != r.Request.ResponseURL {
 		t.Errorf("%#v, %v, %v", back, ok, err)
 	}
 	for _, shown := range []string{fmt.Sprint(r), fmt.Sprintf("%#v", r), r.LogValue().String()} {

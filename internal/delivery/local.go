@@ -174,7 +174,7 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	event, err := wire.Resume{Pending: json.RawMessage(r.Body.Pending.Text()), Try: r.Wait.Try, Request: request}.Encode()
+	event, err := wire.Resume{Pending: json.RawMessage(r.Body.Pending.Text()), Try: r.Wait.Try, Until: r.Wait.End(), Request: request}.Encode()
 	if err != nil {
 		return nil, errors.New("what the provider is to be asked with cannot be written as JSON") // the error may quote it
 	}

@@ -88,6 +88,7 @@ func (m *machine) cancel(s *store.Step) {
 		request.Cancelled = true
 		if request.State == store.RequestWaiting {
 			request.Due = minTime(request.Due, m.now.Add(m.cancelledWait))
+			m.hurry(request)
 		}
 		m.changeRequest(request)
 	}

@@ -52,6 +52,9 @@ func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
 	wait.Failures = 0
 	wait.After = min(max(outcome.After, leastWait), mostWait)
 	wait.Until = outcome.Until.UTC().Truncate(time.Millisecond) // as precise as the time of the store
+	if r := m.requests[wait.For]; r != nil && r.Cancelled {
+		wait.Until = lessTime(r, &wait)
+	}
 	wait.Reason = cut(m.scrub(row, outcome.Text), wire.MaxWaitingReason)
 	row.Wait = &wait
 	if pending := value.SecretStr(string(outcome.Pending)); !pending.Equal(body.Pending) {
@@ -59,6 +62,27 @@ func (m *machine) takeWaiting(row *store.Request, outcome Outcome) {
 		row.Body = &body
 		m.newReq.add(row.ID)
 	}
+}
+
+// lessTime returns when the provider of a request that was cancelled is to be asked for the last time: before the request
+// times out, for by its answer it is known what there is.
+func lessTime(r *store.Request, wait *store.Wait) time.Time {
+	return minTime(wait.End(), r.Due.Add(-lastWords))
+}
+
+// hurry makes what asks the provider of a request again know that it was cancelled.
+func (m *machine) hurry(r *store.Request) {
+	row := m.waiting(r)
+	if row == nil {
+		return
+	}
+	wait := *row.Wait
+	wait.Until = lessTime(r, &wait)
+	row.Wait = &wait
+	if row.State == store.RequestDelayed {
+		row.Due = minTime(row.Due, wait.Until)
+	}
+	m.changeRequest(row)
 }
 
 // cut returns the beginning of a text, at most that many bytes long, with "…" at the end if it is not all.

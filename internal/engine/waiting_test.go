@@ -436,6 +436,38 @@ func TestWaitingCancelled(t *testing.T) {
 		}
 		w.quiet()
 	})
+	t.Run("is asked for the last time before it is given up", func(t *testing.T) {
+		for _, before := range []bool{true, false} { // it is cancelled
+			w := newWorld(t, engine.FidelityPintle)
+			w.must(w.create(two))
+			a := w.take("A")
+			if before {
+				w.executes(a)
+				w.fail("B", "b", "no")
+				w.report(a, notDone(time.Hour, `1`))
+			} else {
+				w.waits(a, time.Hour, `1`)
+				w.fail("B", "b", "no")
+			}
+			w.succeed("B", "b")
+			w.pass(4*time.Minute - time.Second)
+			if len(w.inbox) > 0 {
+				t.Fatal("it is asked before its time")
+			}
+			w.pass(time.Second)
+			try := w.try(a)
+			if got := try.Wait.End(); !got.Equal(w.now) {
+				t.Errorf("it is asked until %v, at %v", got, w.now)
+			}
+			w.executes(try)
+			w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, `"Status": "FAILED", "Reason": "time", "PhysicalResourceId": "real"`)), 0))
+			w.succeed("A", "real")
+			if got := w.status(); got != "ROLLBACK_COMPLETE" {
+				t.Errorf("status = %s", got)
+			}
+			w.quiet()
+		}
+	})
 	t.Run("does not, but has said what there is", func(t *testing.T) {
 		for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 			w := newWorld(t, fidelity)
