@@ -17,6 +17,8 @@ const (
 	lateGrace = time.Minute
 	// lateLimit is how late that is done at all. Response URLs have expired by then.
 	lateLimit = time.Hour
+	// clockSkew is by how much two clocks may differ.
+	clockSkew = 2 * time.Second
 )
 
 // cdkCreateFailed is what [CreateFailed] is in the provider framework of the CDK: a resource may have got it before its
@@ -76,8 +78,13 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 		return nil, nil, &badEventError{err}
 	}
 	w, refused := parseWait(r.Pending)
+	skew := min(clockSkew, w.Until.Sub(w.Began)/10)
 	if !r.Until.IsZero() && r.Until.Before(w.Until) {
 		w.Until = r.Until
+	}
+	// Who is asked for the last time has to answer, also if the clock of the engine's database is ahead of this one.
+	if now := s.clock.Now(); refused == nil && w.Until.Sub(now) <= skew {
+		w.Until = now
 	}
 	// The engine asks about nothing that it has the answer to.
 	a, err := s.resume(ctx, delivery{text: event, deadline: deadline, hosted: true, resumed: w, refused: refused})
