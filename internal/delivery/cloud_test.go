@@ -252,7 +252,7 @@ func TestCloudUnreachable(t *testing.T) {
 	server, _ := fakeAWS(t, lambdaAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
 	server.Close() // and nobody listens there
-	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
+	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 500 * time.Millisecond })
 	w.Dispatch([]store.Request{request("a", 1, function)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)
 	if !ok || got.Delivered || !strings.HasPrefix(got.Text, "lambda: dial tcp 127.0.0.1:") ||
