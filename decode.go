@@ -59,9 +59,10 @@ func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
 // every number and boolean a string, so a string does where they are wanted.
 type decoder struct {
 	// lenient is for properties that an earlier version of the provider accepted: only what cannot be read is wrong.
-	lenient  bool
-	problems []string
-	secrets  []string
+	lenient   bool
+	problems  []string
+	immutable bool // one of the problems is with something immutable
+	secrets   []string
 }
 
 func (d *decoder) problem(path, format string, args ...any) {
@@ -73,6 +74,7 @@ func (d *decoder) object(v reflect.Value, s *shape, in map[string]any, path stri
 	for i, f := range s.fields {
 		names[i] = f.name
 		member, name := v.FieldByIndex(f.index), join(path, f.name)
+		problems := len(d.problems)
 		switch given := in[f.name]; {
 		case given != nil:
 			if f.rules.secret {
@@ -85,6 +87,9 @@ func (d *decoder) object(v reflect.Value, s *shape, in map[string]any, path stri
 			d.problem(name, "is missing")
 		case f.shape.kind == kindObject: // its fields may have defaults, or be required
 			d.object(member, f.shape, nil, name)
+		}
+		if len(d.problems) > problems && f.rules.immutable {
+			d.immutable = true
 		}
 	}
 	if d.lenient {
@@ -137,17 +142,22 @@ func (d *decoder) hide(in any) {
 	}
 }
 
-// value reads in into v. What is null counts as not there.
+// value reads in into v. What is null counts as not there, and what cannot be read is left zero.
 func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string) {
 	if in == nil {
 		return
 	}
-	want := func() { d.problem(path, "want %s", describe(s, r)) }
+	want := func() {
+		v.SetZero()
+		d.problem(path, "want %s", describe(s, r))
+	}
 	switch s.kind {
 	case kindPointer:
 		p := reflect.New(s.elem.typ)
-		d.value(p.Elem(), s.elem, r, in, path)
-		v.Set(p)
+		problems := len(d.problems)
+		if d.value(p.Elem(), s.elem, r, in, path); len(d.problems) == problems || !p.Elem().IsZero() {
+			v.Set(p)
+		}
 	case kindList:
 		items, ok := in.([]any)
 		if !ok || !d.fits(r, len(items)) {
@@ -175,6 +185,7 @@ func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string
 	case kindObject:
 		members, ok := in.(map[string]any)
 		if !ok {
+			d.immutable = d.immutable || s.hasImmutable(map[*shape]bool{})
 			want()
 			return
 		}

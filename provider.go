@@ -73,8 +73,12 @@ type UpdateRequest[P any] struct {
 	Request
 	// Properties are those wanted, decoded and checked.
 	Properties P
-	// Old are those before, decoded but not checked: an earlier version of the provider may have accepted them.
+	// Old are those before, decoded but not checked: an earlier version of the provider may have accepted them. In the
+	// rollback of an Update that was refused before anything was done they are the same as Properties.
 	Old P
+	// OldProblems is what could not be read of the old properties, and is zero in Old; one entry for each, e.g. "Port: want a
+	// whole number". Nil means that Old is whole. What is immutable is always whole: see [WithMigrate].
+	OldProblems []string
 }
 
 // DeleteRequest asks for the end of the resource with the ID of the request.

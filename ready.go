@@ -45,7 +45,7 @@ func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error)
 	w := r.wait.resumed
 	answer := w.answer()
 	// They were accepted when the request came.
-	properties, err := x.kept(r, r.Properties, false)
+	properties, err := x.kept(r)
 	if err != nil {
 		if w.Replaces {
 			answer.ID = "" // of which there is nothing to know but that it is not the resource
@@ -92,7 +92,7 @@ func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error)
 
 // changeOf is the change that the note of a replacement is about, nil if it cannot be told any more.
 func (x *resource[P, A]) changeOf(r *Request, properties P) *immutableChange {
-	old, err := x.kept(r, r.OldProperties, true)
+	old, _, err := x.former(r)
 	if err != nil {
 		return nil
 	}

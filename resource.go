@@ -98,28 +98,28 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 	if r.wait != nil && r.wait.resumed != nil {
 		return x.resume(ctx, r)
 	}
-	if err := x.showable(r); err != nil {
-		return Answer{}, err
-	}
 	switch r.Type {
 	case Create:
 		properties, err := x.wanted(r)
 		if err != nil {
+			noteRefusedCreate(ctx, r)
 			return Answer{}, err
 		}
 		return x.create(ctx, r, properties)
 	case Update:
-		properties, err := x.wanted(r)
+		u, err := x.accept(ctx, r)
 		if err != nil {
 			return Answer{}, err
 		}
-		old, err := x.kept(r, r.OldProperties, true)
-		if err != nil {
-			return Answer{}, err
-		}
-		return x.update(ctx, r, properties, old)
+		return x.update(ctx, u)
 	case Delete:
-		properties, err := x.kept(r, r.Properties, false)
+		last := lastAttempt(ctx, r)
+		properties, err := x.kept(r)
+		if err != nil && last == refusedCreate(r) {
+			r.Log.Info("nothing to delete, the Create had been refused")
+			return Answer{}, nil
+		}
+		forgetAttempt(ctx, r, last) // another resource may get this ID
 		if err != nil {
 			return Answer{}, err
 		}
@@ -137,14 +137,50 @@ func (x *resource[P, A]) create(ctx context.Context, r *Request, properties P) (
 	return x.finish(ctx, r, properties, response, err)
 }
 
-func (x *resource[P, A]) update(ctx context.Context, r *Request, properties, old P) (Answer, error) {
-	change, err := x.immutableChange(properties, old)
+// accept reads what an Update asks for. If that is refused, also by a panic of Validate or Migrate, nothing was done, and
+// that is noted.
+func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest[P], error) {
+	last := lastAttempt(ctx, r)
+	accepted := false
+	defer func() {
+		if !accepted {
+			noteRefused(ctx, r, last)
+		}
+	}()
+	properties, err := x.wanted(r)
+	if err != nil {
+		return nil, err
+	}
+	u := &UpdateRequest[P]{Request: *r, Properties: properties, Old: properties}
+	this := attemptOf(r)
+	if !this.undoes(last) {
+		if u.Old, u.OldProblems, err = x.former(r); err != nil {
+			return nil, err
+		}
+		change, err := x.immutableChange(properties, u.Old)
+		if err != nil {
+			return nil, err
+		}
+		this.From, this.To = change.before, change.now
+	}
+	accepted = true
+	if this.undoes(last) {
+		r.Log.Info("the Update that is undone had been refused or had failed, so the resource is still the one of these properties")
+		u.Old, u.OldProblems = properties, nil
+	} else {
+		forgetAttempt(ctx, r, last)
+	}
+	if len(u.OldProblems) > 0 {
+		r.Log.Warn("old properties that cannot be read are taken for zero", "error", &PropertiesError{Old: true, Problems: u.OldProblems})
+	}
+	return u, nil
+}
+
+func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answer, error) {
+	r, properties := &u.Request, u.Properties
+	change, err := x.immutableChange(properties, u.Old)
 	if err != nil {
 		return Answer{}, err
-	}
-	if len(change.names) > 0 && change.neverTook(ctx, r) {
-		r.Log.Info("the replacement that is undone had failed, so the resource is still the one of these properties")
-		change.names, old = nil, properties
 	}
 	if len(change.names) > 0 && r.Dialect == wire.ROS {
 		change.note(ctx, r) // by which the rollback knows that nothing was changed
@@ -154,7 +190,7 @@ func (x *resource[P, A]) update(ctx context.Context, r *Request, properties, old
 		r.Log.Info("replacing the resource", "changed", strings.Join(change.names, ", "))
 		return x.replace(ctx, r, properties, &change)
 	}
-	response, err := x.provider.Update(ctx, &UpdateRequest[P]{*r, properties, old})
+	response, err := x.provider.Update(ctx, u)
 	if errors.Is(err, Gone) {
 		r.Log.Warn("the resource is gone, making it anew", "error", logText(err))
 		return x.replace(ctx, r, properties, nil)
@@ -251,25 +287,56 @@ func (x *resource[P, A]) showable(r *Request) error {
 }
 
 // wanted reads the properties that a resource shall have.
-func (x *resource[P, A]) wanted(r *Request) (P, error) {
-	properties, err := x.read(r, r.Properties, &decoder{}, false)
-	if err == nil && x.validate != nil {
+func (x *resource[P, A]) wanted(r *Request) (properties P, err error) {
+	if err := x.showable(r); err != nil {
+		return properties, err
+	}
+	d := &decoder{}
+	if properties, err = x.read(r, r.Properties, d); err != nil {
+		return properties, err
+	}
+	if len(d.problems) > 0 {
+		return properties, &PropertiesError{Problems: d.problems}
+	}
+	if x.validate != nil {
 		err = x.validate.Validate(properties)
 	}
 	return properties, err
 }
 
 // kept reads properties that some version of the provider has accepted.
-func (x *resource[P, A]) kept(r *Request, raw json.RawMessage, old bool) (P, error) {
-	properties, err := x.read(r, raw, &decoder{lenient: true}, old)
-	var wrong *PropertiesError
-	if errors.As(err, &wrong) {
-		err = fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", err)
+func (x *resource[P, A]) kept(r *Request) (P, error) {
+	d := &decoder{lenient: true}
+	properties, err := x.read(r, r.Properties, d)
+	if err == nil && len(d.problems) > 0 {
+		err = errNotMigrated(&PropertiesError{Problems: d.problems})
 	}
 	return properties, err
 }
 
-func (x *resource[P, A]) read(r *Request, raw json.RawMessage, d *decoder, old bool) (properties P, err error) {
+// former reads the properties before an Update. What cannot be read is zero, and is told of in problems: it may have been
+// refused by the Update that this one undoes, and the new properties are good. But what is immutable must be known, or a
+// replacement would be passed over.
+func (x *resource[P, A]) former(r *Request) (old P, problems []string, err error) {
+	d := &decoder{lenient: true}
+	old, err = x.read(r, r.OldProperties, d)
+	switch {
+	case err != nil && x.properties.hasImmutable(map[*shape]bool{}):
+		return old, nil, fmt.Errorf("old properties: %w", err)
+	case err != nil:
+		return old, []string{err.Error()}, nil
+	case d.immutable:
+		return old, nil, errNotMigrated(&PropertiesError{Old: true, Problems: d.problems})
+	}
+	return old, d.problems, nil
+}
+
+func errNotMigrated(wrong *PropertiesError) error {
+	return fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", wrong)
+}
+
+// read reads a set of properties. What is wrong with them is in the decoder.
+func (x *resource[P, A]) read(r *Request, raw json.RawMessage, d *decoder) (properties P, err error) {
 	object, err := parseProperties(raw, x.properties)
 	if err != nil {
 		return properties, err
@@ -281,9 +348,6 @@ func (x *resource[P, A]) read(r *Request, raw json.RawMessage, d *decoder, old b
 	}
 	d.object(reflect.ValueOf(&properties).Elem(), x.properties, object, "")
 	r.hide.add(d.secrets...)
-	if len(d.problems) > 0 {
-		return properties, &PropertiesError{Old: old, Problems: d.problems}
-	}
 	return properties, nil
 }
 

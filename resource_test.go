@@ -230,7 +230,9 @@ func TestResource(t *testing.T) {
 		{"old properties of another time", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Colour":"red","Size":"0"}`,
 			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
 		{"old properties that cannot be read", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Size":"big"}`,
-			"FAILED disk-2 (old properties: Size: want a whole number, 1 or more; they were accepted once: give the provider a method Migrate that makes today's of them)", ""},
+			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
+		{"old properties that cannot be read, and are immutable", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":["b"]}`,
+			"FAILED disk-2 (old properties: Zone: want a text; they were accepted once: give the provider a method Migrate that makes today's of them)", ""},
 		{"gone", Update, "disk-9", `{"Zone":"b"}`, `{"Zone":"b"}`, `SUCCESS disk-3 {"Path":"/disk-3"}`, "Update disk-9 b10, Create  b10"},
 		{"create fails", Create, "", `{"Zone":"a","Fails":"Create"}`, "", "FAILED Pintle::CreateFailed (no Create of  today)", "Create  a10"},
 		{"its delete", Delete, CreateFailed, `{"Zone":"a","Fails":"Create"}`, "", "SUCCESS Pintle::CreateFailed", ""},
@@ -312,6 +314,16 @@ func TestAlwaysDelete(t *testing.T) {
 	w.ask(t, Delete, "r-1", `{"Zone":"a"}`, "")
 	if d.calls[len(d.calls)-1] != "Delete r-1 a10" {
 		t.Errorf("%q", d.calls)
+	}
+	// What was refused because it cannot be read cannot be read for the Delete either, and nothing was made.
+	d.calls = nil
+	if got, want := w.ask(t, Create, "", `{"Zone":"a","Size":"big"}`, ""), "FAILED r-3 (properties: Size: want a whole number, 1 or more)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for id, want := range map[PhysicalID]string{"r-3": "SUCCESS r-3", "disk-7": "FAILED disk-7 (properties: Size: want"} {
+		if got := w.ask(t, Delete, id, `{"Zone":"a","Size":"big"}`, ""); !strings.HasPrefix(got, want) || len(d.calls) > 0 {
+			t.Errorf("%s, %q, want %s", got, d.calls, want)
+		}
 	}
 }
 

@@ -1,0 +1,152 @@
+package pintletest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/pintletest"
+)
+
+type doorProperties struct {
+	Port int    `pintle:"immutable"`
+	Kind string `pintle:"immutable"`
+	Size int    `pintle:"min=1,default=1"`
+	Tags []string
+}
+
+type doorAttributes struct{ Size int }
+
+// doors makes another door whenever it is asked for one, so a Create too many loses one.
+type doors struct {
+	made  int
+	calls []string
+}
+
+func (d *doors) Create(_ context.Context, r *pintle.CreateRequest[doorProperties]) (pintle.Response[doorAttributes], error) {
+	d.made++
+	id := pintle.PhysicalID(fmt.Sprint("door-", d.made))
+	d.calls = append(d.calls, fmt.Sprintf("Create %s %d%s", id, r.Properties.Port, r.Properties.Kind))
+	return pintle.Response[doorAttributes]{ID: id, Attributes: doorAttributes{r.Properties.Size}}, nil
+}
+
+func (d *doors) Update(_ context.Context, r *pintle.UpdateRequest[doorProperties]) (pintle.Response[doorAttributes], error) {
+	call := fmt.Sprintf("Update %s size %d was %d tags %q", r.ID, r.Properties.Size, r.Old.Size, r.Old.Tags)
+	if len(r.OldProblems) > 0 {
+		call += " but " + strings.Join(r.OldProblems, ", ")
+	}
+	d.calls = append(d.calls, call)
+	return pintle.Response[doorAttributes]{Attributes: doorAttributes{r.Properties.Size}}, nil
+}
+
+func (d *doors) Delete(_ context.Context, r *pintle.DeleteRequest[doorProperties]) error {
+	d.calls = append(d.calls, "Delete "+string(r.ID))
+	return nil
+}
+
+func (d *doors) Validate(p doorProperties) error {
+	if p.Size == 13 {
+		return errors.New("not thirteen")
+	}
+	if p.Size == 14 {
+		panic("fourteen")
+	}
+	return nil
+}
+
+// An Update that is refused has changed nothing, whatever is wrong with it, so its rollback must leave the resource, and
+// succeed, though what could not be read comes back as an old property.
+func TestRefusedUpdateIsRolledBack(t *testing.T) {
+	good := m{"Port": 80, "Kind": "a", "Size": 5}
+	for _, tt := range []struct {
+		name    string
+		refused m
+		fails   string
+	}{
+		{"the wrong type", m{"Port": 80, "Kind": "a", "Size": "large"}, "Size: want a whole number"},
+		{"the wrong type within", m{"Port": 80, "Kind": "a", "Size": 5, "Tags": []any{"x", m{}}}, "Tags[1]: want"},
+		{"the wrong type of what is immutable", m{"Port": "http", "Kind": "a", "Size": 5}, "Port: want a whole number"},
+		{"another one, and a wrong type", m{"Port": 81, "Kind": "b", "Size": "large"}, "Size: want a whole number"},
+		{"another one, and out of range", m{"Port": 81, "Kind": "a", "Size": 0}, "Size: want a whole number"},
+		{"another one, and not known", m{"Port": 81, "Kind": "a", "Size": 5, "Colour": "red"}, "Colour: is not known"},
+		{"another one, and not valid", m{"Port": 81, "Kind": "a", "Size": 13}, "not thirteen"},
+		{"another one, and a panic", m{"Port": 81, "Kind": "a", "Size": 14}, "fourteen"},
+	} {
+		for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+			d := &doors{}
+			report := pintletest.Life{Handler: pintle.New(d), As: form, Steps: []pintletest.Step{
+				{Properties: good, ID: "door-1"},
+				{Properties: tt.refused, Fails: tt.fails, ID: "door-1", Again: 1},
+				{Name: "once more", Properties: tt.refused, Fails: tt.fails, ID: "door-1"},
+				{Properties: m{"Port": 80, "Kind": "a", "Size": 6}, Attributes: m{"Size": 6}, ID: "door-1"},
+			}}.Play(t.Context())
+			want := []string{"Create door-1 80a", `Update door-1 size 5 was 5 tags []`, `Update door-1 size 5 was 5 tags []`,
+				`Update door-1 size 6 was 5 tags []`, "Delete door-1"}
+			if len(report.Problems) > 0 || strings.Join(d.calls, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%s, %s: %q\ncalls %q\nwant  %q\n%s\n%s", tt.name, form, report.Problems, d.calls, want, report.Transcript, report.Log)
+			}
+		}
+	}
+}
+
+// Without a note of what was refused, because the process is another one, old properties that cannot be read do not fail
+// an Update if they are not immutable: they are zero, and the provider is told.
+func TestOldPropertiesThatCannotBeRead(t *testing.T) {
+	good := m{"Port": 80, "Kind": "a", "Size": 5}
+	for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+		d := &doors{}
+		report := pintletest.Life{Handler: pintle.New(d), As: form, Steps: []pintletest.Step{
+			{Properties: good},
+			{Was: m{"Port": 80, "Kind": "a", "Size": "large", "Tags": []any{"x", m{}}}, Restart: true, Properties: good},
+			{Name: "immutable", Was: m{"Port": "http", "Kind": "a"}, Restart: true, Properties: good,
+				Fails: "old properties: Port: want a whole number", UndoFails: "Port: want a whole number"},
+			{Was: good, Properties: good},
+		}}.Play(t.Context())
+		want := []string{"Create door-1 80a", `Update door-1 size 5 was 0 tags ["x" ""] but Size: want a whole number, 1 or more, Tags[1]: want a text`,
+			`Update door-1 size 5 was 5 tags []`, "Delete door-1"}
+		if len(report.Problems) > 0 || strings.Join(d.calls, "\n") != strings.Join(want, "\n") || !strings.Contains(report.Log, "Size: want") {
+			t.Errorf("%s: %q\ncalls %q\nwant  %q\n%s\n%s", form, report.Problems, d.calls, want, report.Transcript, report.Log)
+		}
+	}
+}
+
+// What was refused once may be accepted later, by another version. Then the way back is a change like any other.
+func TestRefusedOnceAcceptedLater(t *testing.T) {
+	d := &doors{}
+	picky := true
+	h := pintle.New(versions{d, &picky})
+	a, b := m{"Port": 80}, m{"Port": 81}
+	pintletest.Life{Handler: h, Steps: []pintletest.Step{
+		{Properties: a, ID: "same"},
+		{Properties: b, Fails: "not 81", ID: "same", Check: func() error { picky = false; return nil }},
+		{Do: pintle.Delete},
+		{Properties: b, ID: "same"},
+		{Properties: a, ID: "same"},
+	}}.Run(t)
+	want := []string{"Create door-1 80", `Update same size 1 was 1 tags []`, "Delete same", "Create door-2 81", "Create door-3 80", "Delete same"}
+	if strings.Join(d.calls, "\n") != strings.Join(want, "\n") {
+		t.Errorf("calls %q\nwant  %q", d.calls, want)
+	}
+}
+
+// versions refuses a port at first, and has one ID for all doors.
+type versions struct {
+	*doors
+	picky *bool
+}
+
+func (v versions) Create(ctx context.Context, r *pintle.CreateRequest[doorProperties]) (pintle.Response[doorAttributes], error) {
+	answer, err := v.doors.Create(ctx, r)
+	answer.ID = "same"
+	return answer, err
+}
+
+func (v versions) Validate(p doorProperties) error {
+	if *v.picky && p.Port == 81 {
+		return errors.New("not 81")
+	}
+	return nil
+}
