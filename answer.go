@@ -116,6 +116,9 @@ func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 		w = settleROS(w, r, id)
 	}
 	w.Reason = wire.CleanText(hide.text(w.Reason))
+	if w.Reason == "" && w.Status == wire.Failed {
+		w.Reason = "the handler failed with an error that has no text to show"
+	}
 	return w
 }
 
@@ -139,7 +142,7 @@ func checkID(id PhysicalID, most int) string {
 		return fmt.Sprintf("the physical ID from the handler is not UTF-8: %.40q", string(id))
 	}
 	for _, c := range id {
-		if c < ' ' {
+		if c < ' ' || c == 0xFFFE || c == 0xFFFF {
 			return fmt.Sprintf("the physical ID from the handler holds the control character %q: %.40q", c, string(id))
 		}
 	}

@@ -19,7 +19,11 @@ const failureLasts = 5 * time.Minute
 // requestKey is the same for every delivery of one request. The response URL is not part of it: that is signed anew.
 // Neither is the white space in the properties.
 func requestKey(r wire.Request) string {
-	return memoryKey("request", string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
+	kind := "request"
+	if r.Dialect == wire.ROS {
+		kind = "request of ROS" // an answer to one service is none to the other
+	}
+	return memoryKey(kind, string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
 		string(r.PhysicalResourceID), r.ResourceType, compact(r.ResourceProperties), compact(r.OldResourceProperties))
 }
 

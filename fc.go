@@ -248,10 +248,11 @@ func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	limit, err := strconv.Atoi(r.Header.Get("x-fc-function-timeout"))
-	if err != nil || limit <= 0 || limit > int(s.ros.Timeout/time.Second) {
-		limit = int(s.ros.Timeout / time.Second)
+	within := s.ros.Timeout
+	if err == nil && limit > 0 && limit < int(within/time.Second) {
+		within = time.Duration(limit) * time.Second
 	}
-	deadline := s.clock.Now().Add(time.Duration(limit) * time.Second)
+	deadline := s.clock.Now().Add(within)
 	_, running, err := s.event(h.ctx, event, deadline, false)
 	if err != nil {
 		s.log.Error("event not answered", "error", err)

@@ -174,6 +174,9 @@ func (s *Server) listens(r wire.Request) time.Duration {
 	return serviceTimeout(r.ResourceProperties)
 }
 
+// longest is how long a service of either kind may wait for an answer.
+func (s *Server) longest() time.Duration { return max(wire.MaxServiceTimeout, s.ros.Timeout) }
+
 // responseURL is where a request is answered, "" for nowhere but in the reply.
 func (s *Server) responseURL(r wire.Request) string {
 	if s.ros.Intranet {

@@ -73,6 +73,10 @@ func TestROSPhysicalIDs(t *testing.T) {
 		{"not chosen", [][3]string{{"Create", "", `{}`}}, []string{"SUCCESS r-1"}, "Create "},
 		{"255 bytes", [][3]string{{"Create", "", `{"ID":"` + strings.Repeat("x", 255) + `"}`}}, []string{"SUCCESS " + strings.Repeat("x", 255)}, "Create "},
 		{"256 bytes", [][3]string{{"Create", "", `{"ID":"` + strings.Repeat("x", 256) + `"}`}}, []string{"FAILED r-1: the physical ID from the handler is 256 bytes long, 255 are allowed"}, "Create "},
+		{"256 bytes, taken back", [][3]string{{"Create", "", `{"ID":"` + strings.Repeat("x", 256) + `"}`}, {"Delete", "", `{}`}},
+			[]string{"FAILED r-1: the physical ID from the handler is 256 bytes long", "SUCCESS Pintle::CreateFailed"}, "Create ; Delete " + strings.Repeat("x", 256)},
+		{"a character that ROS does not take", [][3]string{{"Create", "", `{"ID":"a\uffff"}`}}, []string{"FAILED r-1: the physical ID from the handler holds"}, "Create "},
+		{"a reason of nothing", [][3]string{{"Create", "", `{"Err":"\u0001"}`}}, []string{"FAILED Pintle::CreateFailed: the handler failed"}, "Create "},
 		{"another one from an Update", [][3]string{{"Update", "a", `{"ID":"b"}`}}, []string{`FAILED a: ROS cannot replace a resource in an Update, so an Update must answer with the ID that it was given; the handler answered "b" to the Update of "a"`}, "Update a"},
 		{"another one from a Delete", [][3]string{{"Delete", "a", `{"ID":"b"}`}}, []string{`FAILED a: a Delete cannot change the physical ID`}, "Delete a"},
 		{"a failed Update", [][3]string{{"Update", "a", `{"Err":"no"}`}}, []string{"FAILED a: no"}, "Update a"},
@@ -178,6 +182,53 @@ func TestROSNeverReplaces(t *testing.T) {
 	}
 	if got := strings.Join(d.calls, "; "); got != "Update a false; Create; Update a false; Create; Delete disk-2" {
 		t.Errorf("calls: %s", got)
+	}
+}
+
+// An answer that was given in one dialect is not given again in the other, to whom secrets may be shown in clear.
+func TestDialectsDoNotShareAnswers(t *testing.T) {
+	n := 0
+	w := newROSWorld(t, ROSConfig{}, HandlerFunc(func(context.Context, *Request) (Answer, error) {
+		n++
+		return Answer{ID: PhysicalID(fmt.Sprint("a-", n)), NoEcho: n == 1, Attributes: map[string]any{"Key": fmt.Sprint("key-", n)}}, nil
+	}))
+	forged := w.ros(Create, "", "{}", "")
+	real := forged
+	real.Dialect, real.ServiceToken, real.StackName, real.RegionID, real.ResourceOwnerID, real.CallerID = wire.CloudFormation, "arn:aws:sns:us-east-1:1:t", "", "", "", ""
+	if a := w.deliver(t, real); !a.NoEcho || brief(a) != "SUCCESS a-1" {
+		t.Errorf("%s, NoEcho %t", brief(a), a.NoEcho)
+	}
+	if a := w.deliver(t, forged); brief(a) != "SUCCESS a-2" || strings.Contains(string(a.Data), "key-1") {
+		t.Errorf("%s %s", brief(a), a.Data)
+	}
+}
+
+// A service may quote the URL that it was called at, whatever the secret is called in that.
+func TestROSErrorHidesTheURL(t *testing.T) {
+	const ticket = "0123456789abcdef0123"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"Code":"Forbidden","Message":"no such ticket: `+ticket+`"}`)
+	}))
+	defer server.Close()
+	var log bytes.Buffer
+	s, err := NewServer(Config{
+		Handlers: []Handler{HandlerFunc(func(context.Context, *Request) (Answer, error) { return Answer{}, nil })},
+		ROS:      &ROSConfig{}, Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookSecrets: []string{}, Topics: []string{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.sender.client.CloseIdleConnections()
+	r := (&world{}).ros(Create, "", "{}", "")
+	r.ResponseURL = server.URL + "/cb?ticket=" + ticket
+	event, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.ServeEvent(t.Context(), event)
+	if err == nil || strings.Contains(err.Error(), ticket) || !strings.Contains(err.Error(), "no such ticket") || strings.Contains(log.String(), ticket) {
+		t.Errorf("%v\n%s", err, &log)
 	}
 }
 

@@ -43,6 +43,9 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if answer.ID == "" {
 		answer.ID = own.ID
 	}
+	if r.Type == Delete && r.ID == "" && checkID(answer.ID, wire.MaxROSPhysicalID) != "" {
+		answer.ID = CreateFailed // the Create had failed for an ID like that
+	}
 	if r.Type == Delete && (err == nil || errors.Is(err, Gone)) {
 		keepMade(ctx, r, CreateFailed)
 	}

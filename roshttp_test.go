@@ -158,6 +158,16 @@ func TestROSOverHTTPSettings(t *testing.T) {
 	if status, _ := post(t, behind.URL, "", sign(t, rosSignKey, behind.URL, c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 401 {
 		t.Errorf("by its own URL: %d", status)
 	}
+	// The path that a request is sent to is not signed behind a proxy, so it does not make the reply the answer.
+	elsewhere, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", SignHeaders: []string{"X-A"}}})
+	if status, reply := post(t, elsewhere.URL+"/sync", "", sign(t, rosSignKey, "https://outside.test/hook", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || reply != "" {
+		t.Errorf("behind a proxy, at another path: %d %s", status, reply)
+	}
+	c.answered(t, "behind a proxy, at another path", "SUCCESS")
+	inPlace, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/sync", SignHeaders: []string{"X-A"}}})
+	if status, reply := post(t, inPlace.URL, "", sign(t, rosSignKey, "https://outside.test/sync", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || !strings.Contains(reply, "SUCCESS") {
+		t.Errorf("behind a proxy, sync by its URL: %d %s", status, reply)
+	}
 	none, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{}})
 	if status, reply := post(t, none.URL, "", sign(t, rosSignKey, none.URL, c.request(t, wire.Create, "", "", ""), time.Now()), nil); status != 401 || !strings.Contains(reply, "PINTLE_ROS_SIGN_KEY") {
 		t.Errorf("without a key: %d %s", status, reply)
@@ -167,6 +177,22 @@ func TestROSOverHTTPSettings(t *testing.T) {
 		t.Errorf("unsigned: %d %s", status, reply)
 	}
 	c.answered(t, "unsigned", "SUCCESS")
+	for _, header := range []string{"Origin", "Sec-Fetch-Site"} {
+		if status, reply := post(t, open.URL, "", c.request(t, wire.Create, "", "", ""), func(h http.Header) { h.Set(header, "null") }); status != 403 || !strings.Contains(reply, "browser") {
+			t.Errorf("unsigned, from the page of somebody: %d %s", status, reply)
+		}
+	}
+	// What is signed as a webhook has the time of ROS too.
+	var left time.Duration
+	slow, _ := provide(t, pintle.Config{ROS: &pintle.ROSConfig{Timeout: 3 * time.Hour}, Handlers: []pintle.Handler{
+		pintle.HandlerFunc(func(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
+			deadline, _ := ctx.Deadline()
+			left = time.Until(deadline)
+			return pintle.Answer{ID: "a"}, nil
+		})}})
+	if status, _ := post(t, slow.URL, webhookSecret, c.request(t, wire.Create, "", "", ""), nil); status != 200 || left < 2*time.Hour {
+		t.Errorf("a webhook: %d, %v left", status, left)
+	}
 }
 
 // functions is the runtime API of Function Compute.
@@ -340,9 +366,9 @@ func newSMQ(t *testing.T) *smq {
 	if s.key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
 		t.Fatal(err)
 	}
-	const bucket = "mnstest.oss-cn-hangzhou.aliyuncs.com"
+	const bucket, region = "mnstest.oss-cn-hangzhou.aliyuncs.com", "mns-cert.oss-cn-beijing.aliyuncs.com"
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "notify"}, DNSNames: []string{bucket},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "notify"}, DNSNames: []string{bucket, region},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)
@@ -373,7 +399,7 @@ func newSMQ(t *testing.T) *smq {
 			if strings.HasPrefix(address, "127.0.0.1:") { // the response URL
 				return (&net.Dialer{}).DialContext(ctx, network, address)
 			}
-			if address != bucket+":443" {
+			if address != bucket+":443" && address != region+":443" {
 				return nil, fmt.Errorf("%s was dialled", address)
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
@@ -397,7 +423,18 @@ func TestROSTopicPush(t *testing.T) {
 	}{
 		{"raw", good, nil, nil, 200, ""},
 		{"in JSON", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
-			func(h http.Header) { h.Del("x-mns-topic-name"); h.Del("x-mns-topic-owner") }, nil, 200, ""},
+			enclosed("text/json;charset=utf-8"), nil, 200, ""},
+		{"in XML", `<Notification><TopicOwner>1234</TopicOwner><TopicName>Sites</TopicName><Message>` + base64.StdEncoding.EncodeToString([]byte(good)) + `</Message></Notification>`,
+			enclosed("text/xml;charset=utf-8"), nil, 200, ""},
+		// Whoever has a topic of his own writes the body of a push that has none but the message.
+		{"a simplified one that poses as another", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
+			func(h http.Header) { h.Del("x-mns-topic-name"); h.Del("x-mns-topic-owner") }, nil, 403, "PINTLE_PROVIDER_TOPICS"},
+		{"the same with a type", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
+			func(h http.Header) { enclosed("text/xml")(h); h.Set("x-mns-message-id", "m-1") }, nil, 403, "PINTLE_PROVIDER_TOPICS"},
+		{"plain, without an ID", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
+			enclosed("text/plain;charset=utf-8"), nil, 403, "PINTLE_PROVIDER_TOPICS"},
+		{"the bucket of a region", good, certAt("https://mns-cert.oss-cn-beijing.aliyuncs.com/c.pem"), nil, 200, ""},
+		{"a look-alike of that", good, certAt("https://mns-cert.oss-cn-x.evil.aliyuncs.com/c.pem"), nil, 403, "bucket of SMQ"},
 		{"MD5 in base64", good, func(h http.Header) {
 			sum := md5.Sum([]byte(good))
 			h.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
@@ -446,6 +483,16 @@ func TestROSTopicPush(t *testing.T) {
 		if len(c.posts) > 0 {
 			t.Errorf("%s: answered %s", tt.name, <-c.posts)
 		}
+	}
+}
+
+// enclosed is the form in which the body tells of the topic.
+func enclosed(contentType string) func(http.Header) {
+	return func(h http.Header) {
+		h.Del("x-mns-topic-name")
+		h.Del("x-mns-topic-owner")
+		h.Del("x-mns-message-id")
+		h.Set("Content-Type", contentType)
 	}
 }
 

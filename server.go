@@ -399,6 +399,11 @@ func (s *Server) send(ctx context.Context, a answered) error {
 	defer cancel()
 	if err := s.sender.send(ctx, a.request.Dialect, s.responseURL(a.request), a.body, a.log); err != nil {
 		a.log.Error("not answered", "error", err)
+		hide := &scrubber{}
+		hide.add(urlSecrets(a.request)...)
+		if clean := hide.text(err.Error()); clean != err.Error() { // who was asked may quote the URL
+			err = errors.New(clean)
+		}
 		return err
 	}
 	s.sent(a)

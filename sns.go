@@ -128,7 +128,7 @@ func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text 
 	ctx := context.WithoutCancel(r.Context())
 	s.work.Go(func() {
 		defer func() { <-s.web.room }()
-		a, err := s.take(ctx, delivery{text: text, deadline: s.clock.Now().Add(wire.MaxServiceTimeout)})
+		a, err := s.take(ctx, delivery{text: text, deadline: s.clock.Now().Add(s.longest())})
 		switch {
 		case err == nil && a.waiting == nil:
 			err = s.send(ctx, a)

@@ -77,6 +77,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is a provider of custom resources: it takes POST", http.StatusMethodNotAllowed)
 		return
 	}
+	if s.web.unsigned && (r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "") {
+		http.Error(w, "requests that are not signed are not taken from a browser: any page could send them", http.StatusForbidden)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPost))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -133,7 +137,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 	ctx := context.WithoutCancel(r.Context())
 	s.work.Go(func() {
 		defer func() { <-s.web.room }()
-		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(wire.MaxServiceTimeout)})
+		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(s.longest())})
 		select {
 		case reply <- result{a, err}:
 			return

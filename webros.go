@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -46,12 +47,20 @@ func (s *Server) serveROS(w http.ResponseWriter, r *http.Request, body []byte) b
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return true
 	}
-	if s.ros.Sync || strings.HasSuffix(r.URL.Path, "/sync") || s.responseURL(request) == "" {
+	if s.ros.Sync || strings.HasSuffix(s.tokenPath(r), "/sync") || s.responseURL(request) == "" {
 		s.replyROS(w, r, body)
 	} else {
 		s.acceptROS(w, r, body)
 	}
 	return true
+}
+
+// tokenPath is the path of the URL in the service token: what is signed, not where a proxy or somebody else sent it.
+func (s *Server) tokenPath(r *http.Request) string {
+	if u, err := url.Parse(s.ros.URL); s.ros.URL != "" && err == nil {
+		return u.Path
+	}
+	return r.URL.Path
 }
 
 // verifyROS checks the Signature in a request.
@@ -75,8 +84,8 @@ func (s *Server) verifyROS(r *http.Request, body []byte) error {
 	}
 	var err error
 	for _, key := range s.ros.SignKeys {
-		for _, url := range urls {
-			if err = (wire.ROSSigning{Key: key, Headers: headers, URL: url}).Verify(body, s.clock.Now()); err == nil {
+		for _, address := range urls {
+			if err = (wire.ROSSigning{Key: key, Headers: headers, URL: address}).Verify(body, s.clock.Now()); err == nil {
 				return nil
 			}
 		}
