@@ -40,7 +40,7 @@
 //
 // A value with a comma in it is put into single quotes: pattern='^[a-z]{1,8}$'. On a list or map the rules but length are
 // for each item. Properties that were accepted once, with a Delete or as the old ones of an Update, are read without
-// these checks; see [WithMigrate].
+// these checks; see [WithMigrate]. Of old ones, what cannot be read at all is zero: see [UpdateRequest].
 //
 // # The physical ID
 //

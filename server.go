@@ -35,7 +35,8 @@ type Config struct {
 	// confirmed; and of topics of SMQ for ROS, like acs:mns:REGION:ACCOUNT:topics/NAME. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
 	Topics []string
 	// AllowUnsigned takes HTTP requests from everybody: who can reach the server can have it do what it does, and send
-	// a PUT to any URL. [Run] allows it on a loopback address only.
+	// an answer to any URL. [Run] allows it on a loopback address only. Requests of browsers are refused then: any page could
+	// send them.
 	AllowUnsigned bool
 	// Hold is how long an HTTP request is held open for the answer to go into its reply. What takes longer is answered
 	// at the response URL. Zero means 20 seconds; a negative value holds none.
