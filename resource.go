@@ -324,7 +324,7 @@ func (x *resource[P, A]) former(r *Request) (old P, problems []string, err error
 	case err != nil && x.properties.hasImmutable(map[*shape]bool{}):
 		return old, nil, fmt.Errorf("old properties: %w", err)
 	case err != nil:
-		return old, []string{err.Error()}, nil
+		return old, []string{err.Error()}, nil //nolint:nilerr // it is told of
 	case d.immutable:
 		return old, nil, errNotMigrated(&PropertiesError{Old: true, Problems: d.problems})
 	}
