@@ -128,7 +128,7 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, name str
 // event wraps the request as the service in its token would; not so what asks again, which no service knows.
 func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 	event := local.Event{
-		ID: string(r.Subject().ID), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
+		ID: string(r.Subject().ID), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
 	var err error
 	if r.Type == store.TypeIsComplete {

@@ -61,6 +61,9 @@ type Event struct {
 	// ID is the invocation's request ID: 1 to 128 of letters, digits, '-', '_' and '.'. It comes back in
 	// [Config.Done].
 	ID string
+	// Resource names what the event is about; empty for nothing. One for the same resource goes to the process that had the
+	// last, if that is free, or will be within half a second.
+	Resource string
 	// Payload is the JSON the handler gets.
 	Payload []byte
 	// Deadline ends the event before the provider's timeout does. Zero means that only the timeout counts.

@@ -15,23 +15,96 @@ type pool struct {
 	idle     []*worker // the one that idled last is used first, so that those not needed age
 	workers  int
 	retired  bool // replaced by another pool: workers end when the queue is empty
+
+	last map[string]*worker // by resource: the worker that had its last event
+	held []*held            // events that wait for such a worker
 }
+
+// held is an event that waits for the worker that is at the end of the resource's last one.
+type held struct {
+	event  Event
+	worker *worker
+	timer  *time.Timer
+}
+
+const (
+	// affinity is how long an event waits for the process that had the resource's last one: that has sent its answer, or
+	// there would be no other event, and needs but a moment to say that it is done. What it remembers is worth the wait.
+	affinity = 500 * time.Millisecond
+	// maxLast bounds the resources of which the last worker is known.
+	maxLast = 10_000
+)
 
 func newPool(r *Runtime, provider Provider) *pool {
 	return &pool{runtime: r, provider: provider, program: newProgram(provider, &r.config, r.turn(provider.Target.Path()))}
 }
 
-// accept hands the event to a worker, new if need be, or queues it. The caller holds Runtime.mu.
+// accept hands the event to the worker that had the resource's last one, if that is free or about to be, else to any, new
+// if need be, or queues it. The caller holds Runtime.mu.
 func (p *pool) accept(event Event) error {
+	if w := p.last[event.Resource]; w != nil && event.Resource != "" {
+		if i := slices.Index(p.idle, w); i >= 0 {
+			p.idle = slices.Delete(p.idle, i, i+1)
+			p.give(w, event)
+			return nil
+		}
+		if w.resource == event.Resource && len(p.held) < p.runtime.config.Queue {
+			h := &held{event: event, worker: w}
+			h.timer = time.AfterFunc(affinity, func() { p.release(h) })
+			p.held = append(p.held, h)
+			return nil
+		}
+	}
+	return p.place(event)
+}
+
+// give hands the event to an idle worker. The caller holds Runtime.mu.
+func (p *pool) give(w *worker, event Event) {
+	p.note(w, event)
+	w.events <- event
+}
+
+// note remembers that w has the event. The caller holds Runtime.mu.
+func (p *pool) note(w *worker, event Event) {
+	w.resource = event.Resource
+	if event.Resource == "" {
+		return
+	}
+	if p.last == nil || len(p.last) >= maxLast {
+		p.last = make(map[string]*worker)
+	}
+	p.last[event.Resource] = w
+}
+
+// release ends the wait of an event for its worker: any will do.
+func (p *pool) release(h *held) {
+	r := p.runtime
+	r.mu.Lock()
+	i := slices.Index(p.held, h)
+	if i < 0 || r.closed { // Close answers for those that are left
+		r.mu.Unlock()
+		return
+	}
+	p.held = slices.Delete(p.held, i, i+1)
+	err := p.place(h.event)
+	if err != nil { // it was accepted, so it has a place
+		p.queue = append(p.queue, h.event)
+	}
+	r.mu.Unlock()
+}
+
+// place hands the event to any worker, or queues it. The caller holds Runtime.mu.
+func (p *pool) place(event Event) error {
 	switch {
 	case len(p.idle) > 0:
 		last := len(p.idle) - 1
 		w := p.idle[last]
 		p.idle = p.idle[:last]
-		w.events <- event
+		p.give(w, event)
 	case p.workers < p.provider.Concurrency:
 		p.workers++
 		w := newWorker(p)
+		p.note(w, event)
 		p.runtime.wg.Go(func() { w.run(event) })
 	case len(p.queue) < p.runtime.config.Queue:
 		p.queue = append(p.queue, event)
@@ -51,20 +124,47 @@ func (p *pool) retire() {
 	p.idle = nil
 }
 
+// waiting takes the first event that waits for w, or for anyone. The caller holds Runtime.mu.
+func (p *pool) waiting(w *worker) (Event, bool) {
+	for i, h := range p.held {
+		if h.worker == w {
+			h.timer.Stop()
+			p.held = slices.Delete(p.held, i, i+1)
+			return h.event, true
+		}
+	}
+	if len(p.queue) == 0 {
+		return Event{}, false
+	}
+	event := p.queue[0]
+	p.queue[0] = Event{}
+	p.queue = p.queue[1:]
+	return event, true
+}
+
+// forget drops a worker that ends. The caller holds Runtime.mu.
+func (p *pool) forget(w *worker) {
+	p.workers--
+	for resource, last := range p.last {
+		if last == w {
+			delete(p.last, resource)
+		}
+	}
+}
+
 // next gives w its next event, waiting for one as long as a worker may idle. False means that w is no longer a worker
 // of the pool.
 func (p *pool) next(w *worker) (Event, bool) {
 	r := p.runtime
 	r.mu.Lock()
-	if len(p.queue) > 0 {
-		event := p.queue[0]
-		p.queue[0] = Event{}
-		p.queue = p.queue[1:]
+	if event, ok := p.waiting(w); ok {
+		p.note(w, event)
 		r.mu.Unlock()
 		return event, true
 	}
+	w.resource = ""
 	if r.closed || p.retired {
-		p.workers--
+		p.forget(w)
 		r.mu.Unlock()
 		return Event{}, false
 	}
@@ -82,7 +182,7 @@ func (p *pool) next(w *worker) (Event, bool) {
 	r.mu.Lock()
 	if i := slices.Index(p.idle, w); i >= 0 {
 		p.idle = slices.Delete(p.idle, i, i+1)
-		p.workers--
+		p.forget(w)
 		r.mu.Unlock()
 		return Event{}, false
 	}

@@ -21,6 +21,7 @@ type worker struct {
 	pool     *pool
 	runtime  *Runtime
 	events   chan Event // holds one; filled or closed by the pool while the worker idles
+	resource string     // of the event that it has; Runtime.mu guards it
 	scrubber *scrubber
 	process  *process // nil until one is needed, and after it died
 	failures int      // starts in a row that came to nothing
