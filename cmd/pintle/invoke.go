@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/nearest"
 	"github.com/pintle-dev/pintle/internal/project"
@@ -86,11 +87,11 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 	if o.timeout <= 0 {
 		return usagef("", "--timeout %s is no time to answer in", o.timeout)
 	}
-	provider, err := a.tried(o, name)
+	tried, err := a.tried(o, name)
 	if err != nil {
 		return err
 	}
-	request, err := a.request(o, provider)
+	request, err := a.request(o, tried.Framework)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,8 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 		return err
 	}
 	config := trial.Config{
-		Provider: provider, Request: request, SNS: o.sns, Timeout: o.timeout, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET"),
+		Provider: tried.Framework, Functions: tried.Functions, Calls: tried.Calls,
+		Request: request, SNS: o.sns, Timeout: o.timeout, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET"),
 		Runtime: local.Config{
 			CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.building,
 		},
@@ -138,11 +140,11 @@ func (a *app) building(_, text string) {
 	a.say("%s", strings.ReplaceAll(text, a.cwd+string(filepath.Separator), ""))
 }
 
-// tried finds the provider that a name, a path or a URL means.
-func (a *app) tried(o *invokeOptions, name string) (local.Provider, error) {
+// tried finds the provider that a name, a path or a URL means. One that is not made of functions is all of the Framework.
+func (a *app) tried(o *invokeOptions, name string) (node.Apart, error) {
 	p, err := a.locate(o.project, "")
 	if err != nil {
-		return local.Provider{}, err
+		return node.Apart{}, err
 	}
 	declared, dir := project.Provider{Name: "Test", Target: name}, a.cwd
 	var names []string
@@ -155,11 +157,11 @@ func (a *app) tried(o *invokeOptions, name string) (local.Provider, error) {
 		}
 	}
 	if declared.OnEvent != nil {
-		return local.Provider{}, usagef("deploy a template that uses it: pintle deploy", "provider %s is made of functions, which do not answer requests themselves", name)
+		return apart(o, p.project, declared)
 	}
 	provider, err := local.ParseProvider(dir, declared)
 	if err == nil {
-		return provider, nil
+		return node.Apart{Framework: provider}, nil
 	}
 	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
 		hint := "name one of pintle.yaml, a Go package's folder, an executable or a URL"
@@ -169,10 +171,38 @@ func (a *app) tried(o *invokeOptions, name string) (local.Provider, error) {
 			hint = "the names are " + strings.Join(names, ", ")
 		}
 		if _, missing := os.Stat(a.path(name)); missing != nil {
-			return local.Provider{}, usagef(hint, "there is no provider %s in pintle.yaml, and no such file", name)
+			return node.Apart{}, usagef(hint, "there is no provider %s in pintle.yaml, and no such file", name)
 		}
 	}
-	return local.Provider{}, usageError(err)
+	return node.Apart{}, usageError(err)
+}
+
+// apart returns a provider that is made of functions. Nobody takes its wait over, so that it has all of the time.
+func apart(o *invokeOptions, p *project.Project, declared project.Provider) (node.Apart, error) {
+	definition, err := node.Define(p.Dir, declared, p.Providers)
+	if err != nil {
+		return node.Apart{}, usageError(err)
+	}
+	others := map[string]node.Definition{}
+	for _, other := range p.Providers {
+		if other.Name == declared.Name {
+			continue
+		}
+		d, err := node.Define(p.Dir, other, p.Providers)
+		if err != nil {
+			if definition.Names(other.Name) {
+				return node.Apart{}, usageError(err)
+			}
+			continue // it has no part in this
+		}
+		others[other.Name] = d
+	}
+	made, err := node.NewApart(declared.Name, definition, others)
+	if err != nil {
+		return node.Apart{}, usageError(err)
+	}
+	made.Framework.Timeout = o.timeout
+	return made, nil
 }
 
 // request makes the request of the flags.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/require"
 )
 
 // waiterVar is where the provider of the tests below finds the test that says what it is to do.
@@ -319,6 +322,76 @@ func TestWaitingWithSDK(t *testing.T) {
 		if e.ResourceStatus == types.ResourceStatusCreateFailed && (aws.ToString(e.PhysicalResourceId) != "hopeless" ||
 			!strings.Contains(aws.ToString(e.ResourceStatusReason), "Operation timed out")) {
 			t.Errorf("%s failed with %q", aws.ToString(e.PhysicalResourceId), aws.ToString(e.ResourceStatusReason))
+		}
+	}
+}
+
+// slowPair is two functions: onEvent writes what it got, and isComplete that it was asked, and is done when there is a file.
+const slowPair = `
+import os
+
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def note(name, event):
+    with open(os.path.join(here, name), "a") as f:
+        f.write(event["RequestType"] + " " + event["RequestId"] + "\n")
+
+
+def on_event(event, context):
+    note("begun", event)
+    return {"PhysicalResourceId": "made", "Data": {"From": "onEvent"}, "Passed": ["on"]}
+
+
+def is_complete(event, context):
+    note("asked", event)
+    if event["Passed"] != ["on"]:
+        raise ValueError("it is not the same")
+    return {"IsComplete": os.path.exists(os.path.join(here, "ready"))}
+`
+
+// TestWaitingOfAPair kills the server between two questions to a provider of two functions, and again while it waits: onEvent
+// is not called another time.
+func TestWaitingOfAPair(t *testing.T) {
+	require.Tool(t, "python3")
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"pair.py":     slowPair,
+		"pintle.yaml": "providers:\n  Waiter: {onEvent: ./pair.py, isComplete: ./pair.py, queryInterval: 1s, totalTimeout: 10m}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func(name string) []string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return slices.Collect(strings.Lines(string(text)))
+	}
+	s := serve(t, t.TempDir(), "--project", folder)
+	s.create("slow", thing(waiterToken, ""))
+	for range 2 {
+		waits := func() int { return strings.Count(s.output(), "a provider is to be asked again") }
+		n := waits()
+		s.until("isComplete was asked twice more, and is to be asked again", func() bool { return waits() >= n+2 })
+		s.kill()
+		s.start()
+	}
+	if err := os.WriteFile(filepath.Join(folder, "ready"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status := s.settled("slow"); status != types.StackStatusCreateComplete {
+		t.Errorf("status %s\n%s", status, s.output())
+	}
+	begun := lines("begun")
+	if len(begun) != 1 || !strings.HasPrefix(begun[0], "Create ") {
+		t.Fatalf("onEvent was called for %q\n%s", begun, s.output())
+	}
+	for _, line := range lines("asked") {
+		if line != begun[0] {
+			t.Errorf("isComplete was asked about %q, onEvent about %q", line, begun[0])
 		}
 	}
 }

@@ -95,15 +95,24 @@ func (t *trial) exchange(ctx context.Context, runtime *local.Runtime) (Result, e
 // start returns a runtime for the provider's process.
 func (t *trial) start() (*local.Runtime, error) {
 	c := t.config.Runtime
-	c.Providers = []local.Provider{t.config.Provider}
-	var mu sync.Mutex // two processes follow one another if the first dies before it gets the event
+	c.Providers = append([]local.Provider{t.config.Provider}, t.config.Functions...)
+	var mu sync.Mutex // there may be several processes, at once or one after the other
 	c.Log = func(_, _, line string) {
 		mu.Lock()
 		defer mu.Unlock()
 		t.config.Log(line)
 	}
-	c.Done = func(_ string, o local.Outcome) { t.ended <- died(o) }
-	return local.New(c)
+	calls := t.config.Calls
+	c.Done = func(id string, o local.Outcome) {
+		if calls == nil || !calls.Done(id, o) {
+			t.ended <- died(o)
+		}
+	}
+	runtime, err := local.New(c)
+	if err == nil && calls != nil {
+		calls.Use(runtime)
+	}
+	return runtime, err
 }
 
 // invoke gives the event to a process.
@@ -112,10 +121,14 @@ func (t *trial) invoke(runtime *local.Runtime, message []byte, start time.Time) 
 		message = local.SNSEvent(string(t.config.Request.ServiceToken), "AWS CloudFormation custom resource request", message,
 			start, string(t.config.Request.RequestID))
 	}
-	return runtime.Invoke(t.config.Provider.Name, local.Event{
+	event := local.Event{
 		ID: string(t.config.Request.RequestID), Payload: message, Deadline: start.Add(t.config.Timeout), Secrets: t.secrets,
 		Started: func() { t.began <- time.Now() },
-	})
+	}
+	if t.config.Calls != nil {
+		t.config.Calls.Begin(event)
+	}
+	return runtime.Invoke(t.config.Provider.Name, event)
 }
 
 // died returns why there will be no answer; nil if there may be one.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -31,7 +32,11 @@ const (
 type Config struct {
 	// Provider is what gets the request. Its target may be a URL. Required.
 	Provider local.Provider
-	// Runtime configures the process; Done, Providers and Log are set by [Run].
+	// Functions are what Provider calls, if it is made of functions: more processes, whose calls go by Calls.
+	Functions []local.Provider
+	// Calls are those calls; nil if Provider is not made of functions.
+	Calls *remote.Calls
+	// Runtime configures the processes; Done, Providers and Log are set by [Run].
 	Runtime local.Config
 	// Request is what it gets; its ResponseURL is set by [Run]. Required.
 	Request wire.Request

@@ -206,6 +206,18 @@ func (d Definition) Program(name string) (program local.Provider, ok bool, err e
 	return p.programs[0], true, nil
 }
 
+// Names reports whether another provider is one of the definition's functions.
+func (d Definition) Names(other string) bool {
+	for _, f := range []*Function{d.OnEvent, d.IsComplete} {
+		if f != nil && f.Provider != "" {
+			if _, ok := local.Match(wire.ServiceToken(f.Provider), func(name string) bool { return name == other }); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // parse looks at what a definition names, which must exist.
 func (d Definition) parse(name string) (parsed, error) {
 	fail := func(format string, args ...any) (parsed, error) {

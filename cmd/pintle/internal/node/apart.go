@@ -1,0 +1,53 @@
+package node
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/remote"
+)
+
+// Apart is a provider of functions with all that runs it, for a [local.Runtime] that is no node's.
+type Apart struct {
+	// Framework answers for the provider.
+	Framework local.Provider
+	// Functions are what it calls.
+	Functions []local.Provider
+	// Calls are those calls. They are to use the runtime, and to get its reports.
+	Calls *remote.Calls
+}
+
+// NewApart returns the provider with a name, which must be made of functions; others are the definitions of providers that
+// it may name as such.
+func NewApart(name string, d Definition, others map[string]Definition) (Apart, error) {
+	parsed, err := d.parse(name)
+	if err != nil {
+		return Apart{}, err
+	}
+	if parsed.onEvent == nil {
+		return Apart{}, fmt.Errorf("provider %s is not made of functions", name)
+	}
+	p := newProviders(nil, newNotes(), slog.New(slog.DiscardHandler))
+	defer p.close()
+	for other, d := range others {
+		_ = p.use(other, d) // who is called and cannot be run is an error of the call, as in a node
+	}
+	made := Apart{Functions: parsed.programs, Calls: p.calls}
+	if made.Framework, err = p.framework(name, parsed); err != nil {
+		return Apart{}, fmt.Errorf("provider %s: %w", name, err)
+	}
+	called := map[string]bool{}
+	for _, ref := range []*functionRef{parsed.onEvent, parsed.isComplete} {
+		if ref == nil || ref.token == "" {
+			continue
+		}
+		if other, err := p.find(name, ref.token); err == nil && !called[other] {
+			called[other] = true
+			if program, ok, err := others[other].Program(other); err == nil && ok {
+				made.Functions = append(made.Functions, program)
+			}
+		}
+	}
+	return made, nil
+}
