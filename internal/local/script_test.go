@@ -100,6 +100,29 @@ def handler(event, context):
         return len(event["secret"])
     if do == "exit":
         sys.exit(7)
+    if do == "exit while a thread runs":
+        import threading
+        threading.Thread(target=threading.Event().wait).start()
+        sys.exit(7)
+    if do == "decimal":
+        from decimal import Decimal
+        return {"price": Decimal("1.50"), "many": [Decimal(5), Decimal("1E+30")], "s": "Decimal"}
+    if do == "decimal nan":
+        from decimal import Decimal
+        return Decimal("nan")
+    if do == "no text":
+        class NoText(Exception):
+            def __str__(self):
+                raise RuntimeError("no")
+        raise NoText()
+    if do == "fork":
+        if os.fork() == 0:
+            return "from the child"
+        os.wait()
+        return "from the parent"
+    if do == "close":
+        sys.stdout.close()
+        raise ValueError("its output is closed")
     if do == "hang":
         import threading
         threading.Event().wait()
@@ -147,6 +170,16 @@ exports.handler = async (event, context) => {
     case 'unhandled':
       Promise.reject(new Error('nobody heard it'));
       return new Promise((resolve) => setTimeout(resolve, 60000));
+    case 'no text': {
+      const error = new Error('m');
+      error.name = Symbol('none');
+      throw error;
+    }
+    case 'no text either':
+      throw {name: Object.create(null), message: Object.create(null)};
+    case 'forgotten':
+      Promise.reject(new Error('forgotten'));
+      return {got: 'x'.repeat(3 << 20)};
     case 'hang':
       return new Promise((resolve) => setTimeout(resolve, 3600000));
   }
@@ -236,7 +269,29 @@ func TestPython(t *testing.T) {
 			Kind: local.Errored, Delivered: true, Type: "Runtime.MarshalError",
 			Message: "Unable to marshal response: Out of range float values are not JSON compliant",
 		}},
+		scriptCase{"exit while a thread runs", `{"do":"exit while a thread runs"}`, local.Outcome{
+			Kind: local.Exited, Delivered: true, ExitCode: 7,
+			Message: "the provider's process exited with code 7 while it handled the event",
+		}},
+		scriptCase{"decimal nan", `{"do":"decimal nan"}`, local.Outcome{
+			Kind: local.Errored, Delivered: true, Type: "Runtime.MarshalError",
+			Message: "Unable to marshal response: Out of range float values are not JSON compliant",
+		}},
+		scriptCase{"no text", `{"do":"no text"}`, local.Outcome{
+			Kind: local.Errored, Delivered: true, Type: "NoText", Message: "an exception without a text",
+		}},
+		scriptCase{"fork", `{"do":"fork"}`, local.Outcome{
+			Kind: local.Returned, Delivered: true, Result: []byte(`"from the parent"`),
+		}},
+		scriptCase{"close", `{"do":"close"}`, local.Outcome{
+			Kind: local.Errored, Delivered: true, Type: "ValueError", Message: "its output is closed",
+		}},
 	))
+	k.wantLogged("close: [ERROR] ValueError: its output is closed")
+	// What DynamoDB makes of numbers is one to the last digit.
+	if o := k.send("decimal", `{"do":"decimal"}`); string(o.Result) != `{"price": 1.50, "many": [5, 1E+30], "s": "Decimal"}` {
+		t.Errorf("got %+v", o)
+	}
 	k.wantLogged("print: printed ****", "print: on stderr", "print: [WARNING] logged well",
 		"raise: [ERROR] ValueError: no such user: me", `raise:   File "`, "user.py")
 	for _, line := range k.logged() {
@@ -262,6 +317,11 @@ func TestNode(t *testing.T) {
 			"the promise of the handler was not settled, and nothing is left that could settle it")},
 		scriptCase{"uncaught", `{"do":"uncaught"}`, errored("TypeError", "nobody caught it")},
 		scriptCase{"unhandled", `{"do":"unhandled"}`, errored("Runtime.UnhandledPromiseRejection", "Error: nobody heard it")},
+		scriptCase{"no text", `{"do":"no text"}`, errored("Error", "an error without a text")},
+		scriptCase{"no text either", `{"do":"no text either"}`, errored("Error", "an error without a text")},
+		scriptCase{"forgotten", `{"do":"forgotten"}`, local.Outcome{
+			Kind: local.Returned, Delivered: true, Result: []byte(`{"got":"` + strings.Repeat("x", 3<<20) + `"}`),
+		}},
 	))
 	k.wantLogged("print: printed ****", "print: on stderr", "raise: Invoke Error\tRangeError: no such user: me", "user.js")
 }

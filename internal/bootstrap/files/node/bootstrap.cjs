@@ -50,6 +50,17 @@ function call(method, route, body, headers = {}) {
 
 // report says how an error is reported: as Lambda does, which also prints it.
 function report(error) {
+  let [type, message, trace] = ['Error', 'an error without a text', []];
+  try {
+    [type, message, trace] = describe(error);
+  } catch {
+    // Its name or message is no text, or throws.
+  }
+  console.error('Invoke Error\t' + (trace.length ? trace.join('\n') : type + ': ' + message));
+  return {errorType: type, errorMessage: message, trace};
+}
+
+function describe(error) {
   let type, message, trace = [];
   if (error instanceof Error || (error && typeof error === 'object' && 'message' in error && 'name' in error)) {
     [type, message] = [String(error.name), String(error.message)];
@@ -57,8 +68,7 @@ function report(error) {
   } else {
     [type, message] = [typeof error, format('%s', error)];
   }
-  console.error('Invoke Error\t' + (trace.length ? trace.join('\n') : type + ': ' + message));
-  return {errorType: type, errorMessage: message, trace};
+  return [type, message, trace];
 }
 
 function postError(route, error) {
@@ -68,6 +78,7 @@ function postError(route, error) {
 }
 
 let current = null; // the invocation that runs
+let telling = Promise.resolve(); // what became of the one before
 
 // Invocation is one event on its way through the handler. The first that settles it counts.
 class Invocation {
@@ -140,7 +151,8 @@ class Invocation {
     }
     const outcome = await this.settled;
     current = null;
-    await this.tell(outcome);
+    telling = this.tell(outcome);
+    await telling;
   }
 
   async tell({error, result}) {
@@ -168,7 +180,7 @@ let dying = false;
 function die(error) {
   if (dying) return;
   dying = true;
-  const said = current ? postError('/invocation/' + current.id + '/error', error) : Promise.resolve(report(error));
+  const said = current ? postError('/invocation/' + current.id + '/error', error) : telling.then(() => report(error));
   current = null;
   said.catch(() => {}).then(() => process.exit(1));
 }
@@ -270,6 +282,7 @@ async function main() {
     const {status, headers, text} = await call('GET', '/invocation/next');
     if (status !== 200) process.exit(1);
     await new Invocation(headers).run(handler, text);
+    if (dying) return; // and ask for no event that would be lost
   }
 }
 

@@ -11,13 +11,17 @@ import importlib.util
 import json
 import logging
 import os
+import re
 import sys
+import threading
 import time
 import traceback
+import uuid
 
 OLDEST = (3, 8)
 API = "/2018-06-01/runtime"
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
+EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 
 class Failure(Exception):
@@ -153,30 +157,60 @@ def failure(error):
             if os.path.abspath(f.filename) != HERE and "importlib" not in f.filename
         ]
     kind = error.kind if isinstance(error, Failure) else type(error).__name__
-    report = {"errorType": kind, "errorMessage": str(error), "stackTrace": traceback.format_list(frames)}
-    text = "[ERROR] %s: %s" % (kind, error)
+    try:
+        message = str(error)
+    except Exception:
+        message = "an exception without a text"
+    report = {"errorType": kind, "errorMessage": message, "stackTrace": traceback.format_list(frames)}
+    text = "[ERROR] %s: %s" % (kind, message)
     if frames:
         text += "\nTraceback (most recent call last):\n" + "".join(report["stackTrace"])
-    print(text.rstrip("\n"))
+    say(text.rstrip("\n"))
     return report
+
+
+def say(text):
+    """Prints a text, also if the handler has closed or replaced what is printed to."""
+    try:
+        print(text)
+    except Exception:
+        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
 
 
 def encode(result):
     try:
-        return json.dumps(result, allow_nan=False).encode()
+        text = json.dumps(result, allow_nan=False, default=exact)
     except (TypeError, ValueError, RecursionError) as error:
         raise Failure("Runtime.MarshalError", "Unable to marshal response: %s" % error) from None
+    if EXACT in text:
+        text = re.sub('"' + EXACT + '([^"]*)"', r"\1", text)
+    return text.encode()
+
+
+def exact(value):
+    """A decimal number, such as those of DynamoDB, with all its digits: so Lambda has it too."""
+    decimal = sys.modules.get("decimal")
+    if decimal is None or not isinstance(value, decimal.Decimal):
+        raise TypeError("Object of type %s is not JSON serializable" % type(value).__name__)
+    if not value.is_finite():
+        raise ValueError("Out of range float values are not JSON compliant")
+    return EXACT + str(value)
 
 
 def handle(runtime, handler, headers, text):
     done = headers["Lambda-Runtime-Aws-Request-Id"]
     os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+    process = os.getpid()
     try:
         body = encode(handler(json.loads(text), Context(headers)))
     except Exception as error:
-        runtime.error(done, {**failure(error), "requestId": done})
+        if os.getpid() == process:
+            runtime.error(done, {**failure(error), "requestId": done})
     else:
-        runtime.response(done, body)
+        if os.getpid() == process:
+            runtime.response(done, body)
+    if os.getpid() != process:
+        os._exit(0)  # a copy that the handler made of this process, which is not to speak for it
 
 
 def main():
@@ -205,8 +239,29 @@ def main():
         handle(runtime, handler, *runtime.next())
 
 
+def leave(left):
+    """Ends the process. A thread that the handler has left behind would keep it, and the event with it."""
+    main_thread = threading.main_thread()
+    if all(t is main_thread or t.daemon for t in threading.enumerate()):
+        raise left
+    code = left.code
+    if code is None:
+        code = 0
+    elif not isinstance(code, int):
+        say(str(code))
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # it is closed, or no stream
+    os._exit(code & 0xFF)
+
+
 if __name__ == "__main__":
     try:
         main()
+    except SystemExit as error:
+        leave(error)
     except (OSError, http.client.HTTPException):
-        raise SystemExit(1) from None  # whoever served the Runtime API has gone
+        leave(SystemExit(1))  # whoever served the Runtime API has gone
