@@ -22,6 +22,9 @@ const behaviourVar = "TEST_PROVIDER"
 // or none.
 const schemaVar = "TEST_SCHEMA"
 
+// schemaEndVar is a file that says how it ends instead: killed, or with an exit code.
+const schemaEndVar = "TEST_SCHEMA_END"
+
 func TestMain(m *testing.M) {
 	if behaviour := os.Getenv(behaviourVar); behaviour != "" {
 		runProvider(behaviour)
@@ -41,6 +44,16 @@ func tellSchema(mode string) {
 	count = append(count, 'x')
 	if err := os.WriteFile(mode, count, 0o600); err != nil {
 		os.Exit(3)
+	}
+	switch end, _ := os.ReadFile(os.Getenv(schemaEndVar)); string(end) {
+	case "killed":
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Kill()
+		}
+		panic(err)
+	case "exit":
+		os.Exit(2)
 	}
 	fmt.Printf("{\"mode\": %d}\n", len(count))
 	os.Exit(0)

@@ -25,7 +25,8 @@ const (
 
 	// schemaTimeout is how long a program may take to print it.
 	schemaTimeout = 5 * time.Second
-	// silenceKept is how long it is remembered that a program did not end in that time, which may have been for others.
+	// silenceKept is how long it is remembered that a program printed none or did not end in that time: either may have been
+	// for others, which were missing, or busy.
 	silenceKept = time.Hour
 
 	// maxKept is how many answers are kept; those that were written first go first.
@@ -37,9 +38,9 @@ var ErrNoSchema = errors.New("the provider prints no schema")
 
 // Schema returns what the provider's program prints for the command schema: JSON of at most [MaxSchema] bytes. It is
 // built first if it has to be, and runs for five seconds at most, in the environment of the provider's processes without a
-// Runtime API. The answer of a compiled program is kept in [Config.SchemaDir] by the program's content; a script is
-// asked every time, for it may be made of more than one file, unless it did not end in time within the last hour. Errors are [ErrNoSchema], with the reason, [ErrUnknown],
-// [ErrClosed] or a [*BuildError].
+// Runtime API. The answer of a compiled program is kept in [Config.SchemaDir] by the program's content, for an hour if
+// that is none; a script is asked every time, for it may be made of more than one file, unless it did not end in time
+// within the last hour. Errors are [ErrNoSchema], with the reason, [ErrUnknown], [ErrClosed] or a [*BuildError].
 func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	p, err := r.program(name)
 	if err != nil {
@@ -78,17 +79,24 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	case ctx.Err() != nil:
 	case errors.Is(err, context.DeadlineExceeded):
 		keep.write(nil, ".late")
-	case errors.Is(err, ErrNoSchema):
+	case errors.Is(err, ErrNoSchema) && !cutShort(err):
 		keep.write(nil, ".none")
 	}
 	return text, err
+}
+
+// cutShort reports whether a program was not run to its own end, which says nothing about it.
+func cutShort(err error) bool {
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	_, unstarted := errors.AsType[*fs.PathError](err)
+	return unstarted || ok && !ended.Exited()
 }
 
 // askSchema runs the program.
 func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
-	out := &limitedBuffer{limit: MaxSchema}
+	out := &limitedBuffer{limit: MaxSchema, full: cancel}
 	cmd := exec.CommandContext(ctx, file, "schema")
 	cmd.Dir, cmd.Env = dir, env
 	cmd.Stdout = out // what it prints besides is for nobody: it may be anything
@@ -116,15 +124,17 @@ func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, err
 	return text, nil
 }
 
-// limitedBuffer takes up to limit bytes and then refuses, which ends what writes to it.
+// limitedBuffer takes up to limit bytes and then refuses, which ends what writes to it, or full does.
 type limitedBuffer struct {
 	limit int
+	full  func() // called when there is more
 	buf   bytes.Buffer
 	over  bool
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if b.over = b.over || b.buf.Len()+len(p) > b.limit; b.over {
+		b.full()
 		return 0, io.ErrShortWrite
 	}
 	return b.buf.Write(p)
@@ -167,11 +177,10 @@ func (s schemaFile) read() ([]byte, bool) {
 	if s.path == "" {
 		return nil, false
 	}
-	if _, err := os.Stat(s.path + ".none"); err == nil {
-		return nil, true
-	}
-	if info, err := os.Stat(s.path + ".late"); err == nil && time.Since(info.ModTime()) < silenceKept {
-		return nil, true
+	for _, extension := range []string{".none", ".late"} {
+		if info, err := os.Stat(s.path + extension); err == nil && time.Since(info.ModTime()) < silenceKept {
+			return nil, true
+		}
 	}
 	info, err := os.Stat(s.path + ".json")
 	if err != nil || info.Size() > MaxSchema {

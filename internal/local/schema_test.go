@@ -131,6 +131,52 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 }
 
+// That a program has no schema may have been for others to mend: it counts for a while. That somebody killed it says nothing.
+func TestNoSchemaIsKeptForAWhile(t *testing.T) {
+	schemas, counted := t.TempDir(), filepath.Join(t.TempDir(), "counted")
+	target, err := local.ParseTarget("", os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := local.New(local.Config{
+		Done: func(string, local.Outcome) {}, SchemaDir: schemas,
+		Providers: []local.Provider{{Name: "P", Target: target, Env: map[string]string{schemaVar: counted, schemaEndVar: counted + ".end"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ask := func(runs int) {
+		t.Helper()
+		if _, err := r.Schema(t.Context(), "P"); !errors.Is(err, local.ErrNoSchema) {
+			t.Errorf("got %v, want ErrNoSchema", err)
+		}
+		if text, _ := os.ReadFile(counted); len(text) != runs {
+			t.Errorf("ran %d times, want %d", len(text), runs)
+		}
+	}
+	end := func(how string) {
+		if err := os.WriteFile(counted+".end", []byte(how), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end("killed")
+	ask(1)
+	ask(2)
+	end("exit")
+	ask(3)
+	ask(3)
+	files, err := os.ReadDir(schemas)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("kept %v, %v", files, err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(filepath.Join(schemas, files[0].Name()), old, old); err != nil {
+		t.Fatal(err)
+	}
+	ask(4)
+}
+
 func TestSchemaErrors(t *testing.T) {
 	r, runs := teller(t, "echo '{}'", "")
 	if _, err := r.Schema(t.Context(), "Q"); !errors.Is(err, local.ErrUnknown) {

@@ -114,15 +114,23 @@ func New(c Config) (*Project, error) {
 var (
 	notStack  = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 	plainPath = regexp.MustCompile(`^[A-Za-z0-9_./~+-]+$`)
-	element   = regexp.MustCompile(`^[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*$`)
+	element   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+	device    = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 )
 
-// checkModule returns an error unless a text can be the path of a module. Source: Go modules reference, module paths.
+// checkModule returns an error unless a text can be the path of a module. Go allows ~ too, where it does not look like a
+// short name of Windows. Source: Go modules reference, module paths.
 func checkModule(text string) error {
 	for part := range strings.SplitSeq(text, "/") {
 		if !element.MatchString(part) {
-			return errors.New("want letters, digits and -._~, as in site or github.com/you/site")
+			return errors.New("want letters, digits and -._, as in site or github.com/you/site")
 		}
+		if device.MatchString(part) {
+			return fmt.Errorf("%q is a device on Windows, and Go takes no path with one", part)
+		}
+	}
+	if text == SDK {
+		return errors.New("this is the module that the project requires")
 	}
 	return nil
 }

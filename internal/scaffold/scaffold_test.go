@@ -122,7 +122,14 @@ func TestProblems(t *testing.T) {
 		"a\nb":                         "want letters",
 		"ä":                            "want letters",
 		"9lives":                       "its last element must begin with a letter",
-		"--":                           "its last element must begin with a letter",
+		"--":                           "want letters",
+		"-x":                           "want letters",
+		"~x":                           "want letters",
+		"github.com/-you/x":            "want letters",
+		"CON":                          `"CON" is a device on Windows`,
+		"a/nul.v2":                     `"nul.v2" is a device on Windows`,
+		"site~1":                       "want letters",
+		"github.com/pintle-dev/pintle": "is the module that the project requires",
 		"a" + strings.Repeat("b", 100): "60 are allowed",
 	} {
 		if _, err := scaffold.New(scaffold.Config{Name: name, Version: "v1.0.0"}); err == nil || !strings.Contains(err.Error(), want) {
@@ -130,6 +137,9 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	if _, err := scaffold.New(scaffold.Config{Name: "a", Module: "a b", Version: "v1.0.0"}); err == nil || !strings.Contains(err.Error(), "module") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := scaffold.New(scaffold.Config{Name: "a", Module: scaffold.SDK, Version: "v1.0.0"}); err == nil || !strings.Contains(err.Error(), "requires") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := scaffold.New(scaffold.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "neither") {

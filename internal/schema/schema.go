@@ -212,9 +212,12 @@ func (n *node) readEnum(raw map[string]json.RawMessage) {
 	}
 	texts := []string{}
 	for _, member := range members {
+		if string(member) == "null" {
+			continue // what is null fits everything
+		}
 		var text string
 		if json.Unmarshal(member, &text) != nil {
-			if text = string(member); strings.ContainsAny(text[:1], "[{n") {
+			if text = string(member); strings.ContainsAny(text[:1], "[{") {
 				return
 			}
 		}

@@ -131,7 +131,7 @@ func (s *Schema) tainted(v value.Value) value.Value {
 // wanted says what a value must be, in the words that package pintle has for it.
 func (s *Schema) wanted() string {
 	switch {
-	case s.nothing:
+	case s.nothing, s.enum != nil && len(s.enum) == 0:
 		return "nothing"
 	case len(s.enum) == 2 && slices.Contains(s.enum, "true") && slices.Contains(s.enum, "false"):
 		return "true or false"
