@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
@@ -36,6 +37,7 @@ func environment(config *Config, provider Provider, more []string, dir, addr str
 		env[name] = text
 	}
 	addDummyCredentials(env)
+	keepProxyOut(env)
 
 	function := FunctionName(provider.Name)
 	var stream [16]byte
@@ -59,6 +61,25 @@ func environment(config *Config, provider Provider, more []string, dir, addr str
 		list = append(list, name+"="+env[name])
 	}
 	return list
+}
+
+// keepProxyOut keeps a proxy out of the way to this machine, where the Runtime API is, and usually the response URL. Not
+// every program leaves it out by itself.
+func keepProxyOut(env map[string]string) {
+	names := []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
+	if !slices.ContainsFunc(names, func(name string) bool { return env[name] != "" }) {
+		return
+	}
+	other := cmp.Or(env["no_proxy"], env["NO_PROXY"]) // some read the one, some the other
+	for _, name := range []string{"no_proxy", "NO_PROXY"} {
+		text := cmp.Or(env[name], other)
+		for _, host := range []string{"localhost", "127.0.0.1"} {
+			if text != "*" && !slices.Contains(strings.Split(text, ","), host) {
+				text = strings.TrimPrefix(text+","+host, ",")
+			}
+		}
+		env[name] = text
+	}
 }
 
 // addDummyCredentials adds what AWS SDKs ask for before they call any endpoint. Only where an endpoint of ours is set:

@@ -206,7 +206,8 @@ func TestDeadline(t *testing.T) {
 
 func TestEnvironmentAndHeaders(t *testing.T) {
 	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
-		c.Environ = []string{"PATH=" + os.Getenv("PATH"), "AWS_REGION=shell", "MINE=no", "GOCOVERDIR=" + t.TempDir()}
+		c.Environ = []string{"PATH=" + os.Getenv("PATH"), "AWS_REGION=shell", "MINE=no", "GOCOVERDIR=" + t.TempDir(),
+			"http_proxy=http://proxy:3128", "NO_PROXY=corp.example,127.0.0.1"}
 		c.Env = map[string]string{"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "MINE": "no"}
 		c.Region, c.Account = "eu-west-1", "123456789012"
 		p.Env["MINE"] = "yes"
@@ -244,6 +245,7 @@ func TestEnvironmentAndHeaders(t *testing.T) {
 		"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1", "AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "pintle", "AWS_SECRET_ACCESS_KEY": "pintle",
 		"MINE": "yes", "PWD": dir,
+		"http_proxy": "http://proxy:3128", "NO_PROXY": "corp.example,127.0.0.1,localhost", "no_proxy": "corp.example,127.0.0.1,localhost",
 	}
 	for name, text := range want {
 		if env[name] != text {

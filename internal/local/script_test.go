@@ -565,6 +565,7 @@ func (a *answers) request(t *testing.T) string {
 }
 
 func TestAnswerModules(t *testing.T) {
+	t.Setenv("http_proxy", "http://127.0.0.1:1") // which is not for what is on this machine
 	inline := map[string]string{
 		"cfnresponse": "import cfnresponse\ndef handler(event, context):\n" +
 			"  cfnresponse.send(event, context, cfnresponse.SUCCESS, {'A': 'b'}, 'id-1', noEcho=True)\n",
