@@ -138,7 +138,7 @@ func died(o local.Outcome) error {
 		return nil
 	case local.Errored:
 		return fmt.Errorf("the handler failed: %s", o)
-	case local.Exited, local.Crashed, local.TimedOut, local.InitFailed, local.Stopped:
+	case local.Exited, local.Crashed, local.TimedOut, local.InitFailed, local.Stopped, local.Waiting: // nobody may wait here
 	}
 	if o.Kind == local.InitFailed && len(o.Log) > 0 && o.ExitCode == 0 && o.Signal == "" {
 		return fmt.Errorf("%s\n%s", o.Message, strings.Join(o.Log, "\n")) // the output of a build is in no other log
