@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/awscall"
+)
+
+// assertProperties are those of Custom::S3Assert.
+type assertProperties struct {
+	BucketName      string `pintle:"required,pattern='^[A-Za-z0-9._-]{3,63}$'"`
+	ObjectKey       string `pintle:"required,length=1..1024"`
+	ExpectedContent string `pintle:"required"`
+}
+
+// asserts is the provider of a resource that is nothing: it is created when an object has a content. So its physical ID
+// names nothing either. Create returns none, the package takes the request's, and Update leaves it as it is.
+type asserts struct{ store *store }
+
+// Waiting says that the object is looked at for five minutes.
+func (asserts) Waiting() pintle.Waiting {
+	return pintle.Waiting{Interval: 5 * time.Second, Total: 5 * time.Minute}
+}
+
+// Create begins nothing. Ready does the rest.
+func (asserts) Create(context.Context, *pintle.CreateRequest[assertProperties]) (pintle.Response[struct{}], error) {
+	return pintle.Response[struct{}]{}, nil
+}
+
+// Update begins nothing either.
+func (asserts) Update(context.Context, *pintle.UpdateRequest[assertProperties]) (pintle.Response[struct{}], error) {
+	return pintle.Response[struct{}]{}, nil
+}
+
+// Delete has nothing to delete. Gone also says that there is nothing to wait for.
+func (asserts) Delete(context.Context, *pintle.DeleteRequest[assertProperties]) error {
+	return pintle.Gone
+}
+
+// Ready looks once. What may become better is waited for; what will not, such as a bucket that is not there, fails at once.
+func (a asserts) Ready(ctx context.Context, r *pintle.ReadyRequest[assertProperties]) (pintle.Progress[struct{}], error) {
+	p := r.Properties
+	is := object{p.BucketName, p.ObjectKey}
+	text, err := a.store.read(ctx, is)
+	var tooLarge *awscall.ResponseTooLargeError
+	switch {
+	case errors.Is(err, errNone):
+		return pintle.Progress[struct{}]{Reason: fmt.Sprintf("%v is not there", is)}, nil
+	case errors.As(err, &tooLarge):
+		return pintle.Progress[struct{}]{Reason: fmt.Sprintf("%v has more than %d bytes, want %d", is, tooLarge.Limit, len(p.ExpectedContent))}, nil
+	case mayPass(err):
+		return pintle.Progress[struct{}]{Reason: err.Error()}, nil
+	case err != nil:
+		return pintle.Progress[struct{}]{}, err
+	case text != p.ExpectedContent:
+		return pintle.Progress[struct{}]{Reason: fmt.Sprintf("%v has %s", is, difference(text, p.ExpectedContent))}, nil
+	}
+	return pintle.Progress[struct{}]{Done: true, Reason: fmt.Sprintf("%v has the expected content", is)}, nil
+}
+
+// difference tells two texts apart without quoting them: events are read by many.
+func difference(got, want string) string {
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	return fmt.Sprintf("%d bytes, want %d; they differ from byte %d on", len(got), len(want), at)
+}

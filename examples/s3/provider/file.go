@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle"
+)
+
+// fileProperties are those of Custom::S3File. Where an object is, is what it is: another bucket or key is another object.
+type fileProperties struct {
+	BucketName string `pintle:"required,immutable,pattern='^[A-Za-z0-9._-]{3,63}$'"`
+	ObjectKey  string `pintle:"immutable,length=0..1024,help='Without it the object is named after the stack and the resource'"`
+	Contents   string `pintle:"required"`
+	Public     bool   `pintle:"help='Whether everybody may read the object'"`
+}
+
+// fileAttributes are what a template can read.
+type fileAttributes struct {
+	ObjectKey, ETag, URL string
+}
+
+// files is the provider of objects.
+type files struct{ store *store }
+
+// Validate refuses a key that is nothing but a slash.
+func (files) Validate(p fileProperties) error {
+	if p.ObjectKey == "/" {
+		return errors.New("ObjectKey is /: the first slash of a key is left out, and nothing remains; give the object a name, or leave ObjectKey out")
+	}
+	return nil
+}
+
+// Create writes the object. It does not matter whether it is the first time: the place follows from the request.
+func (f files) Create(ctx context.Context, r *pintle.CreateRequest[fileProperties]) (pintle.Response[fileAttributes], error) {
+	return f.write(ctx, &r.Request, r.Properties)
+}
+
+// Update writes it anew, where it is.
+func (f files) Update(ctx context.Context, r *pintle.UpdateRequest[fileProperties]) (pintle.Response[fileAttributes], error) {
+	return f.write(ctx, &r.Request, r.Properties)
+}
+
+// Delete deletes what the ID names, whatever the properties say by now; but not what another resource, or a person, has put
+// there since.
+func (f files) Delete(ctx context.Context, r *pintle.DeleteRequest[fileProperties]) error {
+	is, known := parse(string(r.ID))
+	if !known {
+		is = place(&r.Request, r.Properties) // where a Create would have written that never answered
+	}
+	owner, err := f.store.owner(ctx, is)
+	if errors.Is(err, errNone) {
+		return pintle.Gone
+	}
+	if err != nil {
+		return err
+	}
+	if owner != r.Name() {
+		r.Log.Warn("what is there was not written by this resource, so it stays", "object", is.String(), "owner", owner)
+		return pintle.Gone
+	}
+	return f.store.remove(ctx, is)
+}
+
+func (f files) write(ctx context.Context, r *pintle.Request, p fileProperties) (pintle.Response[fileAttributes], error) {
+	is := place(r, p)
+	id := is.String()
+	if limit := r.Dialect.MaxPhysicalID(); len(id) > limit {
+		return pintle.Response[fileAttributes]{}, fmt.Errorf("ObjectKey is too long: %d bytes with its bucket, and an ID may have %d", len(id), limit)
+	}
+	etag, err := f.store.put(ctx, is, p.Contents, r.Name(), p.Public)
+	if err != nil && !undecided(err) {
+		return pintle.Response[fileAttributes]{}, err // so nothing was made, and there is nothing to delete
+	}
+	return pintle.Response[fileAttributes]{
+		ID:         pintle.PhysicalID(id),
+		Attributes: fileAttributes{ObjectKey: is.key, ETag: etag, URL: f.store.url(is)},
+	}, err
+}
+
+// place is where the object belongs. A name that is thought up is the same in every request for a resource.
+func place(r *pintle.Request, p fileProperties) object {
+	key := strings.TrimPrefix(p.ObjectKey, "/")
+	if p.ObjectKey == "" {
+		key = r.Name() + ".txt"
+	}
+	return object{p.BucketName, key}
+}
