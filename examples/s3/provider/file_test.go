@@ -43,6 +43,7 @@ func testFile(t *testing.T, form pintletest.Form) {
 		Steps: []pintletest.Step{
 			{Name: "no contents", Properties: pintletest.Map{"BucketName": bucket}, Fails: "Contents", Check: f.has()},
 			{Name: "no name", Properties: file("/", "a"), Fails: "ObjectKey is /", Check: f.has()},
+			{Name: "a long name", Properties: file(strings.Repeat("k", 1010), "a"), Fails: "ObjectKey is too long: 1025 bytes", Check: f.has()},
 			{Name: "no bucket", Properties: pintletest.Map{"BucketName": "none", "Contents": "a"}, Fails: "NoSuchBucket", Check: f.has()},
 			{Name: "a given name", Properties: file("/folder/file1.txt", "hello!"), Again: 1, ID: "s3://my-bucket/folder/file1.txt",
 				Attributes: attributes("folder/file1.txt", "hello!"), Check: f.has("my-bucket/folder/file1.txt=hello!")},
