@@ -14,14 +14,14 @@ import (
 type changeOptions struct {
 	connection
 	stack, fidelity, output string
-	providers               []string
+	providers               providerOptions
 }
 
 func (o *changeOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.connection.flags(flags)
 	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
-	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	o.providers.flags(flags)
 	fidelityFlag(cmd, &o.fidelity)
 	outputFlag(cmd, &o.output)
 }

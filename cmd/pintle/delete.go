@@ -79,14 +79,14 @@ func (a *app) nothingToDelete(name string, asJSON bool) {
 // to what the engine knows of it: what is not there any more must not keep a stack from being deleted.
 func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 	switch {
-	case o.endpoint != "" && len(o.providers) > 0:
+	case o.endpoint != "" && o.providers.any():
 		return nil, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
 			"this machine, and --endpoint names another one")
 	case o.endpoint != "":
 		return nil, nil
 	}
 	list, err := a.providers(p, o.providers)
-	if err != nil && len(o.providers) == 0 {
+	if err != nil && !o.providers.any() {
 		a.say("note: %v", err)
 		return nil, nil
 	}

@@ -136,11 +136,13 @@ func (o *deployOptions) repeated() string {
 	add("template", o.template)
 	add("parameter-file", o.parameterFile)
 	add("tag", o.tags...)
-	for _, provider := range o.providers {
+	for _, provider := range o.providers.named {
 		if !strings.Contains(provider, "://") { // it is kept, so it need not be given again
 			add("provider", provider)
 		}
 	}
+	add("builtin", o.providers.builtin...)
+	add("allow", o.providers.allow...)
 	add("fidelity", o.fidelity)
 	if o.noSchema {
 		b.WriteString(" --no-schema")
@@ -182,7 +184,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		want.providers, err = a.providers(p, o.providers)
 		return want, err
 	}
-	if len(o.providers) > 0 {
+	if o.providers.any() {
 		return want, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
 			"this machine, and --endpoint names another one")
 	}

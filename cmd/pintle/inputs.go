@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
@@ -195,61 +194,4 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, limit)
 	}
 	return text, nil
-}
-
-// provided is a provider that a command brings along.
-type provided struct {
-	name       string
-	definition node.Definition
-	shown      string // the target as it was written
-}
-
-// asWritten returns what runs, as it was written.
-func asWritten(declared project.Provider) string {
-	if declared.OnEvent == nil {
-		return declared.Target
-	}
-	text := "onEvent " + declared.OnEvent.Target
-	if declared.IsComplete != nil {
-		text += ", isComplete " + declared.IsComplete.Target
-	}
-	return text
-}
-
-// providers returns the providers of the project and of --provider flags, which win.
-func (a *app) providers(p place, given []string) ([]provided, error) {
-	flags := pairs{}
-	if err := flags.setAll("provider", given); err != nil {
-		return nil, err
-	}
-	var list []provided
-	var problems []error
-	var all []project.Provider
-	if p.project != nil {
-		for _, declared := range p.project.Providers {
-			if !slices.ContainsFunc(flags, func(pair project.Pair) bool { return pair.Name == declared.Name }) {
-				all = append(all, declared)
-			}
-		}
-	}
-	fromFlags := len(all)
-	for _, pair := range flags {
-		all = append(all, project.Provider{Name: pair.Name, Target: pair.Text})
-	}
-	for i, declared := range all {
-		dir := a.cwd
-		if i < fromFlags {
-			dir = p.project.Dir
-		}
-		d, err := node.Define(dir, declared, all)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		list = append(list, provided{declared.Name, d, asWritten(declared)})
-	}
-	if problems != nil {
-		return nil, usageError(errors.Join(problems...))
-	}
-	return list, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/nearest"
 	"github.com/pintle-dev/pintle/internal/project"
@@ -158,6 +159,10 @@ func (a *app) tried(o *invokeOptions, name string) (node.Apart, error) {
 	}
 	if declared.OnEvent != nil {
 		return apart(o, p.project, declared)
+	}
+	if declared.Builtin != "" {
+		provider, err := builtin.AWS{Allow: declared.Allow, Region: a.regionOr(o.region), Timeout: declared.Timeout}.Provider(name)
+		return node.Apart{Framework: provider}, err
 	}
 	provider, err := local.ParseProvider(dir, declared)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -88,6 +89,9 @@ func runScripts(t *testing.T, dir string) {
 				}
 				env.Setenv(strings.ToUpper(name), path)
 			}
+			aws := httptest.NewServer(newServices(filepath.Join(env.WorkDir, "aws.txt")))
+			env.Defer(aws.Close)
+			env.Setenv("SERVICES", aws.URL)
 			env.Setenv("SHELF", filepath.Join(env.WorkDir, "shelf"))
 			env.Setenv("MEETING", listener.Addr().String())
 			env.Setenv("TZ", "UTC")

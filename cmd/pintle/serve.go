@@ -19,7 +19,7 @@ import (
 type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
 	database                                                                  string
-	providers                                                                 []string
+	providers                                                                 providerOptions
 	dev, allowPrivate                                                         bool
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
@@ -38,7 +38,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
 	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database that holds the stacks, for any number of servers (default: a file in DIR, for one)")
 	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
-	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	o.providers.flags(flags)
 	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
@@ -48,7 +48,7 @@ func (a *app) serveCommand() *cobra.Command {
 	o.keys.flags(flags)
 	o.keep.flags(flags)
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
-	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "dev", "public-url", "credentials", "region",
+	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
 		"allow-private", "log-level")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run

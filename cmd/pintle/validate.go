@@ -20,7 +20,8 @@ import (
 // validateOptions are the flags of validate.
 type validateOptions struct {
 	template, parameterFile, region, output string
-	parameters, providers                   []string
+	parameters                              []string
+	providers                               providerOptions
 	noSchema                                bool
 }
 
@@ -67,7 +68,7 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
-	flags.StringArrayVar(&o.providers, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	o.providers.flags(flags)
 	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not ask the providers")
 	fromEnvironment(flags, "region")

@@ -9,6 +9,7 @@
 //	  CRTest: ./provider
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
 //	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
+//	  Aws: {builtin: aws, allow: ["ssm:GetParameter"]}
 //
 // Everything is optional. What is not known is refused with its place and the nearest name that is, and all problems
 // are reported at once. Whether the files it names exist is not looked at here, so that a stack can be listed or
@@ -54,7 +55,8 @@ type Pair struct {
 type Provider struct {
 	// Name is the name in service tokens, or a whole token.
 	Name string
-	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Empty if OnEvent says it.
+	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Empty if OnEvent or Builtin
+	// says it.
 	Target string
 	// OnEvent is the function that does what a request asks and returns the result. Nil if Target says what runs.
 	OnEvent *Function
@@ -71,6 +73,10 @@ type Provider struct {
 	Concurrency int
 	// Handler is passed to the provider's runtime; for a Python or Node file it names the function. Empty means the default.
 	Handler string
+	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
+	Builtin string
+	// Allow is what Builtin may do. Empty means nothing.
+	Allow []Allow
 	// Place is where the file declares it: file:line:column.
 	Place string
 }

@@ -143,7 +143,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, builtin, allow`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{

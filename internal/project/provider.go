@@ -54,12 +54,30 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 			p.Concurrency = n
 		}),
 		note("handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }),
+		note("builtin", func(v *yaml.Node) {
+			p.Builtin = r.text(v, "builtin")
+			if err := CheckBuiltin(p.Builtin); err != nil && p.Builtin != "" {
+				r.problem(v, "%s: builtin: %v", what, err)
+			}
+		}),
+		note("allow", func(v *yaml.Node) { p.Allow = r.rules(v, "allow") }),
 	})
 	r.fitting(node, what, found, p)
 }
 
 // fitting finds keys that do not go together.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
+	if found["builtin"] != nil {
+		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler"} {
+			if v := found[name]; v != nil {
+				r.problem(v, "%s: %s is about a program, and builtin names a provider in this one: keep one of them", what, name)
+			}
+		}
+		return
+	}
+	if v := found["allow"]; v != nil {
+		r.problem(v, "%s: allow is about builtin, which is missing", what)
+	}
 	switch {
 	case found["run"] == nil && found["onEvent"] == nil && found["isComplete"] != nil:
 		r.problem(found["isComplete"], "%s: isComplete is asked after onEvent, which is missing", what)

@@ -3,6 +3,7 @@ package template
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,10 +47,6 @@ func ParseWithin(body string, limits Limits) (*Template, error) {
 		p.at(Node{}, nil, "Template format error: the template is %d bytes long, the maximum allowed is %d.", len(body), limits.Bytes)
 		return nil, p.found
 	}
-	read := parseYAML
-	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
-		read = parseJSON
-	}
 	root, err := read(body)
 	if err != nil {
 		return nil, err
@@ -67,6 +64,23 @@ func ParseWithin(body string, limits Limits) (*Template, error) {
 		return nil, p.found
 	}
 	return p.template, nil
+}
+
+// Read reads the text of a template and checks nothing of it: for those who look for something in templates that are not for this
+// engine. The error is an [Errors] when the text is longer than limits, or neither JSON nor YAML as CloudFormation takes it.
+func Read(body string, limits Limits) (Node, error) {
+	limits = limits.withDefaults()
+	if len(body) > limits.Bytes {
+		return Node{}, Errors{{Message: fmt.Sprintf("Template format error: the template is %d bytes long, the maximum allowed is %d.", len(body), limits.Bytes)}}
+	}
+	return read(body)
+}
+
+func read(body string) (Node, error) {
+	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
+		return parseJSON(body)
+	}
+	return parseYAML(body)
 }
 
 // Hash returns the hexadecimal SHA-256 of a template's text, which names the text in a store.

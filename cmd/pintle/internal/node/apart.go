@@ -28,7 +28,7 @@ func NewApart(name string, d Definition, others map[string]Definition) (Apart, e
 	if parsed.onEvent == nil {
 		return Apart{}, fmt.Errorf("provider %s is not made of functions", name)
 	}
-	p := newProviders(nil, newNotes(), slog.New(slog.DiscardHandler))
+	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
 	defer p.close()
 	for other, d := range others {
 		_ = p.use(other, d) // who is called and cannot be run is an error of the call, as in a node

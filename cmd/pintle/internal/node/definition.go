@@ -19,8 +19,11 @@ import (
 
 // Definition is what runs behind a provider's name, as one command tells it to another.
 type Definition struct {
-	// Target is an absolute path or an http(s) URL. Empty if OnEvent says what runs.
+	// Target is an absolute path or an http(s) URL. Empty if OnEvent or Builtin says what runs.
 	Target string `json:"target,omitempty"`
+	// Builtin is the name of a provider in the program itself, which needs none of Target, OnEvent, Env and Handler. Allow is what it may do.
+	Builtin string          `json:"builtin,omitempty"`
+	Allow   []project.Allow `json:"allow,omitempty"`
 	// OnEvent and IsComplete are the functions of a provider that is two, or one.
 	OnEvent    *Function         `json:"onEvent,omitempty"`
 	IsComplete *Function         `json:"isComplete,omitempty"`
@@ -52,6 +55,9 @@ func Define(dir string, declared project.Provider, others []project.Provider) (D
 		if duration != 0 {
 			*text = duration.String()
 		}
+	}
+	if declared.Builtin != "" {
+		return defineBuiltin(d, declared)
 	}
 	if declared.OnEvent == nil {
 		provider, err := local.ParseProvider(dir, declared)
@@ -97,7 +103,7 @@ func defineFunction(dir string, of project.Provider, f project.Function, role bo
 		}
 		for _, other := range others {
 			if isName && other.Name == name {
-				if err := callable(other.Name == of.Name, other.OnEvent != nil, strings.Contains(other.Target, "://")); err != nil {
+				if err := callable(other.Name == of.Name, other.OnEvent != nil, other.Builtin != "", strings.Contains(other.Target, "://")); err != nil {
 					return nil, fmt.Errorf("%s: %w", f.Target, err)
 				}
 			}
@@ -115,12 +121,14 @@ func defineFunction(dir string, of project.Provider, f project.Function, role bo
 }
 
 // callable says why a provider cannot be a function of another.
-func callable(itself, pair, isURL bool) error {
+func callable(itself, pair, builtin, isURL bool) error {
 	switch {
 	case itself:
 		return errors.New("a provider cannot be its own function")
 	case pair:
 		return errors.New("this provider is made of functions itself; name those")
+	case builtin:
+		return errors.New("this provider answers by itself, so it has no result for another")
 	case isURL:
 		return errors.New("this provider is a URL; a function is a file, or a provider that is a process")
 	}
@@ -130,7 +138,7 @@ func callable(itself, pair, isURL bool) error {
 // parseFunction parses a function that is a file.
 func parseFunction(dir string, of project.Provider, f project.Function, role bootstrap.Role) (local.Provider, error) {
 	if strings.Contains(f.Target, "://") {
-		return local.Provider{}, callable(false, false, true)
+		return local.Provider{}, callable(false, false, false, true)
 	}
 	p, err := local.ParseFunction(dir, project.Provider{
 		Name: functionName(of.Name, role), Target: f.Target, Handler: f.Handler,
@@ -173,6 +181,7 @@ func roleName(role bootstrap.Role) string {
 type parsed struct {
 	url      string           // that serves the provider; empty if processes do
 	programs []local.Provider // what is run
+	builtin  bool             // the provider is in this program
 	// The rest is of a provider with functions, where it is not zero. The names are those in the runtime, or tokens.
 	onEvent, isComplete *functionRef
 	interval, total     time.Duration
@@ -197,10 +206,10 @@ func (p parsed) builds() []string {
 	return names
 }
 
-// Program returns the one program that serves a provider; ok is false if a URL does, or functions of its own.
+// Program returns the one program that serves a provider; ok is false if a URL does, or functions of its own, or this program.
 func (d Definition) Program(name string) (program local.Provider, ok bool, err error) {
 	p, err := d.parse(name)
-	if err != nil || p.url != "" || p.onEvent != nil || len(p.programs) != 1 {
+	if err != nil || p.url != "" || p.builtin || p.onEvent != nil || len(p.programs) != 1 {
 		return local.Provider{}, false, err
 	}
 	return p.programs[0], true, nil
@@ -249,7 +258,16 @@ func (d Definition) parse(name string) (parsed, error) {
 	of := project.Provider{
 		Name: name, Target: d.Target, Env: d.Env, Timeout: p.timeout, Concurrency: d.Concurrency, Handler: d.Handler,
 	}
+	if d.Builtin != "" {
+		if err := d.checkBuiltin(); err != nil {
+			return fail("%w", err)
+		}
+		p.builtin = true
+		return p, nil
+	}
 	switch {
+	case len(d.Allow) > 0:
+		return fail("allow is about builtin, which is missing")
 	case (d.Target == "") == (d.OnEvent == nil):
 		return fail("want one of target and onEvent")
 	case d.OnEvent == nil && (d.IsComplete != nil || d.QueryInterval != "" || d.TotalTimeout != ""):
@@ -296,6 +314,9 @@ func (d Definition) parse(name string) (parsed, error) {
 
 // show returns what runs, without what may be secret in a URL.
 func (d Definition) show() string {
+	if d.Builtin != "" {
+		return "builtin " + d.Builtin
+	}
 	if d.OnEvent == nil {
 		return show(d.Target)
 	}

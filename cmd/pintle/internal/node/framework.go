@@ -76,7 +76,7 @@ func (p *providers) find(of, token string) (string, error) {
 	if k.broken != nil {
 		return "", fmt.Errorf("provider %s: %w", name, k.broken)
 	}
-	if err := callable(name == of, k.pair, k.url != ""); err != nil {
+	if err := callable(name == of, k.pair, k.builtin, k.url != ""); err != nil {
 		return "", fmt.Errorf("%s: %w", token, err)
 	}
 	return name, nil

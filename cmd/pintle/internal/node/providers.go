@@ -35,6 +35,7 @@ type providers struct {
 	calls   *remote.Calls
 	notes   *notes
 	log     *slog.Logger
+	region  string // of calls that name none
 
 	// builds are under way; they end when ctx does.
 	ctx    context.Context
@@ -52,17 +53,19 @@ type rows interface {
 }
 
 type known struct {
-	url    string // that serves it; empty if a process, or this one, does
-	shown  string // what runs, without anything secret
-	pair   bool   // it is two functions
-	state  string
-	broken error    // why it cannot be run, nil if it can
-	builds []string // the Go packages of it, by their names in the runtime
-	built  bool     // they were, or are being, built
+	url   string // that serves it; empty if a process, or this one, does
+	shown string // what runs, without anything secret
+	pair  bool   // it is two functions
+	// builtin says that it is in this program.
+	builtin bool
+	state   string
+	broken  error    // why it cannot be run, nil if it can
+	builds  []string // the Go packages of it, by their names in the runtime
+	built   bool     // they were, or are being, built
 }
 
-func newProviders(rows rows, notes *notes, log *slog.Logger) *providers {
-	p := &providers{rows: rows, notes: notes, log: log, calls: remote.NewCalls(), known: map[string]*known{}}
+func newProviders(rows rows, notes *notes, region string, log *slog.Logger) *providers {
+	p := &providers{rows: rows, notes: notes, region: region, log: log, calls: remote.NewCalls(), known: map[string]*known{}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
@@ -123,9 +126,9 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 func (p *providers) use(name string, d Definition) error {
 	parsed, err := d.parse(name)
 	if err == nil && p.runtime != nil {
-		err = p.run(name, parsed)
+		err = p.run(name, d, parsed)
 	}
-	k := &known{url: parsed.url, shown: d.show(), pair: d.OnEvent != nil, state: StateReady, builds: parsed.builds()}
+	k := &known{url: parsed.url, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
 		k.broken = err
@@ -140,8 +143,15 @@ func (p *providers) use(name string, d Definition) error {
 }
 
 // run tells the runtime what runs.
-func (p *providers) run(name string, parsed parsed) error {
+func (p *providers) run(name string, d Definition, parsed parsed) error {
 	programs := parsed.programs
+	if parsed.builtin {
+		inside, err := p.inside(name, d, parsed)
+		if err != nil {
+			return fmt.Errorf("provider %s: %w", name, err)
+		}
+		programs = append(programs, inside)
+	}
 	if parsed.onEvent != nil {
 		framework, err := p.framework(name, parsed)
 		if err != nil {
@@ -223,6 +233,9 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name, ok := local.Match(token, func(name string) bool { return p.known[name] != nil })
+	if !ok {
+		name, ok = p.standIn(token)
+	}
 	if !ok {
 		return delivery.Provider{}, false
 	}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/policy"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+type policyOptions struct {
+	output                string
+	parameters, resources []string
+}
+
+func (a *app) awsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "aws",
+		Short: "About resources that are AWS calls",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.policyCommand())
+	return cmd
+}
+
+func (a *app) policyCommand() *cobra.Command {
+	var o policyOptions
+	cmd := &cobra.Command{
+		Use:   "policy TEMPLATE",
+		Short: "Print the permissions that the AWS calls of a template need",
+		Long: `Print the IAM policy that lets a provider make the AWS calls of a template's
+resources: those of type Custom::AWS, and those whose ServiceToken is the CDK's
+function for them, or a provider that the pintle.yaml beside the template has as
+builtin: aws. Nothing is called.
+
+  pintle aws policy cdk.out/App.template.json
+  pintle aws policy template.yaml -o allow > rules.yaml
+  pintle deploy --builtin aws --allow @rules.yaml
+
+With -o allow it is the list of rules that pintle.yaml takes under allow, and
+--allow @FILE. Where a role or a region is known only when the stack is made, an
+asterisk stands for that part, and it is said; --parameter gives values, also of
+AWS::AccountId and its like.
+
+An IAM action mostly has the name of the call; the exceptions of widely used
+services are known here, such as s3:ListBucket for listObjectsV2.`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.command(func(_ context.Context, args []string) error { return a.policy(&o, args[0]) }),
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "json", "`FORMAT` of what is printed: json or yaml, an IAM policy, or allow, rules for pintle")
+	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
+	flags.StringArrayVar(&o.resources, "resource", nil, "`ARN` that the calls are about; may be repeated (default: *)")
+	choices(cmd, "output", "json", "yaml", "allow")
+	return cmd
+}
+
+func (a *app) policy(o *policyOptions, file string) error {
+	if o.output != "json" && o.output != "yaml" && o.output != "allow" {
+		return usagef("", "--output %q: want json, yaml or allow", o.output)
+	}
+	if o.output == "allow" && len(o.resources) > 0 {
+		return usagef("leave it out, or print a policy", "--resource is about an IAM policy: rules have no resources")
+	}
+	var given pairs
+	if err := given.setAll("parameter", o.parameters); err != nil {
+		return err
+	}
+	c := policy.Config{Parameters: map[string]string{}}
+	for _, pair := range given {
+		c.Parameters[pair.Name] = pair.Text
+	}
+	text, err := readFile(a.path(file), policy.MaxTemplate)
+	if err != nil {
+		return usageError(err)
+	}
+	if c.Providers, err = builtinNames(filepath.Dir(a.path(file))); err != nil {
+		return usageError(err)
+	}
+	if c.Client, err = awscall.New(awscall.Config{Region: local.DefaultRegion, Credentials: aws.AnonymousCredentials{}}); err != nil {
+		return failed(err)
+	}
+	calls, problems, err := policy.Read(string(text), c)
+	if err != nil {
+		if found, ok := errors.AsType[template.Errors](err); ok && len(found) > 0 && found[0].Line > 0 {
+			return failed(fmt.Errorf("%s:%d: %w", a.short(a.path(file)), found[0].Line, err))
+		}
+		return failed(fmt.Errorf("%s: %w", file, err))
+	}
+	if len(problems) > 0 {
+		lines := make([]string, len(problems))
+		for i, p := range problems {
+			lines[i] = fmt.Sprintf("%s:%d:%d: %s: %s", file, p.Line, p.Column, p.Resource, p.Text)
+		}
+		return failed(errors.New(strings.Join(lines, "\n")), "nothing was printed, as it would not be all that is needed")
+	}
+	if len(calls) == 0 {
+		a.say("note: no resource of %s is an AWS call", file)
+	}
+	a.tellOpen(calls)
+	if o.output == "allow" {
+		return a.printRules(policy.Rules(calls))
+	}
+	if len(o.resources) == 0 {
+		o.resources = []string{"*"}
+	}
+	document := policy.Statements(calls, o.resources)
+	if o.output == "json" {
+		return a.document(document)
+	}
+	return a.printYAML(document)
+}
+
+// tellOpen says of which roles the template does not tell all.
+func (a *app) tellOpen(calls []policy.Call) {
+	told := map[string]bool{}
+	for _, c := range calls {
+		line := fmt.Sprintf("note: the role of %s is known in part only when the stack is made: %s stands for it", c.Resource, c.Role)
+		if c.Open && !told[line] {
+			told[line] = true
+			a.say("%s", line)
+		}
+	}
+}
+
+// builtinNames returns the providers in the program that the project file in a folder declares, if there is one.
+func builtinNames(dir string) ([]string, error) {
+	p, err := project.Load(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, declared := range p.Providers {
+		if declared.Builtin == project.AWS {
+			names = append(names, declared.Name)
+		}
+	}
+	return names, nil
+}
+
+func (a *app) printRules(rules []project.Allow) error {
+	list := make([]any, len(rules))
+	for i, rule := range rules {
+		if len(rule.Regions)+len(rule.Roles) == 0 {
+			list[i] = rule.Calls
+			continue
+		}
+		list[i] = struct {
+			Calls   string   `yaml:"calls"`
+			Regions []string `yaml:"regions,omitempty,flow"`
+			Roles   []string `yaml:"roles,omitempty,flow"`
+		}{rule.Calls, rule.Regions, rule.Roles}
+	}
+	return a.printYAML(list)
+}
+
+func (a *app) printYAML(v any) error {
+	encoder := yaml.NewEncoder(a.stdout)
+	encoder.SetIndent(2)
+	return errors.Join(encoder.Encode(v), encoder.Close())
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// providerOptions are the flags that declare providers.
+type providerOptions struct {
+	named, builtin, allow []string
+}
+
+func (o *providerOptions) flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.named, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	flags.StringArrayVar(&o.builtin, "builtin", nil, "serve a provider of this program, `[NAME=]aws`: AWS calls with this process's credentials")
+	flags.StringArrayVar(&o.allow, "allow", nil, "what --builtin aws may call, `RULE` such as ssm:Get*, or @FILE with a list of rules; may be repeated")
+}
+
+// any reports whether a provider is declared by a flag.
+func (o *providerOptions) any() bool { return len(o.named)+len(o.builtin)+len(o.allow) > 0 }
+
+// read returns what the flags declare.
+func (o *providerOptions) read(a *app) ([]project.Provider, error) {
+	named := pairs{}
+	if err := named.setAll("provider", o.named); err != nil {
+		return nil, err
+	}
+	var list []project.Provider
+	for _, pair := range named {
+		list = append(list, project.Provider{Name: pair.Name, Target: pair.Text})
+	}
+	if len(o.allow) > 0 && len(o.builtin) == 0 {
+		return nil, usagef("give --builtin aws too, or write allow below the provider in pintle.yaml", "--allow is about --builtin, which is missing")
+	}
+	allow, err := o.rules(a)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range o.builtin {
+		name, kind, ok := strings.Cut(word, "=")
+		if !ok {
+			kind = word
+		}
+		if err := project.CheckBuiltin(kind); err != nil || name == "" {
+			return nil, usagef("want --builtin aws, or --builtin NAME=aws", "--builtin %q: there is no such provider", word)
+		}
+		if slices.ContainsFunc(list, func(other project.Provider) bool { return other.Name == name }) {
+			return nil, usagef("", "the provider %s is given twice", name)
+		}
+		list = append(list, project.Provider{Name: name, Builtin: kind, Allow: allow})
+	}
+	return list, nil
+}
+
+func (o *providerOptions) rules(a *app) ([]project.Allow, error) {
+	var rules []project.Allow
+	for _, word := range o.allow {
+		file, ok := strings.CutPrefix(word, "@")
+		if !ok {
+			rules = append(rules, project.Allow{Calls: word})
+			continue
+		}
+		text, err := readFile(a.path(file), project.MaxSize)
+		if err != nil {
+			return nil, usageError(fmt.Errorf("--allow: %w", err))
+		}
+		list, err := project.ParseAllow(file, text)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		rules = append(rules, list...)
+	}
+	return rules, nil
+}
+
+// provided is a provider that a command brings along.
+type provided struct {
+	name       string
+	definition node.Definition
+	shown      string // the target as it was written
+}
+
+// asWritten returns what runs, as it was written.
+func asWritten(declared project.Provider) string {
+	if declared.Builtin != "" {
+		return "builtin " + declared.Builtin
+	}
+	if declared.OnEvent == nil {
+		return declared.Target
+	}
+	text := "onEvent " + declared.OnEvent.Target
+	if declared.IsComplete != nil {
+		text += ", isComplete " + declared.IsComplete.Target
+	}
+	return text
+}
+
+// providers returns the providers of the project and of flags, which win.
+func (a *app) providers(p place, given providerOptions) ([]provided, error) {
+	flags, err := given.read(a)
+	if err != nil {
+		return nil, err
+	}
+	var list []provided
+	var problems []error
+	var all []project.Provider
+	if p.project != nil {
+		for _, declared := range p.project.Providers {
+			if !slices.ContainsFunc(flags, func(given project.Provider) bool { return given.Name == declared.Name }) {
+				all = append(all, declared)
+			}
+		}
+	}
+	fromFlags := len(all)
+	all = append(all, flags...)
+	for i, declared := range all {
+		dir := a.cwd
+		if i < fromFlags {
+			dir = p.project.Dir
+		}
+		d, err := node.Define(dir, declared, all)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		list = append(list, provided{declared.Name, d, asWritten(declared)})
+	}
+	if problems != nil {
+		return nil, usageError(errors.Join(problems...))
+	}
+	return list, nil
+}

@@ -1,0 +1,158 @@
+// Package builtin has the providers that are in the program itself: they run inside it, as the engine's neighbours, and answer on
+// the same Runtime API as a provider's process.
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/awscall/customresource"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// cdkFunction is in the name of the function that the CDK makes for all AwsCustomResources of a stack.
+const cdkFunction = "AWS679f53fac002430cb0da5b7982bd2287"
+
+// margin is what an event has beside its call, for the role's and the answer.
+const margin = time.Minute
+
+// AWS says how the provider calls AWS.
+type AWS struct {
+	// Allow is what may be called; empty means nothing.
+	Allow []project.Allow
+	// Region is where calls go that name none. Empty means [local.DefaultRegion].
+	Region string
+	// Timeout is how long one call may take. Zero means [customresource.DefaultTimeout].
+	Timeout time.Duration
+	// Concurrency is how many requests are handled at once. Zero means [local.DefaultConcurrency].
+	Concurrency int
+	// Log gets names of parameters that actions do not have. Nil discards them.
+	Log *slog.Logger
+}
+
+// IsAWS reports whether a service token is that of the function which the CDK makes for AwsCustomResources, unless it was given
+// another name.
+func IsAWS(token wire.ServiceToken) bool {
+	parsed, err := wire.ParseToken(token)
+	return err == nil && strings.HasPrefix(string(token), "arn:") && strings.Contains(parsed.Name, cdkFunction)
+}
+
+// Check returns an error when a rule names a service or an action that there is not.
+func (a AWS) Check() error {
+	client, err := awscall.New(awscall.Config{Region: local.DefaultRegion, Credentials: aws.AnonymousCredentials{}})
+	if err != nil {
+		return err
+	}
+	_, err = customresource.New(customresource.Config{Client: client, Allow: rules(a.Allow)})
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "customresource: "))
+	}
+	return nil
+}
+
+// Provider returns the provider of a name. The AWS configuration is that of this process, read when it is first needed: a
+// stack without such resources has no use for it, and what is wrong with it is the answer to those who have.
+func (a AWS) Provider(name string) (local.Provider, error) {
+	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	if err != nil {
+		return local.Provider{}, err
+	}
+	if a.Region == "" {
+		a.Region = local.DefaultRegion
+	}
+	if a.Timeout == 0 {
+		a.Timeout = customresource.DefaultTimeout
+	}
+	h := &handler{aws: a}
+	return local.Provider{
+		Name: name, Serve: remote.Serve(pintle.HandlerFunc(h.handle), memory), Concurrency: a.Concurrency, Timeout: a.Timeout + margin,
+	}, nil
+}
+
+// handler is the provider, made when it is first asked.
+type handler struct {
+	aws AWS
+
+	mu   sync.Mutex
+	made pintle.Handler
+}
+
+func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
+	made, err := h.get(ctx)
+	if err != nil {
+		return pintle.Answer{}, err
+	}
+	return made.Handle(ctx, r)
+}
+
+func (h *handler) get(ctx context.Context) (pintle.Handler, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.made != nil {
+		return h.made, nil
+	}
+	client, err := h.aws.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.made, err = customresource.New(customresource.Config{Client: client, Allow: rules(h.aws.Allow), Timeout: h.aws.Timeout})
+	return h.made, err
+}
+
+func rules(list []project.Allow) []customresource.Rule {
+	out := make([]customresource.Rule, len(list))
+	for i, a := range list {
+		out[i] = customresource.Rule{Calls: a.Calls, Regions: a.Regions, Roles: a.Roles}
+	}
+	return out
+}
+
+// client calls with the configuration of the AWS SDK: credentials, and endpoints other than AWS's own. None of it comes from a
+// template.
+func (a AWS) client(ctx context.Context) (*awscall.Client, error) {
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+	}
+	c := awscall.Config{
+		Region: a.Region, Credentials: loaded.Credentials, Endpoint: aws.ToString(loaded.BaseEndpoint), Log: a.Log, UserAgent: "pintle",
+		FIPS: isTrue("AWS_USE_FIPS_ENDPOINT"), DualStack: isTrue("AWS_USE_DUALSTACK_ENDPOINT"),
+	}
+	if isTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") {
+		return awscall.New(c)
+	}
+	first, err := awscall.New(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Endpoints = map[string]string{}
+	for _, variable := range os.Environ() {
+		name, text, _ := strings.Cut(variable, "=")
+		service, found := strings.CutPrefix(name, "AWS_ENDPOINT_URL_")
+		if !found || text == "" {
+			continue
+		}
+		service = strings.ReplaceAll(strings.ToLower(service), "_", "-")
+		if _, err := first.Actions(service); err != nil {
+			continue // as the SDK does with what is no service
+		}
+		c.Endpoints[service] = text
+	}
+	return awscall.New(c)
+}
+
+func isTrue(variable string) bool { return strings.EqualFold(os.Getenv(variable), "true") }
