@@ -48,32 +48,35 @@ func TestWaitingHoldsNobodyUp(t *testing.T) {
 			}()
 			engines = append(engines, e)
 		}
+		taken := func() []store.Request {
+			mu.Lock()
+			defer mu.Unlock()
+			list := sent
+			sent = nil
+			return list
+		}
 		time.Sleep(15 * time.Second) // they know of each other
 		resources := map[string]string{}
 		for n := range 300 {
 			resources[fmt.Sprint("R", n)] = resource("")
 		}
 		begin(t, engines[0], "many", body(resources))
-		for _, r := range sent {
+		for _, r := range taken() {
 			for _, outcome := range []engine.Outcome{{Kind: engine.Accepted, Local: true}, notDone(time.Minute, `1`)} {
 				if err := engines[0].Report(t.Context(), r.ID, outcome); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		sent = nil
 		begin(t, engines[0], "other", one(`"ServiceTimeout": "65"`))
-		if err := engines[0].Report(t.Context(), sent[0].ID, engine.Outcome{Kind: engine.Accepted}); err != nil {
+		asked := taken()[0].ID
+		if err := engines[0].Report(t.Context(), asked, engine.Outcome{Kind: engine.Accepted}); err != nil {
 			t.Fatal(err)
 		}
-		asked := sent[0].ID
-		sent = nil
 		time.Sleep(75 * time.Second)
 		synctest.Wait()
-		mu.Lock()
-		defer mu.Unlock()
-		if len(sent) != 1 || sent[0].Type != wire.Delete {
-			t.Errorf("%d requests are sent when %s has timed out, want its Delete", len(sent), asked)
+		if last := taken(); len(last) != 1 || last[0].Type != wire.Delete {
+			t.Errorf("%d requests are sent when %s has timed out, want its Delete", len(last), asked)
 		}
 	})
 }
