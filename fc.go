@@ -1,7 +1,6 @@
 package pintle
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,12 +13,9 @@ import (
 	"time"
 )
 
-// fcAPI is a client of the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes
-// for Go, which asks for the next event while it is at work on the last.
-type fcAPI struct {
-	base   string
-	client *http.Client
-}
+// fcAPI is the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes for Go, which
+// asks for the next event while it is at work on the last.
+type fcAPI struct{ runtimeAPI }
 
 // fcInvocation is one event, or a call of a hook in the life of the process.
 type fcInvocation struct {
@@ -30,34 +26,18 @@ type fcInvocation struct {
 }
 
 func newFCAPI(hostPort string) fcAPI {
-	return fcAPI{
-		base: "http://" + hostPort + "/2020-11-11/runtime/invocation/",
-		// No timeout: waiting for the next event may take for ever. No proxy: the API is on this machine.
-		client: &http.Client{Transport: &http.Transport{}},
-	}
+	return fcAPI{newRuntimeAPI("http://" + hostPort + "/2020-11-11/runtime/invocation/")}
 }
 
 // next waits for an event.
 func (a fcAPI) next(ctx context.Context) (fcInvocation, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"next", nil)
+	header, event, err := a.runtimeAPI.next(ctx, "next")
 	if err != nil {
-		return fcInvocation{}, fmt.Errorf("runtime API: %w", err)
+		return fcInvocation{}, err
 	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		return fcInvocation{}, fmt.Errorf("runtime API: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fcInvocation{}, fmt.Errorf("runtime API: next event: %s", response.Status)
-	}
-	event, err := io.ReadAll(io.LimitReader(response.Body, maxEvent+1))
-	if err != nil {
-		return fcInvocation{}, fmt.Errorf("runtime API: next event: %w", err)
-	}
-	kind := response.Header.Get("x-fc-function-type")
-	i := fcInvocation{id: response.Header.Get("x-fc-request-id"), hook: kind != "" && kind != "0", event: event}
-	millis, err := strconv.ParseInt(response.Header.Get("x-fc-function-deadline"), 10, 64)
+	kind := header.Get("x-fc-function-type")
+	i := fcInvocation{id: header.Get("x-fc-request-id"), hook: kind != "" && kind != "0", event: event}
+	millis, err := strconv.ParseInt(header.Get("x-fc-function-deadline"), 10, 64)
 	switch {
 	case i.id == "":
 		return fcInvocation{}, errors.New("runtime API: next event has no x-fc-request-id")
@@ -74,22 +54,7 @@ func (a fcAPI) end(ctx context.Context, id string, cause error) error {
 	if cause != nil {
 		path, body = id+"/error", fcFailure(cause)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("runtime API: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := a.client.Do(request)
-	if err != nil {
-		return fmt.Errorf("runtime API: %w", err)
-	}
-	defer response.Body.Close()
-	// The body is read so that the connection can be used again.
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return fmt.Errorf("runtime API: %s: %s", path, response.Status)
-	}
-	return nil
+	return a.post(ctx, path, "", body)
 }
 
 func fcFailure(cause error) []byte {

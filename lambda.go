@@ -1,13 +1,10 @@
 package pintle
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -17,12 +14,8 @@ import (
 // maxEvent is the size of the largest event in bytes: what Lambda allows for a synchronous call.
 const maxEvent = 6 << 20
 
-// lambdaAPI is a client of the Lambda Runtime API, which hands events to this program and takes their results.
-// Source: Lambda, custom runtimes, runtime API.
-type lambdaAPI struct {
-	base   string
-	client *http.Client
-}
+// lambdaAPI is the Lambda Runtime API. Source: Lambda, custom runtimes, runtime API.
+type lambdaAPI struct{ runtimeAPI }
 
 // invocation is one event.
 type invocation struct {
@@ -33,33 +26,17 @@ type invocation struct {
 }
 
 func newLambdaAPI(hostPort string) lambdaAPI {
-	return lambdaAPI{
-		base: "http://" + hostPort + "/2018-06-01/runtime/",
-		// No timeout: waiting for the next event may take for ever. No proxy: the API is on this machine.
-		client: &http.Client{Transport: &http.Transport{}},
-	}
+	return lambdaAPI{newRuntimeAPI("http://" + hostPort + "/2018-06-01/runtime/")}
 }
 
 // next waits for an event.
 func (a lambdaAPI) next(ctx context.Context) (invocation, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"invocation/next", nil)
+	header, event, err := a.runtimeAPI.next(ctx, "invocation/next")
 	if err != nil {
-		return invocation{}, fmt.Errorf("runtime API: %w", err)
+		return invocation{}, err
 	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		return invocation{}, fmt.Errorf("runtime API: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return invocation{}, fmt.Errorf("runtime API: next event: %s", response.Status)
-	}
-	event, err := io.ReadAll(io.LimitReader(response.Body, maxEvent+1))
-	if err != nil {
-		return invocation{}, fmt.Errorf("runtime API: next event: %w", err)
-	}
-	i := invocation{id: response.Header.Get("Lambda-Runtime-Aws-Request-Id"), event: event, waits: response.Header.Get(wire.HeaderWaits) == wire.Waits}
-	millis, err := strconv.ParseInt(response.Header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
+	i := invocation{id: header.Get("Lambda-Runtime-Aws-Request-Id"), event: event, waits: header.Get(wire.HeaderWaits) == wire.Waits}
+	millis, err := strconv.ParseInt(header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
 	switch {
 	case i.id == "":
 		return invocation{}, errors.New("runtime API: next event has no Lambda-Runtime-Aws-Request-Id")
@@ -95,28 +72,6 @@ func (a lambdaAPI) postError(ctx context.Context, path, kind string, cause error
 		return fmt.Errorf("runtime API: %w", err)
 	}
 	return a.post(ctx, path, kind, body)
-}
-
-func (a lambdaAPI) post(ctx context.Context, path, errorKind string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("runtime API: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if errorKind != "" {
-		request.Header.Set("Lambda-Runtime-Function-Error-Type", errorKind)
-	}
-	response, err := a.client.Do(request)
-	if err != nil {
-		return fmt.Errorf("runtime API: %w", err)
-	}
-	defer response.Body.Close()
-	// The body is read so that the connection can be used again.
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return fmt.Errorf("runtime API: %s: %s", path, response.Status)
-	}
-	return nil
 }
 
 // unwrap returns the custom resource requests in an event: the event itself, or the messages of the SNS notifications
