@@ -20,6 +20,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // MaxSize is the size of the largest document in bytes. Source: ours.
@@ -42,7 +44,7 @@ func Parse(text []byte) (*Document, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("the schema is larger than %d bytes", MaxSize)
 	}
-	if deeper(text, maxDepth) {
+	if value.Deeper(text, maxDepth) {
 		return nil, fmt.Errorf("the schema nests deeper than %d levels", maxDepth)
 	}
 	var in struct {
@@ -62,27 +64,6 @@ func Parse(text []byte) (*Document, error) {
 		d.types[name] = Type{rooted(t.Properties), rooted(t.Attributes)}
 	}
 	return d, nil
-}
-
-// deeper reports whether lists and objects nest deeper than so many levels. Of what is no JSON it may say anything.
-func deeper(text []byte, levels int) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > levels {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // Names returns the resource types that the document names, sorted.

@@ -27,6 +27,28 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON: %s (offset %d)", e.Reason, e.Offset)
 }
 
+// Deeper reports whether lists and objects in JSON text nest deeper than so many levels, without parsing it: for what is
+// given to a parser that has no bound. Of what is no JSON it may say anything.
+func Deeper(text []byte, levels int) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > levels {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 // Parse reads one JSON value and nothing after it. It returns a [SyntaxError], or [ErrDepth].
 func Parse(data []byte) (Value, error) { return parseWithin(data, MaxDepth) }
 

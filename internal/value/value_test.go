@@ -190,3 +190,18 @@ func differ(want, got []string) string {
 	}
 	return fmt.Sprintf("got %q, want %q", got, want)
 }
+
+func TestDeeper(t *testing.T) {
+	for _, test := range []struct {
+		text   string
+		levels int
+		want   bool
+	}{
+		{`1`, 0, false}, {`[]`, 0, true}, {`[]`, 1, false}, {`[[], {"a": []}]`, 3, false}, {`[[], {"a": []}]`, 2, true},
+		{`[[], [], []]`, 2, false}, {`["[[[[\"[[["]`, 1, false}, {`["\\", [[]]]`, 2, true},
+	} {
+		if got := value.Deeper([]byte(test.text), test.levels); got != test.want {
+			t.Errorf("%s nests deeper than %d levels: %t, want %t", test.text, test.levels, got, test.want)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/pintle-dev/pintle/awscall/internal/model"
+	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // ErrEventStream is what [Service.Operation] returns for an operation that answers, or is asked, by a stream of events.
@@ -133,7 +134,7 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 		}
 	}()
 	isJSON := o.service.Protocol == jsonRPC || o.service.Protocol == restJSON
-	if isJSON && tooDeep(body) {
+	if isJSON && value.Deeper(body, maxDepth) {
 		return nil, fmt.Errorf("%s was answered with JSON nested more than %d deep", o.Name, maxDepth)
 	}
 	if o.service.Protocol == cborRPC && len(body) > maxCBOR {
@@ -209,25 +210,4 @@ func around(body []byte) []byte {
 		body = body[i+2:]
 	}
 	return append(append([]byte("<Output>"), body...), "</Output>"...)
-}
-
-// tooDeep reports whether JSON is nested deeper than maxDepth.
-func tooDeep(text []byte) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
