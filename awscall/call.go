@@ -22,14 +22,7 @@ func (c *Client) Call(ctx context.Context, service, action string, params map[st
 	if err := checkRegion(c.config.Region); err != nil {
 		return nil, err
 	}
-	s, err := c.shared.service(service)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.load(s); err != nil {
-		return nil, err
-	}
-	name, err := s.action(action)
+	s, name, err := c.find(service, action)
 	if err != nil {
 		return nil, err
 	}

@@ -141,11 +141,8 @@ func (c *Client) Services() []string { return slices.Clone(c.shared.names) }
 
 // Actions lists the actions of a service. The error is an [UnknownServiceError], or about its models.
 func (c *Client) Actions(service string) ([]string, error) {
-	s, err := c.shared.service(service)
+	s, err := c.loaded(service)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.load(s); err != nil {
 		return nil, err
 	}
 	return s.shapes.Names(), nil
@@ -154,15 +151,30 @@ func (c *Client) Actions(service string) ([]string, error) {
 // Name returns the names of a service and an action as the models have them: a service that is named in several ways has one.
 // The error is an [UnknownServiceError] or an [UnknownActionError].
 func (c *Client) Name(service, action string) (string, string, error) {
-	s, err := c.shared.service(service)
-	if err != nil {
+	s, name, err := c.find(service, action)
+	if s == nil {
 		return "", "", err
 	}
-	if err := c.load(s); err != nil {
-		return "", "", err
-	}
-	name, err := s.action(action)
 	return s.entry.Name, name, err
+}
+
+// find returns a service with its models read, and the name of one of its actions. If that is the only thing that is not
+// known, the service comes with the error.
+func (c *Client) find(called, action string) (s *service, name string, err error) {
+	if s, err = c.loaded(called); err != nil {
+		return nil, "", err
+	}
+	name, err = s.action(action)
+	return s, name, err
+}
+
+// loaded returns a service with its models read.
+func (c *Client) loaded(called string) (*service, error) {
+	s, err := c.shared.service(called)
+	if err != nil {
+		return nil, err
+	}
+	return s, c.load(s)
 }
 
 // action finds the name of an action. "Command" after it is the JavaScript SDK's, unless the service has such an action.

@@ -7,14 +7,7 @@ import "strings"
 // IAM. What an action does on behalf of another service, such as passing a role, is not in it. The error is an
 // [UnknownServiceError] or an [UnknownActionError].
 func (c *Client) Permissions(service, action string) ([]string, error) {
-	s, err := c.shared.service(service)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.load(s); err != nil {
-		return nil, err
-	}
-	name, err := s.action(action)
+	s, name, err := c.find(service, action)
 	if err != nil {
 		return nil, err
 	}
