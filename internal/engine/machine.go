@@ -333,7 +333,9 @@ func scopeOf(stack *store.Stack, revision *store.Revision) *template.Scope {
 	for _, p := range revision.Parameters.Members() {
 		parameters[p.Key] = p.Value
 	}
-	return template.NewScope(parameters, revision.Conditions, pseudoOf(stack, revision))
+	scope := template.NewScope(parameters, revision.Conditions, pseudoOf(stack, revision))
+	scope.Outside = template.NewOutside(revision.Outside)
+	return scope
 }
 
 func pseudoOf(stack *store.Stack, revision *store.Revision) template.Pseudo {

@@ -113,7 +113,7 @@ func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text
 		return draft{}, err
 	}
 	for i := range d.changes {
-		d.changes[i].Problem = own.presentable(d.changes[i].Problem, d.revision.Parameters)
+		d.changes[i].Problem = own.presentable(d.changes[i].Problem, d.revision.Parameters, d.revision.Outside)
 	}
 	d.role, d.revision.Stack, d.revision.Number = own.stack.RoleARN, 0, 0
 	return d, nil

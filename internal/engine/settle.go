@@ -460,6 +460,7 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 	}
 	for _, revision := range m.view.Revisions {
 		secrets = append(secrets, revision.Parameters.Secrets()...)
+		secrets = append(secrets, revision.Outside.Secrets()...)
 	}
 	for _, i := range m.instances {
 		if i.Body != nil {

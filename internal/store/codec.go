@@ -109,7 +109,7 @@ type Row interface {
 }
 
 func (r *Stack) values() []*value.Value     { return []*value.Value{&r.OutputValues} }
-func (r *Revision) values() []*value.Value  { return []*value.Value{&r.Parameters} }
+func (r *Revision) values() []*value.Value  { return []*value.Value{&r.Parameters, &r.Outside} }
 func (r *Operation) values() []*value.Value { return nil }
 func (r *Step) values() []*value.Value      { return nil }
 func (r *StepPlan) values() []*value.Value  { return nil }
@@ -119,7 +119,7 @@ func (r *InstanceBody) values() []*value.Value {
 }
 func (r *Request) values() []*value.Value       { return nil }
 func (r *ChangeSet) values() []*value.Value     { return nil }
-func (r *ChangeSetBody) values() []*value.Value { return []*value.Value{&r.Revision.Parameters} }
+func (r *ChangeSetBody) values() []*value.Value { return r.Revision.values() }
 func (r *RequestBody) values() []*value.Value {
 	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token, &r.Pending}
 }
@@ -128,8 +128,11 @@ func (r *RequestBody) values() []*value.Value {
 // earlier version can read the others.
 func written(row Row) []*value.Value {
 	fields := row.values()
-	if body, ok := row.(*RequestBody); ok && body.Pending.IsNull() {
-		fields = fields[:len(fields)-1]
+	switch row.(type) {
+	case *RequestBody, *Revision, *ChangeSetBody:
+		if last := len(fields) - 1; fields[last].IsNull() {
+			fields = fields[:last]
+		}
 	}
 	return fields
 }

@@ -68,6 +68,34 @@ func TestCodecPending(t *testing.T) {
 	}
 }
 
+// TestCodecOutside: what was fetched for a revision is sealed, and a revision without it is written as before there was such
+// a thing.
+func TestCodecOutside(t *testing.T) {
+	codec := store.NewCodec(newKeys(t, key("a", 1)))
+	for _, outside := range []value.Value{{}, value.Object(value.Member{Key: "imports", Value: value.SecretStr("hunter2")})} {
+		revision := store.Revision{Parameters: value.Object(), Outside: outside}
+		for _, pair := range [][2]store.Row{
+			{&revision, new(store.Revision)},
+			{&store.ChangeSetBody{Revision: revision}, new(store.ChangeSetBody)},
+		} {
+			plain, values, err := codec.Encode(pair[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bytes.Count(values, []byte("\n")) + 1
+			if bytes.Contains(values, []byte("hunter2")) || outside.IsNull() != (lines == 1) {
+				t.Errorf("with %d values: %s", lines, values)
+			}
+			if err := codec.Decode(pair[1], plain, values); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+				t.Errorf("decoded (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
 // TestCodecRemembers decodes the same bytes again: every reader gets a body that is its own to change, and what one appends
 // to a list another does not see.
 func TestCodecRemembers(t *testing.T) {

@@ -91,6 +91,9 @@ type Revision struct {
 	Inputs []string `json:"inputs,omitempty"`
 	// Parameters holds the value of every parameter by name; those of NoEcho parameters are secret.
 	Parameters value.Value `json:"-"`
+	// Outside holds what was there beyond the stack when the revision was made, as package template writes it; null if
+	// nothing was asked for. Secrets of others are secret here too.
+	Outside value.Value `json:"-"`
 	// Conditions holds the outcome of every condition by name.
 	Conditions map[string]bool `json:"conditions,omitempty"`
 	Tags       []Tag           `json:"tags,omitempty"`

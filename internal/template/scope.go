@@ -55,11 +55,14 @@ func (p Pseudo) value(name string) (value.Value, bool) {
 // Scope is everything but the resources that a template is evaluated with. It is made by [Template.Bind], or by
 // [NewScope] from what was stored, and is not changed after that.
 //
-// To store one, encode every parameter with [value.Encode]: encoding/json would write masks for secrets.
+// To store one, encode every parameter, and [Outside.Value], with [value.Encode]: encoding/json would write masks for
+// secrets.
 type Scope struct {
 	Parameters map[string]value.Value
 	Conditions map[string]bool
 	Pseudo     Pseudo
+	// Outside is what was fetched for the template before it was evaluated. The zero Outside is nothing.
+	Outside Outside
 }
 
 // NewScope returns the scope of parameters and conditions decided earlier. The maps must not be changed afterwards.

@@ -85,7 +85,7 @@ func secretStack(key store.StackKey) store.Delta {
 		value.Member{Key: `x"\u0000sealed":"`, Value: value.Items(value.Str("\x00sealed"), value.Num("1.50"), deep())})
 	d.Stack.OutputValues = secret
 	for i := range d.Revisions {
-		d.Revisions[i].Parameters = secret
+		d.Revisions[i].Parameters, d.Revisions[i].Outside = secret, secret
 	}
 	for i := range d.Instances {
 		body := d.Instances[i].Body
@@ -100,7 +100,7 @@ func secretStack(key store.StackKey) store.Delta {
 	}
 	d.ChangeSets = []store.ChangeSet{{
 		Stack: key, ID: setOf(key), Name: "set", State: store.ChangeSetAvailable, Kind: store.KindUpdate,
-		Body: &store.ChangeSetBody{Revision: store.Revision{Parameters: secret}},
+		Body: &store.ChangeSetBody{Revision: store.Revision{Parameters: secret, Outside: secret}},
 	}}
 	return d
 }
@@ -145,6 +145,7 @@ func (r *ring) check(b *bench) {
 			}
 			same(r.t, "parameters", got.Parameters.String(), revision.Parameters.String())
 			same(r.t, "parameters", got.Parameters.JSON(), revision.Parameters.JSON())
+			same(r.t, "outside", got.Outside.JSON(), revision.Outside.JSON())
 		}
 		instances, err := b.Instances(ctx, key)
 		if err != nil {
@@ -164,7 +165,9 @@ func (r *ring) check(b *bench) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		same(r.t, "change set", set.Body.Revision.Parameters.JSON(), secretStack(key).ChangeSets[0].Body.Revision.Parameters.JSON())
+		want := secretStack(key).ChangeSets[0].Body.Revision
+		same(r.t, "change set", set.Body.Revision.Parameters.JSON(), want.Parameters.JSON())
+		same(r.t, "change set", set.Body.Revision.Outside.JSON(), want.Outside.JSON())
 	}
 	list, err := b.Providers(ctx)
 	if err != nil || len(list) != 5 {
