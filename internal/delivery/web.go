@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/guard"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -63,7 +64,7 @@ func newWeb(secret []byte, now func() time.Time) *web {
 		secret:  secret,
 		now:     now,
 		open:    client(&net.Dialer{Timeout: 10 * time.Second}),
-		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard}),
+		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Control}),
 	}
 }
 
@@ -196,7 +197,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 
 // broken is the verdict on a connection that failed.
 func (p post) broken(ctx context.Context, err error, written bool) verdict {
-	var private *privateError
+	var private *guard.PrivateError
 	var certificate *tls.CertificateVerificationError
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -1,4 +1,5 @@
-package delivery
+// Package guard keeps connections to addresses that others choose out of private networks.
+package guard
 
 import (
 	"fmt"
@@ -6,23 +7,24 @@ import (
 	"syscall"
 )
 
-// privateError says that a target is none for a URL out of a template.
-type privateError struct{ addr netip.Addr }
+// PrivateError says that an address is none for a URL out of a template or a call.
+type PrivateError struct{ addr netip.Addr }
 
-func (e *privateError) Error() string {
+// Error implements error.
+func (e *PrivateError) Error() string {
 	return fmt.Sprintf("%s is not a public address, and a template may not reach into private networks: "+
 		"name the URL as a provider, or allow private targets", e.addr)
 }
 
-// guard is the Control of a net.Dialer: it sees the address after every name was looked up, so that no name can mean
-// one thing when it is checked and another when it is dialled.
-func guard(_, address string, _ syscall.RawConn) error {
+// Control is that of a net.Dialer: it sees the address after every name was looked up, so that no name can mean one thing
+// when it is checked and another when it is dialled. What is not of the public internet is a [PrivateError].
+func Control(_, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("check the address %s: %w", address, err)
 	}
 	if addr := target.Addr().WithZone("").Unmap(); !public(addr) {
-		return &privateError{addr}
+		return &PrivateError{addr}
 	}
 	return nil
 }

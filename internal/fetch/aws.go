@@ -1,0 +1,107 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+
+	"github.com/pintle-dev/pintle/awscall"
+)
+
+// aws is the S3 of the AWS SDK's configuration.
+type aws struct {
+	region string
+
+	mu     sync.Mutex
+	client *awscall.Client
+}
+
+// Endpoint implements [S3]. Of the profiles in files only what calls S3 is read; a URL of such an endpoint is that of any server.
+func (a *aws) Endpoint() string {
+	if strings.EqualFold(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true") {
+		return ""
+	}
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL_S3"); endpoint != "" {
+		return endpoint
+	}
+	return os.Getenv("AWS_ENDPOINT_URL")
+}
+
+// Object implements [S3].
+func (a *aws) Object(ctx context.Context, region, bucket, key, version string) (string, error) {
+	problem := func(p Problem, text string) error { return &Error{Problem: p, Bucket: bucket, Key: key, Text: text} }
+	client, err := a.open(ctx)
+	if err != nil {
+		return "", problem(Failed, err.Error())
+	}
+	parameters := map[string]any{"Bucket": bucket, "Key": key}
+	if version != "" {
+		parameters["VersionId"] = version
+	}
+	out, err := client.In(region).Call(ctx, "s3", "GetObject", parameters)
+	if err == nil {
+		text, _ := out["Body"].(string)
+		if len(text) > MaxBytes {
+			return "", problem(TooLong, "too long")
+		}
+		return text, nil
+	}
+	if _, ok := errors.AsType[*awscall.ResponseTooLargeError](err); ok {
+		return "", problem(TooLong, "too long")
+	}
+	told, ok := errors.AsType[*awscall.Error](err)
+	switch {
+	case !ok:
+		return "", problem(Failed, err.Error())
+	case told.Code == "NoSuchBucket":
+		return "", problem(NoBucket, told.Message)
+	case told.Code == "NoSuchKey" || told.Code == "NoSuchVersion":
+		return "", problem(NoKey, told.Message)
+	case told.Status == http.StatusForbidden && told.Message == "":
+		return "", problem(Failed, "Access Denied")
+	case told.Message == "":
+		return "", problem(Failed, fmt.Sprintf("%s (status %d)", told.Code, told.Status))
+	}
+	return "", problem(Failed, told.Message)
+}
+
+// open returns the client, made with the configuration of the AWS SDK when it is first needed. Without credentials calls are not
+// signed: there are public buckets.
+func (a *aws) open(ctx context.Context) (*awscall.Client, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.client != nil {
+		return a.client, nil
+	}
+	options := []func(*config.LoadOptions) error{config.WithRegion(a.region)}
+	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+	}
+	credentials := loaded.Credentials
+	keep := true
+	if credentials == nil {
+		credentials = awssdk.AnonymousCredentials{}
+	} else if _, err := credentials.Retrieve(ctx); err != nil {
+		credentials, keep = awssdk.AnonymousCredentials{}, false // there may be some next time
+	}
+	client, err := awscall.New(awscall.Config{
+		Region: a.region, Credentials: credentials, Endpoint: a.Endpoint(), MaxAttempts: 2, UserAgent: "pintle",
+		MaxResponse: MaxBytes + 1,
+	})
+	if err == nil && keep {
+		a.client = client
+	}
+	return client, err
+}
