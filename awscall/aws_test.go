@@ -246,4 +246,12 @@ func TestFlatten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for text, want := range map[string]string{ // as the decoders of browsers do
+		"a\xff\xffb": "a\uFFFD\uFFFDb", "\xc3b": "\uFFFDb", "\xe2\x82c": "\uFFFDc", "\xe2\x82": "\uFFFD", "\xf0\x9f\x98": "\uFFFD", "\xf0\x9f\x98\x80": "😀",
+		"\xe0\x80\x80": "\uFFFD\uFFFD\uFFFD", "\xed\xa0\x80": "\uFFFD\uFFFD\uFFFD", "\xf0\x9f\xe2\x82\xac": "\uFFFD€", "\xef\xbf\xbd": "\uFFFD",
+	} {
+		if got := awscall.Flatten(map[string]any{"T": text, "B": []byte(text)}); got["T"] != want || got["B"] != want {
+			t.Errorf("%q: %q, %q, want %q", text, got["T"], got["B"], want)
+		}
+	}
 }

@@ -325,3 +325,30 @@ func TestSecretsAreStruckOut(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An object is held against the checksum that comes with it, where there is one of the whole.
+func TestObjectIsVerified(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status int
+		header map[string]string
+		fails  string
+	}{
+		{"right", 200, map[string]string{"X-Amz-Checksum-Crc32": "qK2r7A=="}, ""},
+		{"right, another", 200, map[string]string{"X-Amz-Checksum-Sha256": "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU="}, ""},
+		{"wrong", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, "the object has another CRC32 than S3 tells"},
+		{"of the parts", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA==-2"}, ""},
+		{"of a part of the object", 206, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, ""},
+		{"none that is known", 200, map[string]string{"X-Amz-Checksum-New": "AAAAAA=="}, ""},
+	} {
+		f := newFake(t, reply{status: test.status, header: test.header, body: "object"})
+		out, err := newClient(t, awscall.Config{Endpoint: f.url}).Call(t.Context(), "s3", "getObject", map[string]any{"Bucket": "bucket", "Key": "k"})
+		var sending *awscall.SendError
+		if test.fails == "" && (err != nil || out["Body"] != "object") || test.fails != "" && (!errors.As(err, &sending) || !strings.Contains(err.Error(), test.fails)) {
+			t.Errorf("%s: %v, %v", test.name, out, err)
+		}
+		if asked := f.asked(); len(asked) != 1 || asked[0].Header.Get("X-Amz-Checksum-Mode") != "ENABLED" {
+			t.Errorf("%s: %v", test.name, asked)
+		}
+	}
+}

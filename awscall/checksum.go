@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"hash/crc32"
 	"hash/crc64"
@@ -59,6 +60,26 @@ func (c *call) check(h http.Header, body []byte) error {
 	sum := algorithm()
 	sum.Write(body) // a hash does not fail
 	h.Set("X-Amz-Checksum-"+name, base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	return nil
+}
+
+// verify compares an object with the checksum that S3 tells of it, if it does. That of an object in parts is one of the parts'
+// checksums, and cannot be compared; nor can that of bytes which were packed on the way.
+func (c *call) verify(resp *http.Response, body []byte) error {
+	if c.id() != "S3" || c.operation.Name != "GetObject" || resp.StatusCode != http.StatusOK || resp.Uncompressed {
+		return nil
+	}
+	for name, algorithm := range checksums {
+		told := resp.Header.Get("X-Amz-Checksum-" + name)
+		if told == "" || strings.Contains(told, "-") {
+			continue
+		}
+		sum := algorithm()
+		sum.Write(body) // a hash does not fail
+		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != told {
+			return fmt.Errorf("the object has another %s than S3 tells", name)
+		}
+	}
 	return nil
 }
 

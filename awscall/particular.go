@@ -25,6 +25,9 @@ func (c *call) before(params map[string]any) map[string]any {
 		if c.operation.Name == "CreateBucket" && params["CreateBucketConfiguration"] == nil && c.region != "us-east-1" {
 			params = with(params, "CreateBucketConfiguration", map[string]any{"LocationConstraint": c.region})
 		}
+		if c.operation.Name == "GetObject" && params["ChecksumMode"] == nil {
+			params = with(params, "ChecksumMode", "ENABLED") // so that the object's checksum comes with it
+		}
 	case "Glacier":
 		if c.operation.Input != nil && c.operation.Input.Member("accountId") != nil && (params["accountId"] == nil || params["accountId"] == "") {
 			params = with(params, "accountId", "-") // that of the credentials

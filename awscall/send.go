@@ -91,6 +91,9 @@ func (c *call) try(ctx context.Context, skew time.Duration) (map[string]any, *fa
 	if int64(len(text)) > c.client.config.MaxResponse {
 		return nil, nil, &ResponseTooLargeError{c.service.entry.Name, c.operation.Name, c.client.config.MaxResponse}
 	}
+	if err := c.verify(resp, text); err != nil {
+		return nil, nil, c.sendError(req, err)
+	}
 	out, err := c.read(ctx, resp, text)
 	var failed *Error
 	if errors.As(err, &failed) {

@@ -115,10 +115,8 @@ func readList(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth 
 		if err != nil {
 			return err
 		}
-		if null {
-			if t.Sparse {
-				v = append(v, nil)
-			}
+		if null { // kept where the model has none too, so that what follows has the number that it has in the response
+			v = append(v, nil)
 			return nil
 		}
 		item, err := read(d, elem, t.Elem, depth+1)
@@ -137,9 +135,7 @@ func readMap(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth i
 			return err
 		}
 		if null {
-			if t.Sparse {
-				v[key] = nil
-			}
+			v[key] = nil
 			return nil
 		}
 		item, err := read(d, elem, t.Elem, depth+1)
