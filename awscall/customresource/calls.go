@@ -76,7 +76,7 @@ func parseCall(value []byte) (*call, error) {
 		AssumedRoleARN           string                          `json:"assumedRoleArn"`
 		ExternalID               string                          `json:"externalId"`
 		APIVersion               string                          `json:"apiVersion"`
-		OutputPath               *string                         `json:"outputPath"`
+		OutputPath               string                          `json:"outputPath"`
 		OutputPaths              []string                        `json:"outputPaths"`
 		LogAPIResponseData       any                             `json:"logApiResponseData"`
 	}
@@ -100,8 +100,8 @@ func parseCall(value []byte) (*call, error) {
 	if _, isObject := raw.Parameters.(map[string]any); !isObject && raw.Parameters != nil {
 		return nil, errors.New("parameters has to be an object")
 	}
-	if raw.OutputPath != nil {
-		c.OutputPaths = []string{*raw.OutputPath} // the older of the two wins
+	if raw.OutputPath != "" {
+		c.OutputPaths = []string{raw.OutputPath} // the older of the two wins
 	}
 	c.logData = raw.LogAPIResponseData != false && raw.LogAPIResponseData != "false"
 	if p := raw.PhysicalResourceID; p != nil {
@@ -191,8 +191,8 @@ func (c *call) ignores(err error) bool {
 	return c.Ignore != nil && name != "" && c.Ignore.MatchString(name)
 }
 
-// attributes are what a template can read: those of a response that begin with one of the paths.
-func (c *call) attributes(flat map[string]any, region string) map[string]any {
+// complete adds to a response what a template can read besides.
+func (c *call) complete(flat map[string]any, region string) map[string]any {
 	all := map[string]any{"region": region}
 	if c.APIVersion != "" {
 		all["apiVersion"] = c.APIVersion
@@ -200,6 +200,11 @@ func (c *call) attributes(flat map[string]any, region string) map[string]any {
 	for name, v := range flat {
 		all[name] = v // the response's own word for the region wins, as the CDK's does
 	}
+	return all
+}
+
+// chosen are those of the attributes that begin with one of the paths.
+func (c *call) chosen(all map[string]any) map[string]any {
 	if c.OutputPaths == nil {
 		return all
 	}

@@ -109,14 +109,15 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	if ignored {
 		return answer(r, id, nil), nil
 	}
+	all := c.complete(flat, p.regionOf(c))
 	if path := c.ResponsePath; path != "" && r.Type != pintle.Delete { // whose ID is what it was
-		found, ok := text(flat[path])
+		found, ok := text(all[path])
 		if !ok || found == "" {
 			return pintle.Answer{}, fmt.Errorf("the call succeeded, but its response has no %s for the physical ID; it has %s%s", path, some(flat), leftBehind(r))
 		}
 		id = found
 	}
-	data := c.attributes(flat, p.regionOf(c))
+	data := c.chosen(all)
 	if c.logged() {
 		r.Log.Info("attributes", "names", strings.Join(slices.Sorted(maps.Keys(data)), ", "))
 	}
@@ -168,6 +169,10 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 	}
 	if c.AssumedRoleARN != "" {
 		credentials, err := p.assume(ctx, client, c, id)
+		if err != nil && c.ignores(err) {
+			r.Log.Info("an error is ignored", "code", errorName(err), "role", c.AssumedRoleARN)
+			return nil, true, nil
+		}
 		if err != nil {
 			return nil, false, err
 		}

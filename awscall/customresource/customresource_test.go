@@ -99,7 +99,7 @@ func request(t *testing.T, kind pintle.RequestType, id string, properties m, log
 }
 
 // asText is a call as the CDK writes it.
-func asText(t *testing.T, call m) string {
+func asText(t *testing.T, call any) string {
 	t.Helper()
 	raw, err := json.Marshal(call)
 	if err != nil {
@@ -150,6 +150,12 @@ func TestHandle(t *testing.T) {
 			want: pintle.Answer{ID: "7", Attributes: m{"region": "eu-west-1"}}, asked: []string{`GetParameter {"Name":"/a","WithDecryption":true}`}},
 		{name: "no paths", kind: pintle.Update, id: "old", properties: m{"Update": asText(t, with(get, m{"outputPaths": []string{}, "apiVersion": "2014-11-06"}))},
 			want: pintle.Answer{ID: "old", Attributes: m{}}, asked: []string{`GetParameter {"Name":"/a","WithDecryption":true}`}},
+		{name: "an empty path is none", kind: pintle.Update, id: "old", properties: m{"Update": asText(t, with(get, m{"outputPath": "", "outputPaths": []string{"Parameter.Value"}}))},
+			want: pintle.Answer{ID: "old", Attributes: m{"Parameter.Value": "v"}}, asked: []string{`GetParameter {"Name":"/a","WithDecryption":true}`}},
+		{name: "the region as the ID", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"physicalResourceId": m{"responsePath": "region"}, "outputPath": "Parameter.Value"}))},
+			want: pintle.Answer{ID: "eu-west-1", Attributes: m{"Parameter.Value": "v"}}, asked: []string{`GetParameter {"Name":"/a","WithDecryption":true}`}},
+		{name: "the version of the API as the ID", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"physicalResourceId": m{"responsePath": "apiVersion"}, "apiVersion": "2014-11-06", "outputPath": "Parameter.Value"}))},
+			want: pintle.Answer{ID: "2014-11-06", Attributes: m{"Parameter.Value": "v"}}, asked: []string{`GetParameter {"Name":"/a","WithDecryption":true}`}},
 		{name: "no call", kind: pintle.Update, id: "old", properties: m{"Create": asText(t, get)}, want: pintle.Answer{ID: "old"}},
 		{name: "no call for Delete", kind: pintle.Delete, id: "old", properties: m{"Create": asText(t, get)}},
 		{name: "the physical ID in parameters", kind: pintle.Delete, id: "/the/id",
@@ -225,6 +231,22 @@ func TestRoleSigns(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "Parameter.Value") {
 		t.Errorf("the log has what logApiResponseData hides:\n%s", &log)
+	}
+}
+
+// A role that may not be assumed is an error of the call: one that counts as success does so here too.
+func TestRoleErrorIsIgnored(t *testing.T) {
+	denied := map[string]string{"AssumeRole": `!<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>You may not.</Message></Error></ErrorResponse>`}
+	for pattern, want := range map[string]string{"": "the role cannot be assumed: You may not.", "^AccessDenied$": "", "NotFound": "the role cannot be assumed: You may not."} {
+		s := newService(t, denied)
+		call := m{"Delete": m{"service": "ssm", "action": "deleteParameter", "parameters": m{"Name": "a"}, "assumedRoleArn": "arn:aws:iam::1:role/r", "ignoreErrorCodesMatching": pattern}}
+		_, err := newProvider(t, s, customresource.Config{AllowAll: true}).Handle(t.Context(), request(t, pintle.Delete, "id", call, nil))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", pattern, err, want)
+		}
+		if len(s.requests()) != 1 {
+			t.Errorf("%q: asked %v", pattern, s.requests())
+		}
 	}
 }
 
