@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls oracle ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an in
 calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./awscall/internal/model -count=1 -v -run 'Botocore|Reproducible'
+
+oracle: ## the CDK's own handler beside ours, under Node, on the same events; installs it into a cache first
+	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle' ./awscall/...
 
 ci: ## what runs before a change lands
 	.ci/run

@@ -19,8 +19,8 @@
 // values are coerced to what the model says: numbers and booleans may be text, a time may be text in ISO 8601 or milliseconds since
 // 1970, bytes may be text (taken as it is, not as base64), and text may be a number. Nulls are left out.
 //
-// A result has map[string]any, []any, string, bool, int64, float64, time.Time and []byte; a stream of bytes is a string. [Flatten] makes
-// one level of it.
+// A result has map[string]any, []any, string, bool, int64, float64, time.Time and []byte, and nil where a list or map of the response has
+// null; a stream of bytes is a string. [Flatten] makes one level of it.
 //
 // # Not supported
 //

@@ -94,6 +94,25 @@ func hasPostgres(dir string) bool {
 	return true
 }
 
+// CDKVariable is the environment variable that names the folder where tools/cdk/install has put the handler of the CDK's
+// AwsCustomResource and what it loads.
+const CDKVariable = "PINTLE_CDK"
+
+// CDK returns the folder that [CDKVariable] names. If it names none, CDK skips the test, or fails it when [Variable]
+// lists cdk.
+func CDK(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "cdk")
+	dir := os.Getenv(CDKVariable)
+	if dir == "" {
+		missing(t, "cdk", CDKVariable+" names no folder with the handler of the CDK, as tools/cdk/install makes it")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "cdk.json")); err != nil {
+		t.Fatalf("%s is %s, which tools/cdk/install has not made", CDKVariable, dir)
+	}
+	return dir
+}
+
 // leftOut skips the test if name is to be left out, and is not required as well.
 func leftOut(t testing.TB, name string) {
 	t.Helper()

@@ -114,6 +114,32 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
+func TestCDK(t *testing.T) {
+	t.Setenv(require.Variable, "")
+	t.Setenv(require.WithoutVariable, "")
+	dir, empty := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cdk.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	t.Setenv(require.CDKVariable, dir)
+	if o := run(func(t testing.TB) { path = require.CDK(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("named: path %q, outcome %+v", path, o)
+	}
+	t.Setenv(require.CDKVariable, empty)
+	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.failed, "has not made") {
+		t.Errorf("named wrongly: %+v, want a failure", o)
+	}
+	t.Setenv(require.CDKVariable, "")
+	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.skipped, "names no folder") {
+		t.Errorf("not named: %+v, want a skip", o)
+	}
+	t.Setenv(require.Variable, "cdk")
+	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.failed, "names no folder") {
+		t.Errorf("required: %+v, want a failure", o)
+	}
+}
+
 // A program that is there is left out when the variable says so, but for one that is required.
 func TestWithout(t *testing.T) {
 	dir := t.TempDir()
