@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls oracle ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ calls: ## compare every operation of every AWS service with botocore, as request
 
 oracle: ## the CDK's own handler beside ours, under Node, on the same events; installs it into a cache first
 	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle' ./awscall/...
+
+callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
+	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
 
 ci: ## what runs before a change lands
 	.ci/run

@@ -1,0 +1,86 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is one that is measured.
+type process struct {
+	cmd    *exec.Cmd
+	output bytes.Buffer
+	ended  chan struct{}
+	err    error
+}
+
+func start(ctx context.Context, c *candidate, more ...string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, c.command[0], c.command[1:]...), ended: make(chan struct{})}
+	p.cmd.Env = append(append([]string{}, c.env...), more...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+func (p *process) died() error {
+	return fmt.Errorf("%s: it ended: %w\n%s", strings.Join(p.cmd.Args, " "), p.err, p.output.Bytes())
+}
+
+// stop ends the process, and returns what it used.
+func (p *process) stop() usage {
+	memory := peak(strconv.Itoa(p.cmd.Process.Pid))
+	_ = p.cmd.Process.Kill() // it may have ended
+	used := p.wait()
+	if memory > 0 {
+		used.memory = memory
+	}
+	return used
+}
+
+// peak is the most memory that a process has had, in bytes; 0 where there is no such file. What the system tells of a process that has
+// ended is not less than this program had when it started the other.
+func peak(pid string) int64 {
+	text, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, _ := strconv.ParseInt(kib, 10, 64)
+	return n << 10
+}
+
+func (p *process) wait() usage {
+	<-p.ended
+	used, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return usage{}
+	}
+	return usage{cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()), memory: maxBytes(used)}
+}
+
+// usage is what a process used in all.
+type usage struct {
+	took, cpu time.Duration
+	memory    int64 // bytes at its peak
+}
+
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
