@@ -255,3 +255,86 @@ func TestFlatten(t *testing.T) {
 		}
 	}
 }
+
+// A call may leave its region in three ways, and is asked about each.
+func TestAcross(t *testing.T) {
+	type m = map[string]any
+	hosts := &aws1{answer: func(r *http.Request) (int, http.Header, string) {
+		if strings.HasPrefix(r.URL.Host, "moved.s3.eu-west-1") {
+			return 301, http.Header{"X-Amz-Bucket-Region": {"us-west-2"}}, ""
+		}
+		return 200, nil, ""
+	}}
+	c := newClient(t, awscall.Config{HTTP: &http.Client{Transport: hosts}, MaxAttempts: 1})
+	denied := errors.New("not there")
+	var asked []string
+	for _, test := range []struct {
+		service, action string
+		params          m
+		want            string // the region asked about
+	}{
+		{"sqs", "sendMessage", m{"QueueUrl": "https://sqs.us-west-2.amazonaws.com/1/q", "MessageBody": "x"}, "us-west-2"},
+		{"sqs", "sendMessage", m{"QueueUrl": "https://sqs.eu-west-1.amazonaws.com/1/q", "MessageBody": "x"}, ""},
+		{"s3", "getObject", m{"Bucket": "arn:aws:s3:us-west-2:123456789012:accesspoint/ap", "Key": "k"}, "us-west-2"},
+		{"s3", "getObject", m{"Bucket": "arn:aws:s3:eu-west-1:123456789012:accesspoint/ap", "Key": "k"}, ""},
+		{"s3", "getObject", m{"Bucket": "moved", "Key": "k"}, "us-west-2"},
+		{"s3control", "getAccessPoint", m{"AccountId": "123456789012", "Name": "arn:aws:s3-outposts:us-west-2:123456789012:outpost/op-1/accesspoint/ap"}, "us-west-2"},
+		{"iam", "getUser", nil, ""}, // whose signatures are for us-east-1, whoever calls
+		{"route53", "getHostedZone", m{"Id": "Z"}, ""},
+	} {
+		for _, answer := range []error{nil, denied} {
+			asked, hosts.seen = nil, nil
+			_, err := c.Across(func(region string) error {
+				asked = append(asked, region)
+				return answer
+			}).Call(t.Context(), test.service, test.action, test.params)
+			if got := strings.Join(asked, " "); answer != nil && got != test.want || answer == nil && !strings.HasPrefix(got, test.want) {
+				t.Errorf("%s %v: asked about %q, want %q", test.service, test.params, got, test.want)
+			}
+			if want := answer != nil && test.want != ""; errors.Is(err, denied) != want {
+				t.Errorf("%s %v: %v, answered %v", test.service, test.params, err, answer)
+			}
+			for _, sent := range hosts.seen {
+				if answer != nil && strings.Contains(sent, "us-west-2") {
+					t.Errorf("%s %v: sent %s", test.service, test.params, sent)
+				}
+			}
+		}
+	}
+}
+
+func TestServiceID(t *testing.T) {
+	c := newClient(t, awscall.Config{})
+	got := map[string]string{}
+	for _, name := range []string{"s3", "DynamoDB", "elbv2", "apigateway", "@aws-sdk/client-sfn"} {
+		id, err := c.ServiceID(name)
+		if err != nil {
+			t.Error(err)
+		}
+		got[name] = id
+	}
+	want := map[string]string{"s3": "S3", "DynamoDB": "DynamoDB", "elbv2": "Elastic Load Balancing v2", "apigateway": "API Gateway", "@aws-sdk/client-sfn": "SFN"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var unknown *awscall.UnknownServiceError
+	if _, err := c.ServiceID("none"); !errors.As(err, &unknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is wrong with an endpoint is said with whose it is.
+func TestEndpointRefused(t *testing.T) {
+	for _, test := range []struct {
+		config awscall.Config
+		want   string
+	}{
+		{awscall.Config{Endpoint: "localhost:4566"}, "awscall: an endpoint is a URL"},
+		{awscall.Config{Endpoints: map[string]string{"dynamodb": "ftp://localhost"}}, "awscall: dynamodb: an endpoint is a URL"},
+	} {
+		test.config.Region, test.config.Credentials = "eu-west-1", static{}
+		if _, err := awscall.New(test.config); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}

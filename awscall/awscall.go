@@ -33,8 +33,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,6 +101,7 @@ type Config struct {
 // Client calls AWS. It may be used by many goroutines at once.
 type Client struct {
 	config Config
+	may    func(region string) error // whether a call may leave the region; nil if any may
 	shared *shared
 }
 
@@ -160,9 +163,12 @@ func New(config Config) (*Client, error) {
 		endpoints[service.entry.Name] = text
 	}
 	config.Endpoints = endpoints
-	for _, text := range append(mapValues(endpoints), config.Endpoint) {
-		if err := checkEndpoint(text); err != nil {
-			return nil, err
+	if err := checkEndpoint(config.Endpoint); err != nil {
+		return nil, fmt.Errorf("awscall: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(endpoints)) {
+		if err := checkEndpoint(endpoints[name]); err != nil {
+			return nil, fmt.Errorf("awscall: %s: %w", name, err)
 		}
 	}
 	s.http = sender(config.HTTP)
@@ -180,6 +186,25 @@ func (c *Client) In(region string) *Client {
 func (c *Client) As(credentials aws.CredentialsProvider) *Client {
 	other := *c
 	other.config.Credentials = credentials
+	return &other
+}
+
+// Logging returns a client with another log, which shares what this one has read. Nil discards it.
+func (c *Client) Logging(log *slog.Logger) *Client {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	other := *c
+	other.config.Log = log
+	return &other
+}
+
+// Across returns a client that asks before a call leaves the client's region, and shares what this one has read. Without may, or with
+// nil, calls go where the URL of a queue or the ARN of an access point says, and where S3 says that a bucket is. An error of may is
+// the call's. may is called by whoever calls, so by many goroutines at once if those are many.
+func (c *Client) Across(may func(region string) error) *Client {
+	other := *c
+	other.may = may
 	return &other
 }
 
@@ -210,7 +235,7 @@ func checkEndpoint(text string) error {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
-		return errors.New("awscall: an endpoint is a URL such as http://127.0.0.1:4566, without a query or a user")
+		return errors.New("an endpoint is a URL such as http://127.0.0.1:4566, without a query or a user")
 	}
 	return nil
 }
@@ -241,12 +266,4 @@ func (machine) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func mapValues(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }

@@ -145,6 +145,12 @@ func (c *call) locate() (target, error) {
 			t.name = e.SigningName
 		}
 		if e.SigningRegion != "" {
+			// Services without regions have one for signatures. In S3 it is another only where an ARN says so.
+			if s3 := c.id() == "S3" || c.id() == "S3 Control"; s3 && c.region != "aws-global" {
+				if err := c.mayLeaveFor(e.SigningRegion); err != nil {
+					return t, err
+				}
+			}
 			t.region = e.SigningRegion
 		}
 		text, t.headers = e.URL, e.Headers
@@ -159,7 +165,9 @@ func (c *call) locate() (target, error) {
 		}
 	}
 	if own == "" {
-		c.elsewhere(u, &t)
+		if err := c.elsewhere(u, &t); err != nil {
+			return t, err
+		}
 		prefix, err := c.operation.HostPrefix(c.input)
 		var problem *shape.ParameterError
 		if errors.As(err, &problem) {
@@ -171,6 +179,14 @@ func (c *call) locate() (target, error) {
 	}
 	t.url = u
 	return t, nil
+}
+
+// mayLeaveFor asks whether the call may go to a region.
+func (c *call) mayLeaveFor(region string) error {
+	if region == c.client.config.Region || c.client.may == nil {
+		return nil
+	}
+	return c.client.may(region)
 }
 
 // ruleParams are the parameters of the endpoint rules.

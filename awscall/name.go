@@ -139,6 +139,16 @@ func (c *Client) bundledRules(s *service) ([]byte, error) {
 // Services lists the services, by their names in the AWS CLI.
 func (c *Client) Services() []string { return slices.Clone(c.shared.names) }
 
+// ServiceID returns what AWS's own SDKs call a service, by which configurations name it, e.g. "Elastic Load Balancing v2". The
+// error is an [UnknownServiceError].
+func (c *Client) ServiceID(service string) (string, error) {
+	s, err := c.shared.service(service)
+	if err != nil {
+		return "", err
+	}
+	return s.entry.ServiceID, nil
+}
+
 // Actions lists the actions of a service. The error is an [UnknownServiceError], or about its models.
 func (c *Client) Actions(service string) ([]string, error) {
 	s, err := c.loaded(service)

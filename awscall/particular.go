@@ -94,21 +94,25 @@ func (c *call) dress(h http.Header, body []byte) error {
 }
 
 // elsewhere follows the address of a queue, if it is one of SQS: requests go where the queue is.
-func (c *call) elsewhere(u *url.URL, t *target) {
+func (c *call) elsewhere(u *url.URL, t *target) error {
 	if c.id() != "SQS" {
-		return
+		return nil
 	}
 	text := c.input.Text("QueueUrl")
 	queue, err := url.Parse(text)
 	if text == "" || err != nil || queue.Scheme != "https" || queue.Port() != "" || queue.User != nil {
-		return
+		return nil
 	}
 	suffix := "." + c.client.shared.partitions.DNSSuffix(c.region)
 	labels, found := strings.CutSuffix(queue.Hostname(), suffix)
 	rest, regional := strings.CutPrefix(labels, "sqs.")
 	if found && regional && isRegion(rest) { // any other host would be given a request signed with our credentials
+		if err := c.mayLeaveFor(rest); err != nil {
+			return err
+		}
 		u.Host, t.region = queue.Hostname(), rest
 	}
+	return nil
 }
 
 // discover asks services that want it for the endpoint of the call.

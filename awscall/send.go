@@ -31,6 +31,9 @@ func (c *call) do(ctx context.Context) (map[string]any, error) {
 			return out, nil
 		}
 		if failed != nil && failed.region != "" && !c.moved { // a bucket that is elsewhere is no failure
+			if err := c.mayLeaveFor(failed.region); err != nil {
+				return nil, err
+			}
 			c.region, c.moved = failed.region, true
 			attempt--
 			continue
