@@ -32,8 +32,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
+	"net"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -104,6 +105,9 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	}
 	flat, ignored, err := p.call(ctx, r, c, id)
 	if err != nil {
+		if r.Type == pintle.Create && c.ResponsePath == "" && undecided(err) {
+			return answer(r, id, nil), err // with the ID: what may have been made is to be deleted
+		}
 		return pintle.Answer{}, err
 	}
 	if ignored {
@@ -164,9 +168,11 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 		}
 		return nil, false, unknown(err)
 	}
-	if err := p.allowed(service, action, p.regionOf(c), c.AssumedRoleARN); err != nil {
+	allowed := func(region string) error { return p.allowed(service, action, region, c.AssumedRoleARN) }
+	if err := allowed(p.regionOf(c)); err != nil {
 		return nil, false, err
 	}
+	client = client.Logging(r.Log).Across(allowed)
 	if c.AssumedRoleARN != "" {
 		credentials, err := p.assume(ctx, client, c, id)
 		if err != nil && c.ignores(err) {
@@ -174,12 +180,16 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 			return nil, true, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, false, &notSent{err}
 		}
 		client = client.As(credentials)
 	}
 	params, _ := refer(c.Parameters, id).(map[string]any)
-	r.Log.Info("calling", slog.String("service", service), slog.String("action", action), slog.String("region", p.regionOf(c)))
+	about := []any{"service", service, "action", action, "region", p.regionOf(c)}
+	if c.AssumedRoleARN != "" {
+		about = append(about, "role", c.AssumedRoleARN)
+	}
+	r.Log.Info("calling", about...)
 	out, err := client.Call(ctx, service, action, params)
 	if err != nil {
 		if c.ignores(err) {
@@ -271,6 +281,30 @@ func errorName(err error) string {
 		return "Error"
 	}
 	return "" // our own refusals are never ignored
+}
+
+// notSent is an error that came before the call.
+type notSent struct{ error }
+
+func (n *notSent) Unwrap() error { return n.error }
+
+// undecided reports whether the service may have done what it was asked for all the same: the request went out, and no refusal
+// came back.
+func undecided(err error) bool {
+	var before *notSent
+	var failed *awscall.Error
+	var sending *awscall.SendError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &before):
+		return false
+	case errors.As(err, &failed):
+		return failed.Status >= http.StatusInternalServerError
+	case errors.As(err, &network) && network.Op == "dial":
+		return false
+	}
+	var large *awscall.ResponseTooLargeError
+	return errors.As(err, &sending) || errors.As(err, &large)
 }
 
 // fits explains an answer that is too long by what would make it shorter.
