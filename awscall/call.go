@@ -94,6 +94,7 @@ func (c *call) prepare(params map[string]any) error {
 		return err
 	}
 	if len(unknown) > 0 {
+		slices.Sort(unknown)
 		c.client.config.Log.Warn("parameters that the action does not have are left out",
 			"service", c.service.entry.Name, "action", c.operation.Name, "parameters", strings.Join(unknown[:min(len(unknown), 20)], ", "))
 	}

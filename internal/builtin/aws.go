@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -40,8 +38,6 @@ type AWS struct {
 	Timeout time.Duration
 	// Concurrency is how many requests are handled at once. Zero means [local.DefaultConcurrency].
 	Concurrency int
-	// Log gets names of parameters that actions do not have. Nil discards them.
-	Log *slog.Logger
 }
 
 // IsAWS reports whether a service token is that of the function which the CDK makes for AwsCustomResources, unless it was given
@@ -79,7 +75,7 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 	}
 	h := &handler{aws: a}
 	return local.Provider{
-		Name: name, Serve: remote.Serve(pintle.HandlerFunc(h.handle), memory), Concurrency: a.Concurrency, Timeout: a.Timeout + margin,
+		Name: name, Serve: remote.Serve(pintle.HandlerFunc(h.handle), memory, remote.Whole), Concurrency: a.Concurrency, Timeout: a.Timeout + margin,
 	}, nil
 }
 
@@ -121,38 +117,31 @@ func rules(list []project.Allow) []customresource.Rule {
 	return out
 }
 
-// client calls with the configuration of the AWS SDK: credentials, and endpoints other than AWS's own. None of it comes from a
-// template.
+// client calls with the configuration.
 func (a AWS) client(ctx context.Context) (*awscall.Client, error) {
-	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	c, err := a.configuration(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
 	}
-	c := awscall.Config{
-		Region: a.Region, Credentials: loaded.Credentials, Endpoint: aws.ToString(loaded.BaseEndpoint), Log: a.Log, UserAgent: "pintle",
-		FIPS: isTrue("AWS_USE_FIPS_ENDPOINT"), DualStack: isTrue("AWS_USE_DUALSTACK_ENDPOINT"),
-	}
-	if isTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") {
-		return awscall.New(c)
-	}
-	first, err := awscall.New(c)
+	client, err := awscall.New(c)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
 	}
-	c.Endpoints = map[string]string{}
-	for _, variable := range os.Environ() {
-		name, text, _ := strings.Cut(variable, "=")
-		service, found := strings.CutPrefix(name, "AWS_ENDPOINT_URL_")
-		if !found || text == "" {
-			continue
-		}
-		service = strings.ReplaceAll(strings.ToLower(service), "_", "-")
-		if _, err := first.Actions(service); err != nil {
-			continue // as the SDK does with what is no service
-		}
-		c.Endpoints[service] = text
-	}
-	return awscall.New(c)
+	return client, nil
 }
 
-func isTrue(variable string) bool { return strings.EqualFold(os.Getenv(variable), "true") }
+// configuration is that of the AWS SDK: credentials, and endpoints other than AWS's own. None of it comes from a template.
+func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	if err != nil {
+		return awscall.Config{}, err
+	}
+	c := awscall.Config{
+		Region: a.Region, Credentials: loaded.Credentials, Endpoint: aws.ToString(loaded.BaseEndpoint), UserAgent: "pintle",
+	}
+	if c.FIPS, c.DualStack, err = variants(ctx, loaded.ConfigSources); err != nil {
+		return awscall.Config{}, err
+	}
+	c.Endpoints, err = endpoints(ctx, loaded.ConfigSources)
+	return c, err
+}

@@ -215,7 +215,7 @@ func (k *kit) serve() {
 	})
 	memory, err := pintle.NewMemory(pintle.DefaultMemory)
 	if err == nil {
-		err = k.Set(local.Provider{Name: "P", Serve: remote.Serve(handler, memory)})
+		err = k.Set(local.Provider{Name: "P", Serve: remote.Serve(handler, memory, remote.Brief)})
 	}
 	if err != nil {
 		k.t.Fatal(err)

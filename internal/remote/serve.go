@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -9,9 +10,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/local"
 )
 
+// Log is how much of what the SDK logs goes into the log of a request.
+type Log int
+
+const (
+	// Whole is what a provider's own process prints.
+	Whole Log = iota
+	// Brief is errors that nobody else tells: it is for handlers whose functions have logs of their own.
+	Brief
+)
+
 // Serve returns what answers for a provider by the handler, inside this process. memory is that of the provider: it keeps
 // the answers for requests that are delivered again.
-func Serve(handler pintle.Handler, memory pintle.Memory) local.ServeFunc {
+func Serve(handler pintle.Handler, memory pintle.Memory, log Log) local.ServeFunc {
 	return func(ctx context.Context, host local.Host) error {
 		return pintle.Run(ctx, pintle.Config{
 			Handlers:   []pintle.Handler{handler},
@@ -19,9 +30,16 @@ func Serve(handler pintle.Handler, memory pintle.Memory) local.ServeFunc {
 			Memory:     memory,
 			Clock:      clock{host.Killed},
 			// Not the program's own log: the host's is scrubbed of the request's secrets.
-			Logger: slog.New(brief{slog.NewTextHandler(host.Log, &slog.HandlerOptions{Level: slog.LevelError})}),
+			Logger: slog.New(log.handler(host.Log)),
 		})
 	}
+}
+
+func (l Log) handler(to io.Writer) slog.Handler {
+	if l == Brief {
+		return brief{slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelError})}
+	}
+	return slog.NewTextHandler(to, nil)
 }
 
 // brief leaves out what the functions have logged themselves, and the answer says.

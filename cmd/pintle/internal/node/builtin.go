@@ -45,7 +45,6 @@ func (d Definition) checkBuiltin() error {
 func (p *providers) inside(name string, d Definition, parsed parsed) (local.Provider, error) {
 	return builtin.AWS{
 		Allow: d.Allow, Region: p.region, Timeout: parsed.timeout, Concurrency: parsed.concurrency,
-		Log: p.log.With("provider", name),
 	}.Provider(name)
 }
 

@@ -35,7 +35,7 @@ func (p *providers) framework(name string, parsed parsed) (local.Provider, error
 	}
 	handler := pintle.Remote(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: parsed.interval, Total: parsed.total})
 	return local.Provider{
-		Name: name, Concurrency: parsed.concurrency, Serve: remote.Serve(handler, memory),
+		Name: name, Concurrency: parsed.concurrency, Serve: remote.Serve(handler, memory, remote.Brief),
 		// After onEvent, isComplete is called in the same event at least once.
 		Timeout: 2*cmp.Or(parsed.timeout, local.DefaultTimeout) + frameworkMargin,
 	}, nil
