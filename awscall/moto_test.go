@@ -1,69 +1,19 @@
 package awscall_test
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/mototest"
 )
-
-const motoScript = `
-import sys, threading, logging
-from moto.server import ThreadedMotoServer
-logging.getLogger("werkzeug").setLevel(logging.ERROR)
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print("listening on %s:%d" % server.get_host_and_port(), flush=True)
-sys.stdin.read() # until the test is done
-server.stop()
-`
-
-// moto starts moto, a stand-in for AWS in Python, and returns its URL.
-func moto(t *testing.T) string {
-	t.Helper()
-	python := require.Python(t, "moto.server")
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, python, "-c", motoScript)
-	cmd.Env = append(os.Environ(), "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_PROXY=127.0.0.1",
-		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_DEFAULT_REGION=us-east-1")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = stdin.Close() // ends it; so does what follows
-		cancel()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		if found := regexp.MustCompile(`listening on (\S+)`).FindStringSubmatch(lines.Text()); found != nil {
-			return "http://" + found[1]
-		}
-	}
-	t.Fatalf("moto does not start: %v", lines.Err())
-	return ""
-}
 
 // TestMoto makes calls as the custom resource of the CDK does them: each of every protocol, chained by their results.
 func TestMoto(t *testing.T) {
-	c := newClient(t, awscall.Config{Endpoint: moto(t), Region: "us-east-1"})
+	c := newClient(t, awscall.Config{Endpoint: mototest.New(t), Region: "us-east-1"})
 	type m = map[string]any
 	call := func(service, action string, params m) map[string]any {
 		t.Helper()

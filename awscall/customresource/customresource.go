@@ -117,13 +117,13 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	if path := c.ResponsePath; path != "" && r.Type != pintle.Delete { // whose ID is what it was
 		found, ok := text(all[path])
 		if !ok || found == "" {
-			return pintle.Answer{}, fmt.Errorf("the call succeeded, but its response has no %s for the physical ID; it has %s%s", path, some(flat), leftBehind(r))
+			return pintle.Answer{}, fmt.Errorf("the call succeeded, but its response has no %s for the physical ID; it has %s%s", path, some(flat, 8), leftBehind(r))
 		}
 		id = found
 	}
 	data := c.chosen(all)
 	if c.logged() {
-		r.Log.Info("attributes", "names", strings.Join(slices.Sorted(maps.Keys(data)), ", "))
+		r.Log.Info("attributes", "names", some(data, 40))
 	}
 	a := answer(r, id, data)
 	if err := fits(r, a); err != nil {
@@ -339,14 +339,14 @@ func fits(r *pintle.Request, a pintle.Answer) error {
 }
 
 // some names a few of the paths of a response.
-func some(flat map[string]any) string {
+func some(flat map[string]any, most int) string {
 	names := slices.Sorted(maps.Keys(flat))
 	if len(names) == 0 {
 		return "nothing"
 	}
-	text := strings.Join(names[:min(8, len(names))], ", ")
-	if len(names) > 8 {
-		text += fmt.Sprintf(" and %d more", len(names)-8)
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return text
 }

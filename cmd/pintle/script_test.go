@@ -72,7 +72,10 @@ func TestHandlers(t *testing.T) {
 	runScripts(t, filepath.Join("testdata", "handlers"))
 }
 
-func runScripts(t *testing.T, dir string) {
+func runScripts(t *testing.T, dir string) { runScriptsIn(t, dir, nil) }
+
+// runScriptsIn runs scripts in an environment that more was done to. Nil is nothing more.
+func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -106,6 +109,9 @@ func runScripts(t *testing.T, dir string) {
 			}
 			env.Setenv("LONG", strings.Repeat("x", wire.MaxResponse))
 			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			if more != nil {
+				more(env)
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -118,6 +124,7 @@ func runScripts(t *testing.T, dir string) {
 			"part":    part,
 			"json":    compareJSON,
 			"let":     let,
+			"moto":    askMoto,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -14,7 +14,7 @@ import (
 type Log int
 
 const (
-	// Whole is what a provider's own process prints.
+	// Whole is what a provider's own process prints, without what is the same on each line.
 	Whole Log = iota
 	// Brief is errors that nobody else tells: it is for handlers whose functions have logs of their own.
 	Brief
@@ -37,24 +37,30 @@ func Serve(handler pintle.Handler, memory pintle.Memory, log Log) local.ServeFun
 
 func (l Log) handler(to io.Writer) slog.Handler {
 	if l == Brief {
-		return brief{slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelError})}
+		return untold{slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelError})}
 	}
-	return slog.NewTextHandler(to, nil)
+	return untold{slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Key {
+		case slog.TimeKey, "request", "stack": // of which the log is
+			return slog.Attr{}
+		}
+		return a
+	}})}
 }
 
-// brief leaves out what the functions have logged themselves, and the answer says.
-type brief struct{ slog.Handler }
+// untold leaves out what the answer says too.
+type untold struct{ slog.Handler }
 
-func (b brief) Handle(ctx context.Context, r slog.Record) error {
+func (u untold) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "handler failed" {
 		return nil
 	}
-	return b.Handler.Handle(ctx, r)
+	return u.Handler.Handle(ctx, r)
 }
 
-func (b brief) WithAttrs(attrs []slog.Attr) slog.Handler { return brief{b.Handler.WithAttrs(attrs)} }
+func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Handler.WithAttrs(attrs)} }
 
-func (b brief) WithGroup(name string) slog.Handler { return brief{b.Handler.WithGroup(name)} }
+func (u untold) WithGroup(name string) slog.Handler { return untold{u.Handler.WithGroup(name)} }
 
 // clock is the machine's, on which no time is left when its context has ended: then nothing is answered any more.
 type clock struct{ killed context.Context }
