@@ -147,7 +147,8 @@ func (c *call) locate() (target, error) {
 		}
 		if e.SigningRegion != "" {
 			// Services without regions have one for signatures. In S3 it is another only where an ARN says so.
-			if s3 := c.id() == "S3" || c.id() == "S3 Control"; s3 && c.region != "aws-global" {
+			global := c.region == "aws-global" && e.SigningRegion == "us-east-1"
+			if s3 := c.id() == "S3" || c.id() == "S3 Control"; s3 && !global {
 				if err := c.mayLeaveFor(e.SigningRegion); err != nil {
 					return t, err
 				}

@@ -93,26 +93,35 @@ func (c *call) dress(h http.Header, body []byte) error {
 	return c.check(h, body)
 }
 
-// elsewhere follows the address of a queue, if it is one of SQS: requests go where the queue is.
+// elsewhere follows the address of a queue: requests go where the queue is.
 func (c *call) elsewhere(u *url.URL, t *target) error {
-	if c.id() != "SQS" {
+	host, region := c.queue()
+	if host == "" {
 		return nil
+	}
+	if err := c.mayLeaveFor(region); err != nil {
+		return err
+	}
+	u.Host, t.region = host, region
+	return nil
+}
+
+// queue is the host and the region of the call's queue, if that is one of SQS; else the host is empty.
+func (c *call) queue() (host, region string) {
+	if c.id() != "SQS" {
+		return "", ""
 	}
 	text := c.input.Text("QueueUrl")
 	queue, err := url.Parse(text)
 	if text == "" || err != nil || queue.Scheme != "https" || queue.Port() != "" || queue.User != nil {
-		return nil
+		return "", ""
 	}
-	suffix := "." + c.client.shared.partitions.DNSSuffix(c.region)
-	labels, found := strings.CutSuffix(queue.Hostname(), suffix)
-	rest, regional := strings.CutPrefix(labels, "sqs.")
-	if found && regional && isRegion(rest) { // any other host would be given a request signed with our credentials
-		if err := c.mayLeaveFor(rest); err != nil {
-			return err
-		}
-		u.Host, t.region = queue.Hostname(), rest
+	labels, found := strings.CutSuffix(queue.Hostname(), "."+c.client.shared.partitions.DNSSuffix(c.region))
+	region, regional := strings.CutPrefix(labels, "sqs.")
+	if !found || !regional || !isRegion(region) { // any other host would be given a request signed with our credentials
+		return "", ""
 	}
-	return nil
+	return queue.Hostname(), region
 }
 
 // discover asks services that want it for the endpoint of the call.
