@@ -265,6 +265,9 @@ func TestURL(t *testing.T) {
 	want := map[place]string{
 		{"eu-west-1", "", "bucket", "a/b c+é.txt"}:             "https://bucket.s3.amazonaws.com/a/b%20c%2B%C3%A9.txt",
 		{"eu-west-1", "", "a.bucket", "a"}:                     "https://s3.eu-west-1.amazonaws.com/a.bucket/a",
+		{"us-gov-west-1", "", "a.bucket", "a"}:                 "https://s3.us-gov-west-1.amazonaws.com/a.bucket/a",
+		{"cn-north-1", "", "a.bucket", "a"}:                    "https://s3.cn-north-1.amazonaws.com.cn/a.bucket/a",
+		{"us-gov-west-1", "", "bucket", "a"}:                   "https://bucket.s3.us-gov-west-1.amazonaws.com/a",
 		{"cn-north-1", "", "bucket", "a"}:                      "https://bucket.s3.cn-north-1.amazonaws.com.cn/a",
 		{"eu-west-1", "http://127.0.0.1:9000/", "bucket", "a"}: "http://127.0.0.1:9000/bucket/a",
 	}

@@ -116,14 +116,19 @@ func (s *store) remove(ctx context.Context, o object) error {
 // url is where a browser finds an object that is public.
 func (s *store) url(o object) string {
 	region := s.client.Region()
-	host, path := o.bucket+".s3.amazonaws.com", ""
+	china, government := strings.HasPrefix(region, "cn-"), strings.HasPrefix(region, "us-gov-")
+	domain := ".amazonaws.com"
+	if china {
+		domain += ".cn"
+	}
+	host, path := o.bucket+".s3"+domain, ""
 	switch {
 	case s.endpoint != "":
 		host, path = "", s.endpoint+"/"+o.bucket
-	case strings.HasPrefix(region, "cn-"):
-		host = o.bucket + ".s3." + region + ".amazonaws.com.cn"
 	case strings.Contains(o.bucket, "."): // for which AWS's certificate is not good
-		host, path = "s3."+region+".amazonaws.com", "/"+o.bucket
+		host, path = "s3."+region+domain, "/"+o.bucket
+	case china || government: // whose buckets the name without a region does not know
+		host = o.bucket + ".s3." + region + domain
 	}
 	if host != "" {
 		path = "https://" + host + path
