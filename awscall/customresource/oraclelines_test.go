@@ -63,8 +63,8 @@ func (l lines) summary() string {
 	return text
 }
 
-// transport are headers that say nothing of a call: how it is carried, who makes it, and when. Of Authorization the scope is compared.
-var transport = []string{"Accept-Encoding", "Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Connection", "Content-Length",
+// carriage are headers that say nothing of a call: how it is carried, who makes it, and when. Of Authorization the scope is compared.
+var carriage = []string{"Accept-Encoding", "Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Connection", "Content-Length",
 	"Transfer-Encoding", "User-Agent", "X-Amz-Content-Sha256", "X-Amz-Date", "X-Amz-User-Agent"}
 
 var (
@@ -96,7 +96,7 @@ func requestLines(t *testing.T, r *http.Request, url string) lines {
 	}
 	l["scope"] = scope
 	for name, values := range r.Header {
-		if !slices.Contains(transport, name) {
+		if !slices.Contains(carriage, name) {
 			l["header "+name] = plain(strings.Join(values, " and "))
 			if sum := crc32.ChecksumIEEE(body); name == "X-Amz-Checksum-Crc32" && values[0] == base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)) {
 				l["header "+name] = "that of the body" // which may be written in more than one way

@@ -35,6 +35,7 @@ const (
 	objects      why = "calls that are objects"
 	lookAround   why = "regular expressions"
 	ignoredPath  why = "a response path and ignored errors"
+	undecided    why = "a Create of which nobody knows what it made"
 )
 
 // reasons say what differs, and why it is left so.
@@ -61,6 +62,7 @@ var reasons = map[why]string{
 	objects:      "theirs takes only their text",
 	lookAround:   "theirs are JavaScript's; ours are Go's, without look-arounds and back references, and refuse those",
 	ignoredPath:  "theirs answers without an ID if the error occurs; ours refuses the two together, as the construct of the CDK does for the attributes",
+	undecided:    "theirs is the name of a log stream; ours is the ID that the resource would have, so that what may have been made is deleted",
 }
 
 // general takes out what all answers differ in.
