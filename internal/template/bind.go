@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,42 +19,89 @@ type Input struct {
 	UsePrevious bool
 }
 
-// Bind checks the inputs against the declared parameters, computes the value of every parameter, and decides the
-// conditions. A parameter without input takes its default, never its previous value. A Number is the string that was
-// typed; a list is a list of strings. A NoEcho parameter is secret, and so is a previous value that was, even when the
-// declaration lost its NoEcho.
-//
-// previous holds the parameters of the stack's last operation; nil for a new stack. The error is an [Errors]; no text
-// of it holds a value.
+// Bind is [Template.BindWith] for a template that needs nothing from outside.
 func (t *Template) Bind(inputs map[string]Input, previous map[string]value.Value, pseudo Pseudo) (*Scope, error) {
-	b := &binding{template: t, inputs: inputs, previous: previous, values: make(map[string]value.Value)}
+	return t.BindWith(inputs, previous, pseudo, Outside{})
+}
+
+// BindWith checks the inputs against the declared parameters, computes the value of every parameter, decides the conditions,
+// and holds everything against the rules. A parameter without input takes its default, never its previous value. A Number is
+// the string that was typed; a list is a list of strings. A NoEcho parameter is secret, and so is a previous value that was,
+// even when the declaration lost its NoEcho.
+//
+// previous holds the parameters of the stack's last operation; nil for a new stack. outside must have what
+// [Template.StoredNames] asks for, and becomes the scope's. The error is an [Errors]; no text of it holds a value.
+func (t *Template) BindWith(inputs map[string]Input, previous map[string]value.Value, pseudo Pseudo, outside Outside) (*Scope, error) {
+	b := newBinding(t, inputs, previous, outside.Stored)
 	b.unknown()
-	var missing []string
 	for _, p := range t.Parameters {
-		if !b.parameter(p) {
-			missing = append(missing, p.Name)
-		}
+		b.parameter(p)
 	}
-	if len(missing) > 0 {
-		b.add(&Error{Message: fmt.Sprintf("Parameters: [%s] must have values", strings.Join(missing, ", "))})
-	}
+	b.report()
 	if len(b.found) > 0 {
 		return nil, b.found
 	}
 	scope := NewScope(b.values, make(map[string]bool), pseudo)
+	scope.Outside = outside
+	scope.Outside.Stored, scope.Outside.Parameters = nil, b.read
 	if err := t.decide(scope); err != nil {
+		return nil, err
+	}
+	if err := t.enforce(scope, nil); err != nil {
 		return nil, err
 	}
 	return scope, nil
 }
 
-// binding is one run of [Template.Bind].
+// StoredNames returns the names under which the parameter store is to be asked before the inputs can be bound, sorted, each
+// once; nil for none.
+func (t *Template) StoredNames(inputs map[string]Input, previous map[string]value.Value) []string {
+	b := newBinding(t, inputs, previous, nil)
+	var names []string
+	for _, p := range t.Parameters {
+		if !p.kind.stored && !p.kind.named {
+			continue
+		}
+		if text, _, ok := b.text(p); ok && isStoredName(text) {
+			names = append(names, text)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// binding is one run of [Template.BindWith].
 type binding struct {
 	problems
 	template *Template
 	inputs   map[string]Input
 	previous map[string]value.Value
-	values   map[string]value.Value
+	stored   map[string]Stored
+	// values are what was passed, and read what the parameter store had under the names among it.
+	values, read map[string]value.Value
+	// missing are the parameters without a value; absent and secret are names in the parameter store.
+	missing        []string
+	absent, secret names
+}
+
+func newBinding(t *Template, inputs map[string]Input, previous map[string]value.Value, stored map[string]Stored) *binding {
+	return &binding{template: t, inputs: inputs, previous: previous, stored: stored, values: make(map[string]value.Value)}
+}
+
+// report adds what is told of all parameters at once.
+func (b *binding) report() {
+	for _, told := range []struct {
+		list   []string
+		format string
+	}{
+		{b.missing, "Parameters: [%s] must have values"},
+		{b.absent.list, "Unable to fetch parameters [%s] from parameter store for this account."},
+		{b.secret.list, "Parameters [%s] referenced by template have types not supported by CloudFormation."},
+	} {
+		if len(told.list) > 0 {
+			b.add(&Error{Message: fmt.Sprintf(told.format, strings.Join(told.list, ", "))})
+		}
+	}
 }
 
 // unknown refuses inputs the template does not declare.
@@ -71,35 +119,89 @@ func (b *binding) unknown() {
 
 // parameter finds the value of one parameter; false if it has none.
 func (b *binding) parameter(p *Parameter) bool {
+	found := len(b.found)
+	text, secret, ok := b.text(p)
+	switch {
+	case len(b.found) > found:
+		return true
+	case !ok && p.kind.stored:
+		b.refuse(p, "Parameter %s should either have input value or default value", p.Name)
+		return false
+	case !ok:
+		b.missing = append(b.missing, p.Name)
+		return false
+	}
+	b.check(p, text)
+	b.values[p.Name] = p.value(text)
+	if secret {
+		b.values[p.Name] = b.values[p.Name].Tainted(value.OfParameter)
+	}
+	if (p.kind.stored || p.kind.named) && len(b.found) == found {
+		b.look(p, text, secret)
+	}
+	return true
+}
+
+// text returns what was passed for a parameter, or stands for that; false if nothing does.
+func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 	input, given := b.inputs[p.Name]
-	secret := p.NoEcho
-	var text string
 	switch {
 	case given && input.UsePrevious:
 		before, ok := b.previous[p.Name]
 		if !ok {
 			b.refuse(p, "Invalid input for parameter key %s. Cannot specify usePreviousValue as true for a parameter key not in the previous template", p.Name)
-			return true
+			return "", false, false
 		}
 		if input.Value != "" {
 			b.refuse(p, "Invalid input for parameter key %s. Cannot specify usePreviousValue as true and non empty value for a parameter.", p.Name)
-			return true
+			return "", false, false
 		}
-		text, secret = typed(before), secret || before.HasSecret()
+		return typed(before), p.NoEcho || before.HasSecret(), true
 	case given:
-		text = input.Value
+		return input.Value, p.NoEcho, true
 	case p.Default != nil:
-		text = *p.Default
-	default:
-		return false
+		return *p.Default, p.NoEcho, true
 	}
-	b.check(p, text)
-	v := p.value(text)
+	return "", false, false
+}
+
+// look takes the value of a parameter from what the parameter store has under a name.
+func (b *binding) look(p *Parameter, name string, secret bool) {
+	shown := name
+	if secret {
+		shown = value.ParameterMask
+	}
+	stored := b.stored[name]
+	switch {
+	case stored.State == StoredMissing:
+		b.absent.add(shown)
+		return
+	case p.kind.named:
+		return
+	case stored.State == StoredSecret:
+		b.secret.add(shown)
+		return
+	}
+	v := value.Str(stored.Value)
+	parts := []string{stored.Value}
+	if p.kind.list {
+		parts = members(stored.Value)
+		v = value.Strs(parts...)
+	}
+	for _, part := range parts {
+		if misfit := p.kind.misfit(part); misfit != "" {
+			b.refuse(p, "Parameter '%s' %s", p.Name, misfit)
+			b.explain("that is about what the parameter store has, not about its name there")
+			return
+		}
+	}
 	if secret {
 		v = v.Tainted(value.OfParameter)
 	}
-	b.values[p.Name] = v
-	return true
+	if b.read == nil {
+		b.read = make(map[string]value.Value)
+	}
+	b.read[p.Name] = v
 }
 
 // typed returns a parameter's value as a client would type it.
@@ -116,7 +218,7 @@ func typed(v value.Value) string {
 
 // value returns what a text is for the parameter's type.
 func (p *Parameter) value(text string) value.Value {
-	if !p.isList() {
+	if !p.kind.list || p.kind.stored {
 		return value.Str(text)
 	}
 	return value.Strs(members(text)...)
@@ -138,17 +240,19 @@ func (b *binding) check(p *Parameter, text string) {
 		return
 	}
 	parts := []string{text}
-	if p.isList() {
+	if p.kind.list && !p.kind.stored {
 		parts = members(text)
 	}
 	for _, part := range parts {
-		if p.isNumeric() {
-			if _, ok := parseNumber(part); !ok {
-				b.refuse(p, "Parameter '%s' must be a number.", p.Name)
-				return
-			}
+		misfit := ""
+		if !p.kind.stored {
+			misfit = p.kind.misfit(part)
 		}
-		broken := p.broken(part)
+		if misfit != "" && p.isNumeric() {
+			b.refuse(p, "Parameter '%s' %s", p.Name, misfit)
+			return
+		}
+		broken := cmp.Or(p.broken(part), misfit)
 		if broken == "" {
 			continue
 		}
@@ -166,7 +270,7 @@ func (p *Parameter) broken(text string) string {
 	switch {
 	case p.AllowedValues != nil && !slices.Contains(p.AllowedValues, text):
 		return "must be one of AllowedValues"
-	case p.pattern != nil && !p.pattern.MatchString(text):
+	case p.pattern != nil && !p.pattern.match(text):
 		return "must match pattern " + p.AllowedPattern
 	case p.MinLength != nil && length < *p.MinLength:
 		return fmt.Sprintf("must contain at least %d characters", *p.MinLength)

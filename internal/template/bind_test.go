@@ -23,8 +23,8 @@ func TestBindValues(t *testing.T) {
 		{`{Type: List<Number>}`, "80, 443 ,1.0", `["80","443","1.0"]`},
 		{`{Type: CommaDelimitedList}`, "a, b ,,c", `["a","b","","c"]`},
 		{`{Type: CommaDelimitedList}`, "", `[""]`},
-		{`{Type: 'AWS::EC2::VPC::Id'}`, "vpc-1", `"vpc-1"`},
-		{`{Type: 'List<AWS::EC2::Subnet::Id>'}`, "a,b", `["a","b"]`},
+		{`{Type: 'AWS::EC2::VPC::Id'}`, "vpc-0a1b2c3d", `"vpc-0a1b2c3d"`},
+		{`{Type: 'List<AWS::EC2::Subnet::Id>'}`, "subnet-0a1b2c3d, subnet-0123456789abcdef0", `["subnet-0a1b2c3d","subnet-0123456789abcdef0"]`},
 	} {
 		scope := bind(t, mustParse(t, declared(test.parameter)), map[string]string{"P": test.input})
 		if got := scope.Parameters["P"].String(); got != test.want {

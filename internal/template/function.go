@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
@@ -18,6 +19,7 @@ const (
 	inOutputs
 	inExportName
 	inCreationPolicy
+	inRules
 
 	anywhere = inProperties | inMetadata | inConditions | inOutputs | inExportName | inCreationPolicy
 )
@@ -37,6 +39,8 @@ func (p place) String() string {
 		return "the name of an Export"
 	case inCreationPolicy:
 		return "a CreationPolicy"
+	case inRules:
+		return "Rules"
 	case anywhere:
 		return "any place"
 	}
@@ -69,7 +73,7 @@ func functionNames() []string {
 func functionNamed(name string) (function, bool) {
 	switch name {
 	case "Ref":
-		return function{anywhere, checkRef, evaluateRef, nil}, true
+		return function{anywhere | inRules, checkRef, evaluateRef, nil}, true
 	case "Fn::GetAtt":
 		return function{anywhere &^ (inConditions | inExportName | inCreationPolicy), checkGetAtt, evaluateGetAtt, nil}, true
 	case "Fn::Sub":
@@ -87,15 +91,27 @@ func functionNamed(name string) (function, bool) {
 	case "Fn::If":
 		return function{anywhere, checkIf, evaluateIf, nil}, true
 	case "Fn::Equals":
-		return function{inConditions, checkEquals, nil, decideEquals}, true
+		return function{inConditions | inRules, checkEquals, nil, decideEquals}, true
 	case "Fn::And":
-		return function{inConditions, checkAnd, nil, decideAnd}, true
+		return function{inConditions | inRules, checkAnd, nil, decideAnd}, true
 	case "Fn::Or":
-		return function{inConditions, checkOr, nil, decideOr}, true
+		return function{inConditions | inRules, checkOr, nil, decideOr}, true
 	case "Fn::Not":
-		return function{inConditions, checkNot, nil, decideNot}, true
+		return function{inConditions | inRules, checkNot, nil, decideNot}, true
 	case "Condition":
 		return function{inConditions, checkCondition, nil, decideCondition}, true
+	case "Fn::Contains":
+		return function{inRules, checkContains, nil, decideRule}, true
+	case "Fn::EachMemberEquals":
+		return function{inRules, checkEachMemberEquals, nil, decideRule}, true
+	case "Fn::EachMemberIn":
+		return function{inRules, checkEachMemberIn, nil, decideRule}, true
+	case "Fn::RefAll":
+		return function{inRules, checkRefAll, nil, nil}, true
+	case "Fn::ValueOf":
+		return function{inRules, checkValueOf, nil, nil}, true
+	case "Fn::ValueOfAll":
+		return function{inRules, checkValueOfAll, nil, nil}, true
 	}
 	return function{}, false
 }
@@ -104,8 +120,7 @@ func functionNamed(name string) (function, bool) {
 func isLater(name string) bool {
 	switch name {
 	case "Fn::ImportValue", "Fn::Cidr", "Fn::GetAZs", "Fn::Transform", "Fn::GetStackOutput", "Fn::Length",
-		"Fn::ToJsonString", "Fn::Contains", "Fn::EachMemberEquals", "Fn::EachMemberIn", "Fn::RefAll", "Fn::ValueOf",
-		"Fn::ValueOfAll":
+		"Fn::ToJsonString":
 		return true
 	}
 	return name == "Fn::ForEach" || strings.HasPrefix(name, "Fn::ForEach::")
@@ -117,6 +132,9 @@ type shapes struct {
 	in place
 	// linked says that lookups carry their mapping, as they do in a template that was parsed.
 	linked bool
+	// dynamic counts the dynamic references, of which there may be so many; nil does not.
+	dynamic *int
+	limit   int
 }
 
 // node checks a tree in which functions may be called.
@@ -131,9 +149,7 @@ func (s *shapes) node(n Node, where path) {
 	}
 	switch n.kind {
 	case value.String:
-		if s.in != inMetadata && strings.Contains(n.text, "{{resolve:ssm:") {
-			s.at(n, where, "Template error: [%s] dynamic references to ssm parameters are not supported by this version of Pintle.", where)
-		}
+		s.references(n, where)
 	case value.List:
 		for i, item := range n.items {
 			s.node(item, where.to(strconv.Itoa(i)))
@@ -143,6 +159,24 @@ func (s *shapes) node(n Node, where path) {
 			s.node(m.Value, where.to(m.Key))
 		}
 	case value.Null, value.Bool, value.Number:
+	}
+}
+
+// references checks the dynamic references in a text, and counts them.
+func (s *shapes) references(n Node, where path) {
+	if s.in != inProperties {
+		return // nothing resolves them there
+	}
+	found, err := dynamic.Find(n.text)
+	if err != nil {
+		s.at(n, where, "%s", err)
+	}
+	if s.dynamic == nil {
+		return
+	}
+	before := *s.dynamic
+	if *s.dynamic += len(found); *s.dynamic > s.limit && before <= s.limit {
+		s.at(n, where, "Template format error: Number of dynamic references is greater than maximum allowed, %d", s.limit)
 	}
 }
 

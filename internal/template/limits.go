@@ -1,5 +1,7 @@
 package template
 
+import "github.com/pintle-dev/pintle/internal/dynamic"
+
 // Limits is how large a template may be. A zero field means CloudFormation's own quota.
 type Limits struct {
 	// Bytes of the template's text. Zero means 1,000,000, the quota of a template that is passed by URL.
@@ -22,6 +24,8 @@ type Limits struct {
 	DescriptionBytes int
 	// ParameterDescription is the length of a parameter's description in characters. Zero means 4,000.
 	ParameterDescription int
+	// DynamicReferences in the properties of all resources. Zero means 60.
+	DynamicReferences int
 }
 
 // Quotas returns CloudFormation's own limits: what the zero Limits stands for.
@@ -42,6 +46,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.ParameterBytes, 4_096},
 		{&l.DescriptionBytes, 1_024},
 		{&l.ParameterDescription, 4_000},
+		{&l.DynamicReferences, dynamic.Limit},
 	} {
 		if *d.field == 0 {
 			*d.field = d.quota

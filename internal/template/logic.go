@@ -31,7 +31,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 		return
 	}
 	below := where.to(name)
-	if name == "Fn::If" {
+	if name == "Fn::If" && s.in != inRules {
 		if s.ifShape(argument, below) {
 			_, then, otherwise := ifParts(argument)
 			s.truth(then, below.to("1"), message)
@@ -39,7 +39,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 		}
 		return
 	}
-	if f, known := functionNamed(name); known && f.truth == nil {
+	if f, known := functionNamed(name); known && f.truth == nil && (s.in != inRules || f.places&inRules != 0) {
 		s.at(n, where, "%s", message)
 		return
 	}

@@ -16,13 +16,40 @@ type Outside struct {
 	StackOutputs map[string]value.Value
 	// Zones are the names of the availability zones of regions.
 	Zones map[string][]string
+	// Stored is what the parameter store has, by the names that [Template.StoredNames] asks for. It is for [Template.BindWith],
+	// and not kept: what became of it is in Parameters.
+	Stored map[string]Stored
+	// Parameters are the values of the parameters whose type says that the parameter store has them, by their names in the
+	// template. They are secret if the parameter is NoEcho.
+	Parameters map[string]value.Value
 }
+
+// Stored is what the parameter store has under a name.
+type Stored struct {
+	State StoredState
+	// Value is the text, if there is one that may be read.
+	Value string
+}
+
+// StoredState says whether the parameter store has something that a template may read. The set is closed.
+type StoredState uint8
+
+// The states. The zero StoredState is StoredMissing.
+const (
+	// StoredMissing says that there is nothing of that name.
+	StoredMissing StoredState = iota
+	// StoredText says that there is a text or a list of texts.
+	StoredText
+	// StoredSecret says that there is a secret, which no template may read.
+	StoredSecret
+)
 
 // The members of an Outside as it is stored.
 const (
 	importsMember      = "imports"
 	stackOutputsMember = "stackOutputs"
 	zonesMember        = "zones"
+	parametersMember   = "parameters"
 )
 
 // Value returns all of it as one value, to be stored; null if there is nothing.
@@ -41,6 +68,9 @@ func (o Outside) Value() value.Value {
 		}
 		members = append(members, value.Member{Key: zonesMember, Value: sorted(zones)})
 	}
+	if len(o.Parameters) > 0 {
+		members = append(members, value.Member{Key: parametersMember, Value: sorted(o.Parameters)})
+	}
 	if members == nil {
 		return value.Value{}
 	}
@@ -56,6 +86,8 @@ func NewOutside(v value.Value) Outside {
 			o.Imports = byKey(m.Value)
 		case stackOutputsMember:
 			o.StackOutputs = byKey(m.Value)
+		case parametersMember:
+			o.Parameters = byKey(m.Value)
 		case zonesMember:
 			o.Zones = make(map[string][]string, len(m.Value.Members()))
 			for _, region := range m.Value.Members() {

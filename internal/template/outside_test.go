@@ -16,6 +16,7 @@ func TestOutsideIsStored(t *testing.T) {
 		"all": {
 			Imports:      map[string]value.Value{"a:b": value.Str("")},
 			StackOutputs: map[string]value.Value{"k": value.Str("v").Tainted(value.OfAttribute)},
+			Parameters:   map[string]value.Value{"P": value.Strs("a", "b"), "Q": value.Str("c")},
 			Zones:        map[string][]string{"eu-west-1": {"eu-west-1a", "eu-west-1b"}, "us-east-1": {}},
 		},
 	} {

@@ -31,31 +31,15 @@ type Parameter struct {
 	// Line and Column are where the name stands.
 	Line, Column int
 
-	pattern *regexp.Regexp
+	kind    parameterType
+	pattern *allowedPattern
 }
 
-// isList reports whether the value is a list.
-func (p *Parameter) isList() bool {
-	return p.Type == "CommaDelimitedList" || strings.HasPrefix(p.Type, "List<")
-}
+// Stored reports whether what is passed for the parameter is the name of a parameter in the parameter store.
+func (p *Parameter) Stored() bool { return p.kind.stored }
 
 // isNumeric reports whether the value, or every member of it, is a number.
-func (p *Parameter) isNumeric() bool { return p.Type == "Number" || p.Type == "List<Number>" }
-
-// identifierTypes are the types whose values name things in an account. There is no account to look in, so they are
-// taken as strings.
-var identifierTypes = map[string]bool{
-	"AWS::EC2::AvailabilityZone::Name":   true,
-	"AWS::EC2::Image::Id":                true,
-	"AWS::EC2::Instance::Id":             true,
-	"AWS::EC2::KeyPair::KeyName":         true,
-	"AWS::EC2::SecurityGroup::GroupName": true,
-	"AWS::EC2::SecurityGroup::Id":        true,
-	"AWS::EC2::Subnet::Id":               true,
-	"AWS::EC2::Volume::Id":               true,
-	"AWS::EC2::VPC::Id":                  true,
-	"AWS::Route53::HostedZone::Id":       true,
-}
+func (p *Parameter) isNumeric() bool { return p.kind.element == "Number" }
 
 func (p *parser) parameters(section Node, where path) {
 	if !p.object(section, where, "Parameters") {
@@ -115,20 +99,20 @@ func (p *parser) parameter(declared Member, where path) *Parameter {
 
 func (p *parser) parameterType(d *Parameter, declared Member, where path) {
 	declaredType := declared.Value.Get("Type")
-	element, isList := strings.CutPrefix(strings.TrimSuffix(d.Type, ">"), "List<")
-	switch {
+	known := false
+	switch d.kind, known = parseType(d.Type); {
 	case declaredType.IsZero():
 		p.key(declared, where, "Template format error: [%s] Every Parameters object must contain a Type member.", where)
 	case declaredType.kind != value.String:
 		// said already
-	case d.Type == "String", d.Type == "CommaDelimitedList", d.isNumeric(), identifierTypes[d.Type]:
-	case isList && strings.HasSuffix(d.Type, ">") && identifierTypes[element]:
-	case strings.HasPrefix(d.Type, "AWS::SSM::Parameter::"):
-		p.at(declaredType, where.to("Type"), "Template format error: the type %s of parameter %s is not supported by this version of Pintle.", d.Type, d.Name)
-	default:
+	case !known:
 		p.at(declaredType, where.to("Type"), "Template format error: Unrecognized parameter type: %s", d.Type)
+		if element, isList := strings.CutPrefix(d.Type, listPrefix); isList && strings.HasPrefix(element, "String") {
+			p.explain("CommaDelimitedList is the type of a list of strings")
+		}
 	}
-	text := !d.isList() && !d.isNumeric()
+	// Of a stored parameter and of a list of strings it is what is passed that is bounded.
+	text := !d.isNumeric() && (!d.kind.list || d.kind.stored)
 	for _, only := range []struct {
 		attribute string
 		fits      bool
@@ -137,9 +121,14 @@ func (p *parser) parameterType(d *Parameter, declared Member, where path) {
 		{"MinLength", text, "strings"}, {"MaxLength", text, "strings"},
 		{"MinValue", d.isNumeric(), "numbers"}, {"MaxValue", d.isNumeric(), "numbers"},
 	} {
-		if n := declared.Value.Get(only.attribute); !n.IsZero() && !only.fits && d.Type != "" {
+		if n := declared.Value.Get(only.attribute); !n.IsZero() && !only.fits && known {
 			p.at(n, where.to(only.attribute), "Template format error: %s of parameter %s is for %s only, its type is %s.", only.attribute, d.Name, only.types, d.Type)
 		}
+	}
+	least, ok := parseNumber(d.MinValue)
+	most, both := parseNumber(d.MaxValue)
+	if d.MinLength != nil && d.MaxLength != nil && *d.MinLength > *d.MaxLength || ok && both && least > most {
+		p.key(declared, where, "Template format error: parameter %s allows no value: its least is more than its most.", d.Name)
 	}
 }
 
@@ -169,11 +158,11 @@ func (p *parser) texts(n Node, where path, name string) []string {
 }
 
 // pattern reads a regular expression that is to match a whole value.
-func (p *parser) pattern(n Node, where path) *regexp.Regexp {
-	pattern, err := regexp.Compile(`\A(?:` + n.text + `)\z`)
+func (p *parser) pattern(n Node, where path) *allowedPattern {
+	pattern, err := parsePattern(n.text)
 	if err != nil {
 		p.at(n, where, "Template format error: [%s] the AllowedPattern cannot be checked by this version of Pintle.", where)
-		p.explain(err.Error() + "; look-around and back references are not supported")
+		p.explain(err.Error() + "; patterns are matched in linear time, and so cannot have all that Java's have")
 		return nil
 	}
 	return pattern

@@ -22,12 +22,23 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 	for _, name := range open {
 		p.open[name] = true
 	}
-	b := &binding{template: t, inputs: inputs, values: make(map[string]value.Value)}
+	b := newBinding(t, inputs, nil, nil)
 	b.unknown()
 	for _, declared := range t.Parameters {
-		if p.open[declared.Name] || !b.parameter(declared) {
-			p.open[declared.Name] = true
-			b.values[declared.Name] = declared.value("")
+		name := declared.Name
+		text, secret, ok := b.text(declared)
+		switch {
+		case !ok || p.open[name]:
+			p.open[name] = true
+			b.values[name] = declared.value("")
+		default:
+			b.check(declared, text)
+			b.values[name] = declared.value(text)
+			if secret {
+				b.values[name] = b.values[name].Tainted(value.OfParameter)
+			}
+			// What the parameter store has is not known.
+			p.open[name] = declared.Stored()
 		}
 	}
 	if len(b.found) > 0 {
@@ -54,6 +65,11 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 			continue
 		}
 		p.scope.Conditions[c.Name] = holds
+	}
+	if found == nil {
+		if err := t.enforce(p.scope, p.open); err != nil {
+			return nil, err
+		}
 	}
 	if err := found.orNil(); err != nil {
 		return nil, err

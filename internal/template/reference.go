@@ -16,8 +16,8 @@ func checkRef(s *shapes, argument Node, where path) {
 	switch {
 	case argument.kind != value.String:
 		s.at(argument, where, refMessage)
-	case s.in == inConditions && argument.text == noValue:
-		s.at(argument, where, "Template error: %s cannot be used in Conditions.", noValue)
+	case (s.in == inConditions || s.in == inRules) && argument.text == noValue:
+		s.at(argument, where, "Template error: %s cannot be used in %s.", noValue, s.in)
 	}
 }
 

@@ -25,6 +25,7 @@ func (p *parser) resolve() {
 			})
 		}
 	}
+	p.resolveRules()
 	p.resolveConditions()
 	p.resolveResources()
 	p.resolveOutputs()

@@ -58,6 +58,7 @@ func (p Pseudo) value(name string) (value.Value, bool) {
 // To store one, encode every parameter, and [Outside.Value], with [value.Encode]: encoding/json would write masks for
 // secrets.
 type Scope struct {
+	// Parameters are what was passed. Of those that the parameter store has that is a name; the value is in Outside.
 	Parameters map[string]value.Value
 	Conditions map[string]bool
 	Pseudo     Pseudo
@@ -72,6 +73,9 @@ func NewScope(parameters map[string]value.Value, conditions map[string]bool, pse
 
 // variable returns the value of a parameter or pseudo parameter; false if name is neither.
 func (s *Scope) variable(name string) (value.Value, bool) {
+	if v, ok := s.Outside.Parameters[name]; ok {
+		return v, true
+	}
 	if v, ok := s.Parameters[name]; ok {
 		return v, true
 	}

@@ -29,6 +29,8 @@ type Template struct {
 	Outputs    []*DeclaredOutput
 	// Conditions are ordered so that each comes after those it is made of.
 	Conditions []*Condition
+	// Rules are in the order of the text.
+	Rules []*Rule
 
 	hash     string
 	limits   Limits
@@ -117,6 +119,7 @@ type parser struct {
 	// The names in the template, once all sections are read.
 	parameterNames, conditionNames, resourceNames map[string]bool
 
+	dynamic        int // references that were met
 	lookups        int // nodes of mappings that lookups carry
 	tooManyLookups bool
 }
@@ -152,7 +155,9 @@ func (p *parser) sections(root Node) {
 			p.resources(m.Value, where)
 		case "Outputs":
 			p.outputs(m.Value, where)
-		case "Rules", "Transform", "Hooks", "Fn::Transform":
+		case "Rules":
+			p.rules(m.Value, where)
+		case "Transform", "Hooks", "Fn::Transform":
 			p.key(m, where, "Template format error: the section %s is not supported by this version of Pintle.", m.Key)
 		default:
 			if len(unknown) == 0 {

@@ -1,0 +1,392 @@
+package template
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// allowedPattern is the AllowedPattern of a parameter: a regular expression of Java's that a whole value has to match. It is
+// matched in linear time, and so cannot have all that Java has. What differs only in spelling is translated. Demands on
+// what follows, as patterns of passwords have them at their beginning, are patterns of their own.
+// Source: java.util.regex.Pattern, Java SE 8; RE2 syntax.
+type allowedPattern struct {
+	whole *regexp.Regexp
+	ahead []lookahead
+}
+
+// lookahead is a demand on what a text begins with.
+type lookahead struct {
+	pattern *regexp.Regexp
+	absent  bool
+}
+
+func (p *allowedPattern) match(text string) bool {
+	for _, a := range p.ahead {
+		if a.pattern.MatchString(text) == a.absent {
+			return false
+		}
+	}
+	return p.whole.MatchString(text)
+}
+
+// parsePattern reads a pattern. The error names what of it cannot be checked here.
+func parsePattern(text string) (*allowedPattern, error) {
+	p := &allowedPattern{}
+	start, rest := "", text
+	if after, ok := strings.CutPrefix(rest, "^"); ok {
+		start, rest = "^", after
+	}
+	// Not where there are alternatives: of those it might be the first one's alone.
+	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
+		inner, after, ok := cutGroup(rest)
+		if !ok || alternates(after) {
+			break
+		}
+		translated, err := translatePattern(inner[3:])
+		if err != nil {
+			return nil, err
+		}
+		pattern, err := regexp.Compile(`\A(?:` + translated + `)`)
+		if err != nil {
+			return nil, patternError(err)
+		}
+		p.ahead, rest = append(p.ahead, lookahead{pattern, strings.HasPrefix(inner, "(?!")}), after
+	}
+	translated, err := translatePattern(start + rest)
+	if err != nil {
+		return nil, err
+	}
+	if p.whole, err = regexp.Compile(`\A(?:` + translated + `)\z`); err != nil {
+		return nil, patternError(err)
+	}
+	return p, nil
+}
+
+func patternError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	return fmt.Errorf("%s", strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text))
+}
+
+// cutGroup returns the group that a text begins with, without its last parenthesis, and what follows it.
+func cutGroup(text string) (inner, after string, ok bool) {
+	depth := 0
+	for i, in := 0, false; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case in:
+			in = c != ']'
+		case c == '[':
+			in = true
+			if strings.HasPrefix(text[i+1:], "^]") {
+				i += 2
+			} else if strings.HasPrefix(text[i+1:], "]") {
+				i++
+			}
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return text[:i], text[i+1:], true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// alternates reports whether a pattern has alternatives that stand in no group.
+func alternates(text string) bool {
+	depth := 0
+	for i, in := 0, false; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case in:
+			in = c != ']'
+		case c == '[':
+			in = true
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth <= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// translator turns a pattern of Java's into one of RE2's.
+type translator struct {
+	in  string
+	at  int
+	out strings.Builder
+	// groups are where the groups that are open begin in out; last is where the last atom does, -1 if there is none.
+	groups []int
+	last   int
+}
+
+func translatePattern(text string) (string, error) {
+	if strings.Contains(text, "(?x") || strings.Contains(text, "(?d") || strings.Contains(text, "(?u") || strings.Contains(text, "(?U") {
+		return "", fmt.Errorf("the flags x, d, u and U cannot be checked")
+	}
+	t := &translator{in: text, last: -1}
+	for t.at < len(t.in) {
+		if err := t.step(); err != nil {
+			return "", err
+		}
+	}
+	return t.out.String(), nil
+}
+
+// step translates one piece.
+func (t *translator) step() error {
+	rest := t.in[t.at:]
+	switch c := rest[0]; c {
+	case '\\':
+		t.last = t.out.Len()
+		return t.escape(false)
+	case '[':
+		t.last = t.out.Len()
+		return t.class()
+	case '(':
+		for _, none := range []struct{ begin, what string }{
+			{"(?=", "look-ahead, other than at the beginning of the pattern,"}, {"(?!", "look-ahead, other than at the beginning of the pattern,"},
+			{"(?<=", "look-behind"}, {"(?<!", "look-behind"}, {"(?>", "an atomic group"},
+		} {
+			if strings.HasPrefix(rest, none.begin) {
+				return fmt.Errorf("%s (%s…) cannot be checked", none.what, none.begin)
+			}
+		}
+		t.groups = append(t.groups, t.out.Len())
+		t.take(1)
+		t.last = -1
+		return nil
+	case ')':
+		t.last = -1
+		if n := len(t.groups); n > 0 {
+			t.last, t.groups = t.groups[n-1], t.groups[:n-1]
+		}
+		t.take(1)
+		return nil
+	case '*', '+', '?':
+		return t.quantifier(rest[:1], 1)
+	case '{':
+		return t.braces()
+	case '|':
+		t.take(1)
+		t.last = -1
+		return nil
+	default:
+		t.last = t.out.Len()
+		_, size := utf8.DecodeRuneInString(rest)
+		t.take(size)
+		return nil
+	}
+}
+
+// take copies so many bytes.
+func (t *translator) take(n int) {
+	n = min(n, len(t.in)-t.at)
+	t.out.WriteString(t.in[t.at : t.at+n])
+	t.at += n
+}
+
+// put writes a translation of so many bytes.
+func (t *translator) put(text string, n int) {
+	t.out.WriteString(text)
+	t.at += n
+}
+
+// posix are Java's names of classes of ASCII, and ours.
+var posix = map[string]string{
+	"Lower": "lower", "Upper": "upper", "ASCII": "ascii", "Alpha": "alpha", "Digit": "digit", "Alnum": "alnum", "Punct": "punct",
+	"Graph": "graph", "Print": "print", "Blank": "blank", "Cntrl": "cntrl", "XDigit": "xdigit", "Space": "space",
+}
+
+// escape translates what begins with a backslash.
+func (t *translator) escape(inClass bool) error {
+	rest := t.in[t.at:]
+	if len(rest) < 2 {
+		return fmt.Errorf("it ends with a backslash")
+	}
+	wrap := func(text string) string {
+		if inClass {
+			return text
+		}
+		return "[" + text + "]"
+	}
+	switch c := rest[1]; {
+	case c >= '1' && c <= '9', c == 'k':
+		return fmt.Errorf("a back reference (%s) cannot be checked", rest[:2])
+	case strings.IndexByte("GZXRN", c) >= 0:
+		return fmt.Errorf("%s cannot be checked", rest[:2])
+	case c == 's':
+		t.put(wrap(`\t\n\v\f\r `), 2)
+	case c == 'S' && inClass:
+		t.put(`\x00-\x08\x0e-\x1f\x21-\x{10FFFF}`, 2)
+	case c == 'S':
+		t.put(`[^\t\n\v\f\r ]`, 2)
+	case c == 'h':
+		t.put(wrap(`\t \x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}`), 2)
+	case c == 'v':
+		t.put(wrap(`\n\v\f\r\x{85}\x{2028}\x{2029}`), 2)
+	case c == 'e':
+		t.put(`\x1b`, 2)
+	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
+		t.put(`\x{`+rest[2:6]+`}`, 6)
+	case c == 'p' || c == 'P':
+		return t.property(inClass)
+	case c == 'Q':
+		end := strings.Index(rest, `\E`)
+		if end < 0 {
+			end = len(rest)
+		}
+		t.put(regexp.QuoteMeta(rest[2:end]), min(end+2, len(rest)))
+	default:
+		_, size := utf8.DecodeRuneInString(rest[1:])
+		t.take(1 + size)
+	}
+	return nil
+}
+
+func isHex(text string) bool {
+	_, err := strconv.ParseUint(text, 16, 64)
+	return err == nil
+}
+
+// property translates \p{Name}.
+func (t *translator) property(inClass bool) error {
+	rest := t.in[t.at:]
+	end := strings.IndexByte(rest, '}')
+	if len(rest) < 4 || rest[2] != '{' || end < 0 {
+		t.take(2)
+		return nil
+	}
+	name, not := rest[3:end], ""
+	if rest[1] == 'P' {
+		not = "^"
+	}
+	if ours, ok := posix[name]; ok {
+		text := "[:" + not + ours + ":]"
+		if !inClass {
+			text = "[" + text + "]"
+		}
+		t.put(text, end+1)
+		return nil
+	}
+	switch name {
+	case "IsAlphabetic", "javaLetter":
+		name = "L"
+	case "IsDigit":
+		name = "Nd"
+	default:
+		name = strings.TrimPrefix(name, "Is")
+	}
+	t.put(rest[:2]+"{"+name+"}", end+1)
+	return nil
+}
+
+// class translates a class of characters.
+func (t *translator) class() error {
+	t.take(1)
+	if strings.HasPrefix(t.in[t.at:], "^") {
+		t.take(1)
+	}
+	for first := true; t.at < len(t.in); first = false {
+		rest := t.in[t.at:]
+		switch {
+		case rest[0] == ']' && !first:
+			t.take(1)
+			return nil
+		case rest[0] == ']':
+			t.put(`\]`, 1)
+		case rest[0] == '\\':
+			if err := t.escape(true); err != nil {
+				return err
+			}
+		case rest[0] == '[':
+			return fmt.Errorf("a class of characters within another one cannot be checked; write \\[ for the character")
+		case strings.HasPrefix(rest, "&&"):
+			return fmt.Errorf("an intersection of classes (&&) cannot be checked; write \\& for the character")
+		default:
+			_, size := utf8.DecodeRuneInString(rest)
+			t.take(size)
+		}
+	}
+	return fmt.Errorf("a class of characters has no end")
+}
+
+// quantifier writes how often the last atom may be there.
+func (t *translator) quantifier(text string, n int) error {
+	if strings.HasPrefix(t.in[t.at+n:], "+") {
+		return fmt.Errorf("a possessive quantifier (%s+) cannot be checked", text)
+	}
+	if strings.HasPrefix(t.in[t.at+n:], "?") {
+		text, n = text+"?", n+1
+	}
+	t.put(text, n)
+	return nil
+}
+
+var bounds = regexp.MustCompile(`^\{([0-9]{1,9})(,([0-9]{0,9}))?\}`)
+
+const (
+	// most is how often RE2 repeats anything.
+	most = 1000
+	// longest is the most bytes, and so characters, that any value has: to allow more is to allow any number.
+	longest = 4096
+)
+
+// braces translates {n,m}. What RE2 would not repeat so often is written several times.
+func (t *translator) braces() error {
+	m := bounds.FindStringSubmatch(t.in[t.at:])
+	if m == nil || t.last < 0 {
+		t.last = t.out.Len()
+		t.put(`\{`, 1)
+		return nil
+	}
+	least, _ := strconv.Atoi(m[1]) // digits, and few
+	limit, open := least, m[2] != "" && m[3] == ""
+	if m[3] != "" {
+		limit, _ = strconv.Atoi(m[3])
+	}
+	if limit < least && !open {
+		return fmt.Errorf("%s ends before it begins", m[0])
+	}
+	if limit > longest {
+		limit, open = longest, true
+	}
+	if least > longest { // nothing that is allowed to be passed is so long
+		least = longest + 1
+	}
+	if least <= most && limit <= most {
+		return t.quantifier(m[0], len(m[0]))
+	}
+	rest := t.in[t.at+len(m[0]):]
+	switch {
+	case strings.HasPrefix(rest, "+"):
+		return fmt.Errorf("a possessive quantifier (%s+) cannot be checked", m[0])
+	case strings.HasPrefix(rest, "?"): // it makes no difference to what matches as a whole
+		t.at++
+	}
+	whole := t.out.String()
+	atom := whole[t.last:]
+	t.out.Reset()
+	t.out.WriteString(whole[:t.last] + "(?:")
+	for n := least; n > 0; n -= most {
+		fmt.Fprintf(&t.out, "%s{%d}", atom, min(n, most))
+	}
+	if open {
+		t.out.WriteString(atom + "*")
+	} else {
+		for n := limit - least; n > 0; n -= most {
+			fmt.Fprintf(&t.out, "%s{0,%d}", atom, min(n, most))
+		}
+	}
+	t.put(")", len(m[0]))
+	return nil
+}
