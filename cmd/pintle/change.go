@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -15,6 +14,7 @@ type changeOptions struct {
 	connection
 	stack, fidelity, output string
 	providers               providerOptions
+	references              referenceOptions
 }
 
 func (o *changeOptions) flags(cmd *cobra.Command) {
@@ -22,6 +22,7 @@ func (o *changeOptions) flags(cmd *cobra.Command) {
 	o.connection.flags(flags)
 	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
 	o.providers.flags(flags)
+	o.references.flags(flags)
 	fidelityFlag(cmd, &o.fidelity)
 	outputFlag(cmd, &o.output)
 }
@@ -31,7 +32,9 @@ type change struct {
 	place
 	verb     string // the command's name
 	fidelity engine.Fidelity
-	asJSON   bool
+	// references are those of the flags and the project.
+	references referenceOptions
+	asJSON     bool
 	// result is nil until it is known which stack is meant.
 	result *result
 }
@@ -49,12 +52,16 @@ func (a *app) change(verb string, o *changeOptions, dir string) (c change, err e
 		return c, err
 	}
 	c.stackGiven, c.connection = o.stack, o.connection
+	c.references = o.references.with(c.project)
+	if _, err := c.references.source(); err != nil {
+		return c, err
+	}
 	return c, nil
 }
 
 // carryOut connects to an engine, or becomes it, does something there and reports what came of it.
 func (a *app) carryOut(ctx context.Context, c change, do func(*session) error) error {
-	s, err := a.open(ctx, c.connection, c.data, node.Command, c.fidelity)
+	s, err := a.open(ctx, c)
 	if err == nil {
 		err = do(s)
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -32,6 +32,7 @@ type desired struct {
 	providers             []provided
 	disableRollback       bool
 	noSchema              bool
+	references            referenceOptions
 }
 
 func (a *app) deployCommand() *cobra.Command {
@@ -58,6 +59,13 @@ deploy with that flag, or rolled back by "pintle rollback".
 With --dry-run it only shows what would change, resource by resource: no provider
 is asked and nothing is kept. Whether a resource would be replaced is said by its
 provider alone, so that stays open.
+
+Parameters of the types AWS::SSM::Parameter::Value<...> and dynamic references to
+ssm are read from the parameters that are kept with the stacks (pintle serve takes
+"aws ssm put-parameter"), or from where --ssm says; in pintle.yaml:
+
+  ssm: aws
+  resolveSecrets: true
 
 Before anything is created, providers that run here are asked what they take: a
 misspelt property, or a value that they would refuse, is told with its place in
@@ -144,6 +152,7 @@ func (o *deployOptions) repeated() string {
 	add("builtin", o.providers.builtin...)
 	add("allow", o.providers.allow...)
 	add("fidelity", o.fidelity)
+	b.WriteString(o.references.repeated())
 	if o.noSchema {
 		b.WriteString(" --no-schema")
 	}
@@ -156,6 +165,7 @@ func (o *deployOptions) repeated() string {
 // desire reads everything that a deploy needs before it talks to anyone.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	want.disableRollback, want.noSchema = o.disableRollback, o.noSchema
+	want.references = o.references.with(p.project)
 	if p.project == nil && o.template == "" {
 		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
 			project.FileName, a.short(p.dir))
@@ -201,6 +211,9 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	}
 	if s.client() && s.fidelity == engine.FidelityAWS {
 		s.app.say("--fidelity is for an engine that this command starts; the one at %s has its own", s.url)
+	}
+	if note := unresolved(want.template); note != "" && s.here != nil && !s.references.secrets {
+		s.app.say("%s", note)
 	}
 	for {
 		stack, err := s.describe(ctx, want.stack)

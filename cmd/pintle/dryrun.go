@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
@@ -35,7 +36,7 @@ type previewDocument struct {
 
 // dryRun shows what a deploy would do. No provider is built or asked, and nothing is kept.
 func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) error {
-	s, ok, err := a.reader(ctx, o.connection, p.data)
+	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,15 @@ func (a *app) previewNew(ctx context.Context, region string, want desired) (draw
 	if err != nil {
 		return drawn, err
 	}
-	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types})
+	source, err := want.references.source()
+	if err != nil {
+		return drawn, err
+	}
+	reader, err := node.NewReader(none, source, false, nil)
+	if err != nil {
+		return drawn, err
+	}
+	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types, Stored: reader.Stored})
 	if err != nil {
 		return drawn, err
 	}

@@ -70,6 +70,7 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 	}
 	for _, v := range [][2]string{
 		{"AWS_ENDPOINT_URL_CLOUDFORMATION", record.URL},
+		{"AWS_ENDPOINT_URL_SSM", record.URL},
 		{"AWS_ENDPOINT_URL_STS", record.URL},
 		{"AWS_ACCESS_KEY_ID", record.Client.ID},
 		{"AWS_SECRET_ACCESS_KEY", record.Client.Secret},

@@ -62,6 +62,9 @@ func (w desired) checkParameters() error {
 		inputs[p.Name] = template.Input{Value: p.Text}
 	}
 	t, err := template.Parse(w.template)
+	if err == nil && t.StoredNames(inputs, nil) != nil {
+		return nil // what the parameter store has, the engine tells
+	}
 	if err == nil {
 		_, err = t.Bind(inputs, nil, template.Pseudo{})
 	}

@@ -23,6 +23,7 @@ type serveOptions struct {
 	dev, allowPrivate                                                         bool
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
+	references                                                                referenceOptions
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -47,6 +48,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
 	o.keys.flags(flags)
 	o.keep.flags(flags)
+	o.references.flags(flags)
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
 		"allow-private", "log-level")
@@ -73,11 +75,12 @@ is typed can be seen by others on this machine.
 }
 
 func (a *app) serve(ctx context.Context, o *serveOptions) error {
-	config, err := a.serveConfig(o)
+	p, err := a.locate(o.project, o.data)
 	if err != nil {
 		return err
 	}
-	p, err := a.locate(o.project, o.data)
+	o.references = o.references.with(p.project)
+	config, err := a.serveConfig(o)
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,10 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	c = node.Config{
 		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
-		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version,
+		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version, ResolveSecrets: o.references.secrets,
+	}
+	if c.SSM, err = o.references.source(); err != nil {
+		return c, err
 	}
 	if c.Keys, err = a.keySource(o.keys); err != nil {
 		return c, err
@@ -188,7 +194,7 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 		keys += " (made just now)"
 	}
 	rows := [][]string{
-		{"serving", "CloudFormation and STS at " + n.Record().URL},
+		{"serving", "CloudFormation, STS and SSM parameters at " + n.Record().URL},
 		{"data", a.short(p.data)},
 	}
 	if o.database != "" {

@@ -38,6 +38,7 @@ type session struct {
 	data       string // the data directory, empty for a remote engine
 	role       node.Role
 	fidelity   engine.Fidelity
+	references referenceOptions
 	keys       keyOptions
 
 	stacks   *cloudformation.Client
@@ -50,10 +51,13 @@ type session struct {
 	begun bool
 }
 
-// open connects to the engine of a data directory, or becomes it in the given role; with --endpoint it connects to that.
-func (a *app) open(ctx context.Context, c connection, data string, role node.Role, fidelity engine.Fidelity) (*session, error) {
-	s := &session{app: a, connection: c, data: data, role: role, fidelity: fidelity, stop: func() error { return nil }}
-	if c.endpoint != "" {
+// open connects to the engine of a data directory, or becomes it for a command; with --endpoint it connects to that.
+func (a *app) open(ctx context.Context, c change) (*session, error) {
+	s := &session{
+		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, references: c.references,
+		stop: func() error { return nil },
+	}
+	if c.connection.endpoint != "" {
 		return s, s.remote(ctx)
 	}
 	return s, s.connect(ctx)
@@ -146,8 +150,13 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 	if err != nil {
 		return errors.Join(err, lock.Release())
 	}
+	source, err := s.references.source()
+	if err != nil {
+		return errors.Join(err, lock.Release())
+	}
 	here, err := node.Open(ctx, node.Config{
 		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, AllowPrivate: true,
+		SSM: source, ResolveSecrets: s.references.secrets,
 		Version: buildRelease().Version, Log: log,
 	})
 	if err != nil {
@@ -219,17 +228,19 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // reader connects to show what is there. ok is false if nothing was ever deployed into the data directory.
 func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
-	return a.readerWith(ctx, c, data, keyOptions{})
+	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{})
 }
 
-// readerWith is reader with keys from another place than usual.
-func (a *app) readerWith(ctx context.Context, c connection, data string, keys keyOptions) (s *session, ok bool, err error) {
+// readerWith is reader with keys, and parameters that templates name, from other places than usual.
+func (a *app) readerWith(
+	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions,
+) (s *session, ok bool, err error) {
 	if c.endpoint == "" && !node.Exists(data) {
 		if _, err := os.Stat(data); err == nil || os.IsNotExist(err) {
 			return nil, false, nil
 		}
 	}
-	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
+	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
 	if c.endpoint != "" {
 		err = s.remote(ctx)
 	} else {

@@ -103,6 +103,9 @@ func (a *app) validate(ctx context.Context, o *validateOptions, what string) err
 	if len(found) > 0 {
 		return failed(wrong)
 	}
+	if note := unresolved(want.template); note != "" && !want.references.secrets {
+		a.say("%s", note)
+	}
 	if !asJSON {
 		v.print(file)
 	}

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
@@ -121,7 +123,7 @@ func rules(list []project.Allow) []customresource.Rule {
 func (a AWS) client(ctx context.Context) (*awscall.Client, error) {
 	c, err := a.configuration(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+		return nil, err
 	}
 	client, err := awscall.New(c)
 	if err != nil {
@@ -144,4 +146,23 @@ func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
 	}
 	c.Endpoints, err = endpoints(ctx, loaded.ConfigSources)
 	return c, err
+}
+
+// Client returns a client of AWS with the configuration of the AWS SDK in this process, as the provider has it.
+func Client(ctx context.Context, region string) (*awscall.Client, error) {
+	return AWS{Region: region}.client(ctx)
+}
+
+// Credentials returns the credentials of that configuration. Whether there are any is found out when they are retrieved. The
+// keys of an EC2 machine's role are asked for only where that is wanted: elsewhere it is a wait for a host that is not there.
+func Credentials(ctx context.Context, region string) (aws.CredentialsProvider, error) {
+	options := []func(*config.LoadOptions) error{config.WithRegion(region)}
+	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+	}
+	return loaded.Credentials, nil
 }

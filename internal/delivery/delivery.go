@@ -12,6 +12,11 @@
 // until it was taken: a row stays ready until then, and a crash means that the request is sent again. Providers may
 // therefore see a request twice, with one RequestId.
 //
+// # Dynamic references
+//
+// Rows hold dynamic references as they are written. What they stand for is read each time that a request is sent, and put into
+// what is sent and nowhere else. Texts that come back are scrubbed of the secrets in it.
+//
 // # Providers behind URLs
 //
 // They get the request document as a POST, signed as Standard Webhooks v1 has it:
@@ -82,6 +87,8 @@ type Config struct {
 	Local Local
 	// Native serves the requests of native types, which have no service token. Nil knows none.
 	Native *native.Registry
+	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.
+	References References
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported

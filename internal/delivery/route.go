@@ -19,7 +19,12 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Owner != d.config.Node() {
 		return nil // taken over: another node sends it, or this one in its next life
 	}
-	hide := newScrubber(r)
+	secrets, outcome, ok := d.resolve(soft, hard, s)
+	if !ok {
+		return outcome
+	}
+	r = s.request
+	hide := newScrubber(r, secrets...)
 	if r.Body.Dialect != "cloudformation" {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}

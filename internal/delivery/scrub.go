@@ -16,8 +16,8 @@ type scrubber struct {
 	replacer *strings.Replacer
 }
 
-func newScrubber(r store.Request) *scrubber {
-	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
+func newScrubber(r store.Request, more ...string) *scrubber {
+	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), more)
 	s := &scrubber{secrets: secrets}
 	var spellings []string
 	for _, secret := range secrets {

@@ -52,6 +52,10 @@ type Config struct {
 	BeatEvery time.Duration
 	// Native are the resource types that need no provider; nil is none.
 	Native *native.Registry
+	// Stored reads the parameter store for parameters whose type names it; nil has nothing.
+	Stored Stored
+	// Hidden tells the secrets that requests were sent with and that are in no row; nil is none.
+	Hidden Hidden
 	// NewID returns a new unique id, as a UUID; nil is random ones.
 	NewID func() string
 	Log   *slog.Logger
@@ -63,6 +67,8 @@ type Engine struct {
 	store    store.Store
 	dispatch func([]store.Request)
 	serves   func(wire.ServiceToken) bool
+	stored   Stored
+	hidden   Hidden
 	log      *slog.Logger
 	node     atomic.Int64
 	beat     time.Duration
@@ -89,6 +95,8 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		store:    cfg.Store,
 		dispatch: cfg.Dispatch,
 		serves:   cfg.Serves,
+		stored:   cfg.Stored,
+		hidden:   cfg.Hidden,
 		log:      cfg.Log,
 		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),
 		wake:     make(chan struct{}, 1),
@@ -245,6 +253,7 @@ func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, siz
 // Report takes what became of a request's delivery. When it returns nil that is durable.
 func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
 	target := store.Target{Request: id, Alone: outcome.Kind == Accepted}
+	e.hide(ctx, id, &outcome)
 	void := false
 	err := e.apply(ctx, target, func(m *machine) error {
 		_, err := m.settle(outcome)
@@ -262,7 +271,7 @@ func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome)
 func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*machine) error) error {
 	var ready []store.Request
 	timed := false // there is a new deadline, or an earlier one
-	err := e.store.Apply(ctx, target, func(view *store.View) (store.Delta, error) {
+	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
 		ready, timed = nil, false
 		dialect := CloudFormation
 		if view.Stack.Key != 0 {

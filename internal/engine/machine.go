@@ -66,6 +66,8 @@ type machine struct {
 	policy *plan.Policy
 	// void says that what happened concerns a sending that is another node's by now.
 	void bool
+	// hidden are secrets that are in no row.
+	hidden []string
 
 	delta        store.Delta
 	stackChanged bool

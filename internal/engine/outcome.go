@@ -80,6 +80,10 @@ type Outcome struct {
 	// Delivered, of Refused and Died, says that the request may have reached the provider, and so that there may be
 	// something to delete.
 	Delivered bool
+
+	// hidden are secrets that are in no row and must not come into one. withheld says that they are not known.
+	hidden   []string
+	withheld bool
 }
 
 // Fidelity is how closely the engine keeps to what the real service does.

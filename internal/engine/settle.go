@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,7 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		return false, store.ErrNotFound // nobody was asked
 	}
 	request := m.requests[m.view.Request.ID]
+	m.hidden = outcome.hidden
 	switch {
 	case request == nil && !m.view.Request.Asks():
 		return false, nil
@@ -160,7 +162,7 @@ func (m *machine) late(r *store.Request, outcome Outcome) {
 	again.Body = nil
 	m.delta.Requests = append(m.delta.Requests, again)
 	text := "answer to a request that was settled before (" + r.Ending + ")"
-	got := m.dialect.answer(outcome.Body, outcome.Size)
+	got := m.taken(outcome)
 	status := "FAILED"
 	switch {
 	case got.problem != "":
@@ -181,7 +183,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	words := m.dialect.texts()
 	switch outcome.Kind {
 	case Answered:
-		got := m.dialect.answer(outcome.Body, outcome.Size)
+		got := m.taken(outcome)
 		if want := (wire.ResponseKey{StackID: m.stack.ID, LogicalID: r.Logical, RequestID: r.ID}); got.problem == "" && got.copied != want {
 			m.audit(r, "the answer's StackId, RequestId or LogicalResourceId is no copy of the request's; it was taken all the same")
 		}
@@ -454,7 +456,7 @@ func (m *machine) scrub(r *store.Request, text string, beside ...value.Value) st
 // presentable makes a text fit for people: without signatures, without control characters, and without any secret that this
 // decision knows of.
 func (m *machine) presentable(text string, more ...value.Value) string {
-	var secrets []string
+	secrets := slices.Clone(m.hidden)
 	for _, v := range more {
 		secrets = append(secrets, v.Secrets()...)
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	// Policy is the stack policy from this operation on, JSON; empty leaves the stack's own. An update itself goes by the
 	// one that was in force before it.
 	Policy string
+
+	// stored is what was read of the parameter store.
+	stored map[string]template.Stored
 }
 
 // CreateStack is what it takes to create a stack.
@@ -160,7 +163,7 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
 	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) &&
-		slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
+		StoredValues(before).Equal(StoredValues(after)) && slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
 }
 
 // carryOutUpdate begins to update the stack to a revision; op holds what was asked for besides.
@@ -266,7 +269,11 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	if err := checkResourceTypes(t, in.ResourceTypes); err != nil {
 		return store.Revision{}, nil, err
 	}
-	scope, err := t.Bind(inputs, previous, pseudoOf(&m.stack, &revision))
+	outside, err := m.outside(in, t, inputs, previous)
+	if err != nil {
+		return store.Revision{}, nil, err
+	}
+	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
 	if err != nil {
 		return store.Revision{}, nil, refused(err)
 	}
@@ -274,7 +281,7 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	for _, p := range t.Parameters {
 		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
 	}
-	revision.Parameters, revision.Conditions = value.Object(members...), scope.Conditions
+	revision.Parameters, revision.Conditions, revision.Outside = value.Object(members...), scope.Conditions, scope.Outside.Value()
 	return revision, scope, nil
 }
 

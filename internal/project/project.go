@@ -5,6 +5,8 @@
 //	template: template.json
 //	parameters: {Sites: [a, b]}
 //	tags: {team: web}
+//	ssm: aws
+//	resolveSecrets: true
 //	providers:
 //	  CRTest: ./provider
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
@@ -44,7 +46,19 @@ type Project struct {
 	Parameters, Tags []Pair
 	// Providers are in the order of the file, their names unique.
 	Providers []Provider
+	// SSM says where the parameters are that templates name: [SSMOwn], [SSMAWS] or a URL; empty means the first.
+	SSM string
+	// ResolveSecrets has dynamic references to secrets resolved.
+	ResolveSecrets bool
 }
+
+// The places of parameters that have a name.
+const (
+	// SSMOwn is the engine's own store.
+	SSMOwn = "own"
+	// SSMAWS is where the AWS SDK's configuration says.
+	SSMAWS = "aws"
+)
 
 // Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
 type Pair struct {

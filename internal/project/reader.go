@@ -72,6 +72,21 @@ func (r *reader) top(root *yaml.Node) {
 		{"parameters", func(v *yaml.Node) { p.Parameters = r.pairs(v, "parameters") }},
 		{"tags", func(v *yaml.Node) { p.Tags = r.pairs(v, "tags") }},
 		{"providers", r.providers},
+		{"ssm", func(v *yaml.Node) {
+			p.SSM = r.text(v, "ssm")
+			if p.SSM != SSMOwn && p.SSM != SSMAWS && !strings.Contains(p.SSM, "://") {
+				r.problem(v, "ssm: want own, aws or a URL, got %q", p.SSM)
+			}
+		}},
+		{"resolveSecrets", func(v *yaml.Node) {
+			switch text, _ := r.scalar(v, "resolveSecrets"); text {
+			case "true":
+				p.ResolveSecrets = true
+			case "false":
+			default:
+				r.problem(v, "resolveSecrets: want true or false, got %q", text)
+			}
+		}},
 	})
 }
 

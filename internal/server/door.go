@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/ssm"
 	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
@@ -71,6 +72,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			operator.WriteError(w, &operator.Error{Status: e.Status, Message: e.Message})
 			return
 		}
+		if s.forSSM(r) {
+			ssm.WriteError(w, e.Code, e.Message, e.Status)
+			return
+		}
 		s.faces.cloudformation.WriteError(w, r, e)
 	}
 	switch {
@@ -104,9 +109,16 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path != "/" && r.URL.Path != "":
 		refuse(&query.Error{Code: "NotFound", Message: "There is nothing at this path: the endpoint is the server's address without a path.",
 			Status: http.StatusNotFound, Sender: true})
+	case s.ssm != nil && id.Service == "ssm":
+		s.ssm.ServeHTTP(w, r)
 	default:
 		s.call(w, r, id.Service)
 	}
+}
+
+// forSSM reports whether a request is for the Parameter Store, as far as it can be told before it is let in.
+func (s *Server) forSSM(r *http.Request) bool {
+	return s.ssm != nil && strings.HasPrefix(r.Header.Get("X-Amz-Target"), ssm.Target)
 }
 
 // call hands a call of the Query protocol to its face.
@@ -117,7 +129,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
 	}
 	if face == nil {
 		s.faces.cloudformation.WriteError(w, r, query.Fault("InvalidAction",
-			"This version of Pintle serves cloudformation and sts, not %s.", service))
+			"This version of Pintle serves cloudformation, sts and ssm, not %s.", service))
 		return
 	}
 	face.ServeHTTP(w, r)

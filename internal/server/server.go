@@ -4,6 +4,7 @@
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
 //	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
 //	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
+//	                              likewise AWS's JSON protocol, to the Parameter Store
 //	     /pintle/v1/…             Pintle's own face, see package operator
 //	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
 //
@@ -37,6 +38,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/ssm"
 	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -80,6 +82,8 @@ type Config struct {
 	Listener net.Listener
 	// PublicURL is where providers reach this server; only its path matters here. Nil means a URL without a path.
 	PublicURL *url.URL
+	// Parameters are what the face of the Parameter Store has; nil means that there is no such face.
+	Parameters ssm.Store
 	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
 	Version string
 	Hooks   operator.Hooks
@@ -110,6 +114,7 @@ type Server struct {
 	signals   string // the path before those of signals
 	faces     faces
 	operator  http.Handler
+	ssm       http.Handler // nil if there is no such face
 	answers   turns
 	calls     turns
 	ready     readiness
@@ -189,6 +194,18 @@ func (s *Server) addFaces() error {
 	})
 	if err != nil {
 		return err
+	}
+	if s.config.Parameters != nil {
+		s.ssm, err = ssm.New(ssm.Config{
+			Store: s.config.Parameters, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
+			Caller: func(ctx context.Context) (ssm.Caller, bool) {
+				id, ok := sigv4.FromContext(ctx)
+				return ssm.Caller{Account: id.Account, Region: id.Region}, ok
+			},
+		})
+		if err != nil {
+			return err
+		}
 	}
 	s.operator, err = operator.New(operator.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,

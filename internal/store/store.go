@@ -186,6 +186,15 @@ type Store interface {
 	// PutProvider adds or replaces a provider by its name.
 	PutProvider(ctx context.Context, provider Provider) error
 
+	// Parameter returns a version of a parameter of the parameter store, the newest one for version 0, or ErrNotFound.
+	Parameter(ctx context.Context, key ParameterKey, version int64) (Parameter, error)
+	// PutParameter adds a version to a parameter, and returns its number; the first one is 1. If there are some already, and
+	// they are not to be overwritten, it is ErrExists. What is older than the last [ParameterVersions] goes. The version's time is
+	// the caller's.
+	PutParameter(ctx context.Context, parameter Parameter, overwrite bool) (version int64, err error)
+	// DeleteParameter removes a parameter, all versions of it, or returns ErrNotFound.
+	DeleteParameter(ctx context.Context, key ParameterKey) error
+
 	// Root returns the secret that belongs to the store from its first day to its last. It works on a closed store too.
 	Root() Root
 	// SealingKeys returns the keys that rows may be sealed with, the one that this process seals with last. A store that

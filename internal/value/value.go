@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Kind is the JSON type of a [Value].
@@ -203,6 +204,26 @@ func (v Value) Tainted(by Secrecy) Value {
 	}
 	return v.scalars(func(s Value) Value {
 		s.secrecy = max(s.secrecy, by)
+		return s
+	})
+}
+
+// TaintedWith returns v with every scalar secret whose text holds one of the secrets, in any of their [Spellings]. Those of fewer
+// than four characters are not looked for: every text has them.
+func (v Value) TaintedWith(secrets []string) Value {
+	var spellings []string
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			spellings = append(spellings, Spellings(secret)...)
+		}
+	}
+	if spellings == nil {
+		return v
+	}
+	return v.scalars(func(s Value) Value {
+		if slices.ContainsFunc(spellings, func(spelling string) bool { return strings.Contains(s.text, spelling) }) {
+			s.secrecy = max(s.secrecy, OfAttribute)
+		}
 		return s
 	})
 }

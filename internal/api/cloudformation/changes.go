@@ -109,9 +109,7 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 		changeSetHeadView: viewChangeSet(set), NotificationARNs: set.Body.Revision.NotificationARNs, Capabilities: set.Body.Capabilities,
 		OnStackFailure: set.OnFailure,
 	}
-	for _, p := range set.Body.Revision.Parameters.Members() {
-		out.Parameters = append(out.Parameters, parameterView{p.Key, parameterText(p.Value)})
-	}
+	out.Parameters = viewParameters(&set.Body.Revision)
 	for _, t := range set.Body.Revision.Tags {
 		out.Tags = append(out.Tags, tagView(t))
 	}

@@ -41,6 +41,8 @@ type stackView struct {
 type parameterView struct {
 	ParameterKey   string
 	ParameterValue string
+	// ResolvedValue is what the parameter store had under the name that is the value.
+	ResolvedValue *string
 }
 
 type outputView struct {
@@ -116,9 +118,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 	if stack.Live {
 		view.EnableTerminationProtection = &stack.TerminationProtection
 	}
-	for _, p := range revision.Parameters.Members() {
-		view.Parameters = append(view.Parameters, parameterView{p.Key, parameterText(p.Value)})
-	}
+	view.Parameters = viewParameters(&revision)
 	for _, o := range stack.Outputs {
 		result, _ := stack.OutputValues.Get(o.Key)
 		view.Outputs = append(view.Outputs, outputView{
@@ -129,6 +129,20 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 		view.Tags = append(view.Tags, tagView(t))
 	}
 	return view
+}
+
+func viewParameters(revision *store.Revision) []parameterView {
+	var list []parameterView
+	stored := engine.StoredValues(revision)
+	for _, p := range revision.Parameters.Members() {
+		view := parameterView{ParameterKey: p.Key, ParameterValue: parameterText(p.Value)}
+		if v, ok := stored.Get(p.Key); ok {
+			text := parameterText(v)
+			view.ResolvedValue = &text
+		}
+		list = append(list, view)
+	}
+	return list
 }
 
 func stackStatus(stack store.Stack) string {

@@ -42,6 +42,7 @@ type Store struct {
 	// operations are those of all stacks by their operation ids.
 	operations map[string]place
 	providers  map[string]store.Provider
+	parameters map[store.ParameterKey][]store.Parameter // versions, the newest last
 }
 
 // stack is a stack with all its rows.
@@ -92,7 +93,7 @@ func New(cfg Config) (*Store, error) {
 		open:      make(map[wire.RequestID]*request),
 		sets:      make(map[store.ChangeSetID]*changeSet),
 		nodes:     make(map[store.Incarnation]time.Time),
-		providers: make(map[string]store.Provider),
+		providers: make(map[string]store.Provider), parameters: make(map[store.ParameterKey][]store.Parameter),
 
 		operations: make(map[string]place),
 	}, nil

@@ -203,6 +203,17 @@ CREATE TABLE remains (
 	stack bigint PRIMARY KEY -- was swept: its rows are still to go
 );
 `,
+	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
+	`
+CREATE TABLE parameter (
+	id      text COLLATE "C" PRIMARY KEY,
+	version bigint NOT NULL CHECK (version > 0) -- the newest
+);
+CREATE TABLE parameter_version (
+	id   text COLLATE "C" PRIMARY KEY,
+	body bytea NOT NULL -- sealed
+);
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -101,6 +101,7 @@ var sealed = []struct {
 	{"request_body", "seq", "vals", store.Codec.Reseal},
 	{"change_set_body", "seq", "vals", store.Codec.Reseal},
 	{"provider", "rowid", "definition", store.Codec.ResealDefinition},
+	{"parameter_version", "rowid", "body", store.Codec.ResealDefinition},
 }
 
 // staleRow is what another key than the first has sealed of a row, and the same sealed anew.
@@ -161,7 +162,7 @@ func (s *Store) Reseal(ctx context.Context, from store.Place, limit int) (store.
 func (s *Store) putFresh(ctx context.Context, at int, stale []staleRow) (rows int, err error) {
 	t := sealed[at]
 	kind := "TEXT"
-	if t.table == "provider" {
+	if t.column != "vals" {
 		kind = "BLOB"
 	}
 	update := "UPDATE " + t.table + " SET " + t.column + " = CAST(? AS " + kind + ") WHERE " + t.key + " = ? AND " + t.column + " = CAST(? AS " + kind + ")"

@@ -194,6 +194,17 @@ CREATE TABLE remains (
 	stack INTEGER PRIMARY KEY -- was swept: its rows are still to go
 ) STRICT;
 `,
+	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
+	`
+CREATE TABLE parameter (
+	id      TEXT PRIMARY KEY,
+	version INTEGER NOT NULL CHECK (version > 0) -- the newest
+) STRICT;
+CREATE TABLE parameter_version (
+	id   TEXT PRIMARY KEY,
+	body BLOB NOT NULL -- sealed
+) STRICT;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

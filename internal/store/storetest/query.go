@@ -247,6 +247,8 @@ var queryTests = []test{
 		list, err = b.Providers(ctx)
 		checkRow(t, "two", list, []store.Provider{{Name: "A", Definition: []byte(`{}`)}, {Name: "b", Definition: []byte(`{"run":"./c"}`)}}, err)
 	}},
+	{"parameters", parameters},
+	{"parameters at once", parametersAtOnce},
 	{"ping", func(t *testing.T, b *bench) {
 		if err := b.Ping(context.Background()); err != nil {
 			t.Error(err)

@@ -254,9 +254,15 @@ func calls(s store.Store) map[string]func(context.Context) error {
 		"Requests":      func(ctx context.Context) error { _, err := s.Requests(ctx, 1); return err },
 		"Providers":     func(ctx context.Context) error { _, err := s.Providers(ctx); return err },
 		"PutProvider":   func(ctx context.Context) error { return s.PutProvider(ctx, store.Provider{Name: "P"}) },
-		"SealingKeys":   func(ctx context.Context) error { _, err := s.SealingKeys(ctx); return err },
-		"Reseal":        func(ctx context.Context) error { _, err := s.Reseal(ctx, "", 1); return err },
-		"Sweep":         func(ctx context.Context) error { _, err := s.Sweep(ctx, store.Keep{}, "", 1); return err },
-		"Ping":          s.Ping,
+		"Parameter":     func(ctx context.Context) error { _, err := s.Parameter(ctx, parameterKey("p"), 0); return err },
+		"PutParameter": func(ctx context.Context) error {
+			_, err := s.PutParameter(ctx, store.Parameter{ParameterKey: parameterKey("p"), Type: store.ParameterString}, true)
+			return err
+		},
+		"DeleteParameter": func(ctx context.Context) error { return s.DeleteParameter(ctx, parameterKey("p")) },
+		"SealingKeys":     func(ctx context.Context) error { _, err := s.SealingKeys(ctx); return err },
+		"Reseal":          func(ctx context.Context) error { _, err := s.Reseal(ctx, "", 1); return err },
+		"Sweep":           func(ctx context.Context) error { _, err := s.Sweep(ctx, store.Keep{}, "", 1); return err },
+		"Ping":            s.Ping,
 	}
 }

@@ -100,6 +100,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *u
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Local:         n.providers,
 		Native:        types,
+		References:    n.references,
 		AllowPrivate:  n.config.AllowPrivate,
 		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
 		Progress:      n.notes.progress,

@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -70,6 +71,11 @@ type Config struct {
 	Fidelity engine.Fidelity
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
+	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
+	// configuration says, and a URL means there.
+	SSM string
+	// ResolveSecrets has dynamic references to secrets resolved when a request is sent.
+	ResolveSecrets bool
 	// Version is what the node tells of the program.
 	Version string
 	// Log gets what operators should know; nil discards it.
@@ -88,10 +94,12 @@ type Node struct {
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
 	server    *server.Server
-	upkeep    *upkeep.Upkeep
-	keys      *store.Keys
-	listener  net.Listener
-	lastPort  int // that an earlier run noted, 0 if none did
+
+	references *parameters.Hidden
+	upkeep     *upkeep.Upkeep
+	keys       *store.Keys
+	listener   net.Listener
+	lastPort   int // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
 }
@@ -159,9 +167,13 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := n.openProviders(ctx, credentials.Default().Account); err != nil {
 		return nil, err
 	}
+	if err := n.openParameters(); err != nil {
+		return nil, err
+	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
 		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
+		Stored: n.references.Stored, Hidden: n.references.Recall,
 	})
 	if err != nil {
 		return nil, err
@@ -181,7 +193,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	n.server, err = server.New(server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		TokenKey: root.Derive("paging token"), Log: n.log,
+		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true

@@ -1,0 +1,60 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/builtin"
+	"github.com/pintle-dev/pintle/internal/parameters"
+)
+
+// SSMAWS is the [Config.SSM] that asks AWS.
+const SSMAWS = "aws"
+
+// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where ssm says as in [Config].
+func NewReader(rows parameters.Rows, ssm string, resolveSecrets bool, log *slog.Logger) (*parameters.Reader, error) {
+	configured := parameters.NewRemote(func(ctx context.Context, region string) (*awscall.Client, error) {
+		return builtin.Client(ctx, region)
+	})
+	config := parameters.Config{Parameters: parameters.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets}
+	switch ssm {
+	case "":
+	case SSMAWS:
+		config.Parameters = configured
+	default:
+		if u, err := url.Parse(ssm); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("parameters are read from a URL, or from %s, not from %q", SSMAWS, ssm)
+		}
+		config.Parameters = parameters.NewRemote(func(ctx context.Context, region string) (*awscall.Client, error) {
+			return clientAt(ctx, region, ssm, log)
+		})
+	}
+	return parameters.New(config)
+}
+
+func (n *Node) openParameters() error {
+	reader, err := NewReader(n.store, n.config.SSM, n.config.ResolveSecrets, n.log)
+	if err != nil {
+		return err
+	}
+	n.references = parameters.NewHidden(reader, n.store)
+	return nil
+}
+
+// clientAt returns a client of what stands in for AWS at a URL. Keys are those of the AWS SDK's configuration, if it has any:
+// most stand-ins take all.
+func clientAt(ctx context.Context, region, endpoint string, log *slog.Logger) (*awscall.Client, error) {
+	keys, err := builtin.Credentials(ctx, region)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := keys.Retrieve(ctx); err != nil {
+		keys = credentials.NewStaticCredentialsProvider("pintle", "pintle", "")
+	}
+	return awscall.New(awscall.Config{Region: region, Credentials: keys, Endpoint: endpoint, Log: log, UserAgent: "pintle"})
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/dynamic"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// referenceOptions say where an engine reads what templates only name.
+type referenceOptions struct {
+	ssm     string
+	secrets bool
+}
+
+func (o *referenceOptions) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.ssm, "ssm", "", "where the Parameter Store is that templates read: own, aws (as the AWS SDK is configured), or a `URL` (default own)")
+	flags.BoolVar(&o.secrets, "resolve-secrets", false, "resolve the dynamic references ssm-secure and secretsmanager when a request is sent; CloudFormation does not, in custom resources")
+	fromEnvironment(flags, "ssm", "resolve-secrets")
+}
+
+// with returns the options, completed by what a project says; p may be nil.
+func (o referenceOptions) with(p *project.Project) referenceOptions {
+	if p != nil {
+		if o.ssm == "" {
+			o.ssm = p.SSM
+		}
+		o.secrets = o.secrets || p.ResolveSecrets
+	}
+	return o
+}
+
+// source returns what a node is to be told of where parameters are.
+func (o referenceOptions) source() (string, error) {
+	switch o.ssm {
+	case "", project.SSMOwn:
+		return "", nil
+	case project.SSMAWS:
+		return node.SSMAWS, nil
+	}
+	if u, err := url.Parse(o.ssm); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return "", usagef("give own, aws, or http://host:port", "--ssm %q is no place for parameters", o.ssm)
+	}
+	return o.ssm, nil
+}
+
+// repeated returns the flags as a command line has them.
+func (o referenceOptions) repeated() string {
+	line := ""
+	if o.ssm != "" {
+		line += " --ssm " + quote(o.ssm)
+	}
+	if o.secrets {
+		line += " --resolve-secrets"
+	}
+	return line
+}
+
+// maxNamed is how many references a note names.
+const maxNamed = 3
+
+// unresolved returns a sentence about the references to secrets in a template, which reach the providers as they are written;
+// empty if there are none.
+func unresolved(body string) string {
+	t, err := template.Parse(body)
+	if err != nil {
+		return "" // that is told elsewhere
+	}
+	var texts []string
+	for _, r := range t.Resources {
+		found, _ := dynamic.In(r.Properties.Value()) // what is wrong with one, Parse has told
+		for _, reference := range found {
+			if reference.Service.Secret() && !slices.Contains(texts, reference.Text) {
+				texts = append(texts, reference.Text)
+			}
+		}
+	}
+	if texts == nil {
+		return ""
+	}
+	more := ""
+	if len(texts) > maxNamed {
+		more = fmt.Sprintf(" and %d more", len(texts)-maxNamed)
+		texts = texts[:maxNamed]
+	}
+	return strings.Join(texts, ", ") + more + ": as with CloudFormation, providers get such references as they are written, not " +
+		"the secrets; --resolve-secrets (of deploy and serve, or resolveSecrets: true in pintle.yaml) gives them the secrets"
+}
