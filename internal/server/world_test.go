@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -94,12 +95,17 @@ func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	w.must(err)
 	config := server.Config{
 		Signer: w.signer, Signals: signer, Dev: true, Listener: listener, Version: "test",
-		Log: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Parameters: parameters.NewOwn(w.store),
+		Log:        slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(w, &config)
 	}
-	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: w.deliver, Native: w.types})
+	reader, err := parameters.New(parameters.Config{Parameters: parameters.NewOwn(w.store)})
+	w.must(err)
+	w.engine, err = engine.Open(t.Context(), engine.Config{
+		Store: w.store, Alone: true, Dispatch: w.deliver, Native: w.types, Stored: reader.Stored,
+	})
 	w.must(err)
 	config.Engine, config.Store = w.engine, w.store
 	w.server, err = server.New(config)
