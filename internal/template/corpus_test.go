@@ -68,6 +68,8 @@ func TestCorpus(t *testing.T) {
 // account is what there is beyond the stack of a case.
 type account struct {
 	Zones map[string][]string `json:"zones"`
+	// Stored is what the parameter store has; a text that begins with "secret:" is a secret.
+	Stored map[string]string `json:"stored"`
 }
 
 // judge returns the files that a case should have.
@@ -100,11 +102,17 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	for name, text := range texts {
 		inputs[name] = template.Input{Value: text}
 	}
-	scope, err := parsed.Bind(inputs, nil, pseudo)
+	outside := template.Outside{Zones: around.Zones, Stored: make(map[string]template.Stored)}
+	for name, text := range around.Stored {
+		outside.Stored[name] = template.Stored{State: template.StoredText, Value: text}
+		if strings.HasPrefix(text, "secret:") {
+			outside.Stored[name] = template.Stored{State: template.StoredSecret}
+		}
+	}
+	scope, err := parsed.BindWith(inputs, nil, pseudo, outside)
 	if err != nil {
 		return nil, err
 	}
-	scope.Outside = template.Outside{Zones: around.Zones}
 	if _, err := parsed.Graph(scope); err != nil {
 		return nil, err
 	}
