@@ -194,24 +194,25 @@ func (r *Reader) one(ctx context.Context, place Place, reference dynamic.Referen
 		if err != nil || reference.Key == "" {
 			return text, "", err
 		}
-		return member(text, reference.Key)
+		text, why = member(text, reference.Key)
+		return text, why, nil
 	}
 	return "", "there is no such service", nil
 }
 
 // member returns a member of the object that a secret is.
-func member(text, key string) (found, why string, err error) {
+func member(text, key string) (found, why string) {
 	const wording = "Could not find a value associated with JSONKey in SecretString" // CloudFormation's own
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil { // its error could quote the secret
-		return "", wording + ": the secret is no JSON object", nil
+		return "", wording + ": the secret is no JSON object"
 	}
 	raw, ok := object[key]
 	if !ok || string(raw) == "null" {
-		return "", wording + ": it has no " + key, nil
+		return "", wording + ": it has no " + key
 	}
 	if json.Unmarshal(raw, &found) == nil {
-		return found, "", nil
+		return found, ""
 	}
-	return string(raw), "", nil
+	return string(raw), ""
 }

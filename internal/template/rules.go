@@ -292,12 +292,10 @@ func (r *ruling) truth(n Node) holding {
 func (r *ruling) operands(argument Node, stop holding) holding {
 	all := -stop
 	for _, item := range argument.items {
-		switch r.truth(item) {
-		case stop:
+		if got := r.truth(item); got == stop {
 			return stop
-		case unknown:
+		} else if got == unknown {
 			all = unknown
-		case -stop:
 		}
 	}
 	return all
