@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -49,9 +50,9 @@ func parsePattern(text string) (*allowedPattern, error) {
 		if err != nil {
 			return nil, err
 		}
-		pattern, err := regexp.Compile(`\A(?:` + translated + `)`)
+		pattern, err := compile(`\A(?:` + translated + `)`)
 		if err != nil {
-			return nil, patternError(err)
+			return nil, err
 		}
 		p.ahead, rest = append(p.ahead, lookahead{pattern, strings.HasPrefix(inner, "(?!")}), after
 	}
@@ -59,15 +60,40 @@ func parsePattern(text string) (*allowedPattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.whole, err = regexp.Compile(`\A(?:` + translated + `)\z`); err != nil {
-		return nil, patternError(err)
+	if p.whole, err = compile(`\A(?:` + translated + `)\z`); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
-func patternError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	return fmt.Errorf("%s", strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text))
+// heaviest is how much a pattern may come to when it is written out. What has 200 of them takes some ten megabytes.
+const heaviest = 20_000
+
+func compile(text string) (*regexp.Regexp, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return nil, fmt.Errorf("%s", strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text))
+	}
+	if weight(parsed) > heaviest {
+		return nil, fmt.Errorf("it repeats so much that it cannot be checked")
+	}
+	return regexp.Compile(text)
+}
+
+// weight is about how many instructions a pattern needs.
+func weight(re *syntax.Regexp) int {
+	sum := 1 + len(re.Rune)/2
+	if re.Op == syntax.OpLiteral {
+		sum = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		sum = min(sum+weight(sub), heaviest+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		sum *= max(re.Min, re.Max, 1)
+	}
+	return min(sum, heaviest+1)
 }
 
 // cutGroup returns the group that a text begins with, without its last parenthesis, and what follows it.

@@ -51,6 +51,7 @@ func TestPatterns(t *testing.T) {
 		{pattern: `[a`, not: "no end"},
 		{pattern: `a\`, not: "backslash"},
 		{pattern: `((a{100}){100}){2}`, not: "repeat"},
+		{pattern: `(?:` + strings.Repeat("ab", 50) + `){0,999}`, not: "repeats so much"},
 	} {
 		p, err := parsePattern(c.pattern)
 		if c.not != "" {

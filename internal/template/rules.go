@@ -219,12 +219,16 @@ func holdingOf(yes bool) holding {
 func (t *Template) enforce(s *Scope, open map[string]bool) error {
 	var found Errors
 	for _, r := range t.Rules {
-		e := &ruling{template: t, scope: s, open: open}
+		e := &ruling{template: t, scope: s, open: open, where: path{"Rules", r.Name}}
 		if !r.Condition.IsZero() && e.truth(r.Condition) != holds {
+			found = append(found, e.found...)
 			continue
 		}
 		for i, a := range r.Assertions {
-			if e.truth(a.Assert) != fails {
+			decided := e.truth(a.Assert)
+			found = append(found, e.found...)
+			e.found = nil
+			if decided != fails {
 				continue
 			}
 			why := a.Description
@@ -242,6 +246,8 @@ func (t *Template) enforce(s *Scope, open map[string]bool) error {
 
 // ruling decides rules. The shapes let nothing pass that it could not decide.
 type ruling struct {
+	problems
+	where    path
 	template *Template
 	scope    *Scope
 	open     map[string]bool
@@ -307,10 +313,10 @@ func (r *ruling) string(n Node) (string, bool) {
 		return n.text, true
 	}
 	v, ok := r.reference(n)
-	if !ok || !v.IsScalar() {
-		return "", false
+	if ok && !v.IsScalar() {
+		r.at(n, r.where, "Template error: a list stands where a rule wants a string.")
 	}
-	return v.Text(), true
+	return v.Text(), ok && v.IsScalar()
 }
 
 // strings returns the texts of an argument that is a list; false if it is not known. A text is a list of one.

@@ -105,6 +105,19 @@ Rules:
 	}
 }
 
+func TestRuleOfAList(t *testing.T) {
+	for _, rule := range []string{
+		"Assertions: [{Assert: !Equals [!Ref P, a]}]",
+		"{RuleCondition: !Equals [!Ref P, a], Assertions: [{Assert: !Equals [a, a]}]}",
+	} {
+		parsed := mustParse(t, "Parameters: {P: {Type: CommaDelimitedList, Default: a}}\nRules:\n  R:\n    "+rule+"\nResources: {A: {Type: 'Custom::A'}}")
+		_, err := parsed.Bind(nil, nil, template.Pseudo{})
+		if all := (template.Errors)(nil); !errors.As(err, &all) || len(all) != 1 || all[0].Message != "Template error: a list stands where a rule wants a string." || all[0].Line != 4 {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}
+
 func TestRulesOfWhatIsNotKnown(t *testing.T) {
 	parsed := mustParse(t, `
 Parameters: {P: {Type: String}, Q: {Type: String, Default: a}}
