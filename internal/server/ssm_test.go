@@ -7,11 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // TestParameters: the Parameter Store's face, as a client sees it.
@@ -100,6 +106,47 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestParametersOfStacks: clients see the name that was passed, and what was read.
+func TestParametersOfStacks(t *testing.T) {
+	const name, key = "/cdk-bootstrap/hnb659fds/version", "BootstrapVersion"
+	const body = `{"Parameters": {"BootstrapVersion": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "` + name + `"}},
+		"Rules": {"R": {"Assertions": [{"Assert": {"Fn::Not": [{"Fn::Contains": [["1", "2"], {"Ref": "BootstrapVersion"}]}]}, "AssertDescription": "too old"}]}},
+		"Resources": {"A": {"Type": "Custom::A", "Properties": {"ServiceToken": "x", "V": {"Ref": "BootstrapVersion"}}}}}`
+	w := newWorld(t, nil)
+	client := w.client()
+	_, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("s"), TemplateBody: aws.String(body)})
+	w.must(err)
+	stacks, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: aws.String("s")})
+	w.must(err)
+	want := []types.Parameter{{ParameterKey: aws.String(key), ParameterValue: aws.String(name), ResolvedValue: aws.String("33")}}
+	same := cmpopts.IgnoreUnexported(types.Parameter{})
+	if diff := cmp.Diff(want, stacks.Stacks[0].Parameters, same); diff != "" {
+		t.Error(diff)
+	}
+	_, err = client.CreateChangeSet(t.Context(), &cloudformation.CreateChangeSetInput{
+		StackName: aws.String("t"), ChangeSetName: aws.String("c"), ChangeSetType: types.ChangeSetTypeCreate, TemplateBody: aws.String(body),
+	})
+	w.must(err)
+	set, err := client.DescribeChangeSet(t.Context(), &cloudformation.DescribeChangeSetInput{StackName: aws.String("t"), ChangeSetName: aws.String("c")})
+	w.must(err)
+	if diff := cmp.Diff(want, set.Parameters, same); diff != "" {
+		t.Error(diff)
+	}
+	summary, err := client.GetTemplateSummary(t.Context(), &cloudformation.GetTemplateSummaryInput{TemplateBody: aws.String(body)})
+	w.must(err)
+	if p := summary.Parameters[0]; *p.ParameterType != "AWS::SSM::Parameter::Value<String>" || *p.DefaultValue != name {
+		t.Errorf("the summary has %s, %s", *p.ParameterType, *p.DefaultValue)
+	}
+	_, err = parameters.NewOwn(w.store).Put(t.Context(), store.Parameter{
+		ParameterKey: store.ParameterKey{Account: "000000000000", Region: region, Name: name}, Type: store.ParameterString, Value: "2",
+	}, false)
+	w.must(err)
+	_, err = client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("u"), TemplateBody: aws.String(body)})
+	if err == nil || !strings.Contains(err.Error(), "ValidationError: Template validation error: Rule R failed: too old") {
+		t.Errorf("an old version: %v", err)
+	}
+}
+
 const parametersScript = `
 import boto3, botocore.exceptions
 ssm = boto3.client("ssm")
@@ -138,7 +185,7 @@ func TestParametersWithBoto3(t *testing.T) {
 func TestParametersWithAWSCLI(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newWorld(t, nil)
-	aws := func(args ...string) string {
+	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), tool, append([]string{"ssm"}, args...)...)
 		cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL_SSM="+w.url, "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET", "AWS_DEFAULT_REGION="+region,
@@ -149,9 +196,9 @@ func TestParametersWithAWSCLI(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	aws("put-parameter", "--name", "/d", "--value", "x", "--type", "SecureString")
-	if got := aws("get-parameter", "--name", "/d", "--with-decryption", "--query", "Parameter.Value", "--output", "text"); got != "x" {
+	run("put-parameter", "--name", "/d", "--value", "x", "--type", "SecureString")
+	if got := run("get-parameter", "--name", "/d", "--with-decryption", "--query", "Parameter.Value", "--output", "text"); got != "x" {
 		t.Errorf("the value is %q", got)
 	}
-	aws("delete-parameter", "--name", "/d")
+	run("delete-parameter", "--name", "/d")
 }
