@@ -52,13 +52,13 @@ func (d *Delta) check(target Target, view *View) error {
 			return err
 		}
 	}
-	return nil
+	return d.checkExports()
 }
 
 func (d *Delta) empty() bool {
 	return d.Stack == nil && d.Operation == nil && !d.DropSteps && len(d.Revisions) == 0 && len(d.Steps) == 0 &&
 		len(d.Instances) == 0 && len(d.Requests) == 0 && len(d.Events) == 0 && len(d.Audit) == 0 &&
-		len(d.ChangeSets) == 0 && len(d.DropChangeSets) == 0
+		len(d.ChangeSets) == 0 && len(d.DropChangeSets) == 0 && d.Exports == nil && d.Imports == nil
 }
 
 func (d *Delta) checkStack(target Target, old *Stack) error {

@@ -15,6 +15,9 @@ type Scope struct {
 	Own bool
 	// Steps are further steps to be loaded in the same way.
 	Steps []wire.LogicalID
+	// Exports and Others are loaded besides, whatever the rest says.
+	Exports []string
+	Others  []StackName
 }
 
 // Bare reports whether the scope holds no steps at all: the view then has no revisions either.
@@ -28,7 +31,7 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 		return nil, Delta{}, err
 	}
 	scope := Scope{Whole: target.Request == "", Own: target.Request != "" && !target.Alone}
-	asked := make(map[wire.LogicalID]bool)
+	asked := make(map[any]bool)
 	for {
 		view, err := load(scope)
 		if err != nil {
@@ -53,23 +56,38 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 }
 
 // wider returns the scope with what a decision asked for. It fails if the decision has all that already, which would
-// make it ask for ever.
-func (s Scope) wider(more *More, asked map[wire.LogicalID]bool) (Scope, error) {
-	if s.Whole {
+// make it ask for ever. What was asked for is kept by its type too, so that a step and an export of one name are two.
+func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
+	grown := false
+	fresh := func(what any) bool {
+		is := !asked[what]
+		asked[what], grown = true, grown || is
+		return is
+	}
+	for _, name := range more.Exports {
+		if fresh(name) {
+			s.Exports = append(s.Exports, name)
+		}
+	}
+	for _, name := range more.Others {
+		if fresh(name) {
+			s.Others = append(s.Others, name)
+		}
+	}
+	switch {
+	case s.Whole && (more.Whole || len(more.Steps) > 0):
 		return s, errors.New("the decision asks for more of a stack that it has whole")
+	case more.Whole:
+		return Scope{Whole: true, Exports: s.Exports, Others: s.Others}, nil
 	}
-	if more.Whole {
-		return Scope{Whole: true}, nil
-	}
-	before := len(s.Steps)
 	for _, logical := range more.Steps {
-		if !asked[logical] {
-			asked[logical] = true
+		if fresh(logical) {
 			s.Steps = append(s.Steps, logical)
 		}
 	}
-	if len(s.Steps) == before {
-		return s, fmt.Errorf("the decision asks again for the steps %q, which it was given or which are not there", more.Steps)
+	if !grown {
+		return s, fmt.Errorf("the decision asks again for the steps %q, the exports %q or the stacks %q, which it was given or which are not there",
+			more.Steps, more.Exports, more.Others)
 	}
 	return s, nil
 }

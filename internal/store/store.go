@@ -75,6 +75,12 @@ type View struct {
 	Requests map[wire.RequestID]Request
 	// ChangeSets of the stack, by id, without their bodies. In a whole view only.
 	ChangeSets map[ChangeSetID]ChangeSet
+	// Exports are those that the decision has asked for by [More], by name: of the account and region it is about. One that
+	// nobody exports is there too, with Stack 0. What a decision reads of them is still so when it is written.
+	Exports map[string]Exported
+	// Others are the live stacks that the decision has asked for by [More]; where there is none, with Key 0. Each is as it
+	// was at some moment of the decision, and may have changed when that is written.
+	Others map[StackName]Stack
 	// Whole says that nothing of the stack's operation is missing.
 	Whole bool
 }
@@ -86,6 +92,9 @@ type More struct {
 	Steps []wire.LogicalID
 	// Whole loads the whole stack.
 	Whole bool
+	// Exports are names of exports, Others those of stacks: see [View].
+	Exports []string
+	Others  []StackName
 }
 
 // Error makes More an error; nobody should see it.
@@ -109,6 +118,10 @@ type Delta struct {
 	DropChangeSets []ChangeSetID
 	// ChangeSets to put; a nil Body leaves the stored one as it is.
 	ChangeSets []ChangeSet
+	// Exports replaces all that the stack exports, and Imports the names of all that it imports; nil leaves them. No export
+	// may be another stack's, none that is imported may end, and none may be imported that is not there.
+	Exports *[]Export
+	Imports *[]string
 	// Events of this transition, oldest first: one row, numbered by Operation.Events, which the decision has raised.
 	Events []Event
 	// Audit entries to append.
@@ -181,6 +194,12 @@ type Store interface {
 	ChangeSet(ctx context.Context, id ChangeSetID) (ChangeSet, error)
 	// ChangeSets returns the change sets of a stack without their bodies, oldest first.
 	ChangeSets(ctx context.Context, stack StackKey) ([]ChangeSet, error)
+	// Exports returns up to limit of the exports of an account and region, by name, after the given one (empty: from the
+	// first).
+	Exports(ctx context.Context, account, region, after string, limit int) ([]Exported, error)
+	// Importers returns up to limit names of the stacks that import an export, sorted, after the given one (empty: from the
+	// first). There are none if there is no such export.
+	Importers(ctx context.Context, account, region, export, after string, limit int) ([]string, error)
 	// Providers returns the providers named in this store, by name.
 	Providers(ctx context.Context) ([]Provider, error)
 	// PutProvider adds or replaces a provider by its name.

@@ -43,6 +43,7 @@ type Store struct {
 	operations map[string]place
 	providers  map[string]store.Provider
 	parameters map[store.ParameterKey][]store.Parameter // versions, the newest last
+	exports    map[exportName]export
 }
 
 // stack is a stack with all its rows.
@@ -56,6 +57,7 @@ type stack struct {
 	sets       map[store.ChangeSetID]*changeSet
 	events     []store.EventRow // oldest first
 	audit      []store.Audit    // oldest first
+	imports    []string
 }
 
 // place is where an operation is found.
@@ -95,7 +97,7 @@ func New(cfg Config) (*Store, error) {
 		nodes:     make(map[store.Incarnation]time.Time),
 		providers: make(map[string]store.Provider), parameters: make(map[store.ParameterKey][]store.Parameter),
 
-		operations: make(map[string]place),
+		operations: make(map[string]place), exports: make(map[exportName]export),
 	}, nil
 }
 
@@ -199,6 +201,9 @@ func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
 			return errors.New("a request belongs to one stack for ever")
 		}
 	}
+	if err := s.refuseExports(view, d); err != nil {
+		return err
+	}
 	return s.refuseSets(st, d)
 }
 
@@ -263,6 +268,7 @@ func (s *Store) write(st *stack, before store.Operation, d *store.Delta) {
 		s.writeRequest(st, r)
 	}
 	s.writeSets(st, d)
+	s.writeExports(st, d)
 	if len(d.Events) > 0 {
 		place := store.EventPlace{Operation: d.Operation.Number, Number: d.Operation.Events}
 		st.events = append(st.events, store.EventRow{Place: place, Events: d.Events})

@@ -13,10 +13,13 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 		return nil, err
 	}
 	v.Whole = scope.Whole
+	if st != nil {
+		v.Stack = st.row
+	}
+	s.fillOutside(v, target, scope)
 	if st == nil {
 		return v, nil
 	}
-	v.Stack = st.row
 	if n := len(st.operations); n > 0 {
 		v.Operation = st.operations[n-1]
 	}

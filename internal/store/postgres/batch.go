@@ -31,6 +31,8 @@ type batch struct {
 	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
 	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
 	ids    []operationID                      // new ones, in the order of the decisions
+
+	exports exports
 }
 
 // run runs the members in one transaction, and returns how many of them, from the first on, it has settled: they have
@@ -76,6 +78,7 @@ func (b *batch) begin(members []*member) error {
 	b.images = make(map[store.StackKey]*image)
 	b.names = make(map[store.StackName]store.StackKey)
 	b.where = make(map[wire.RequestID]store.StackKey)
+	b.exports = newExports()
 	var keys []int64
 	var first wanted
 	for _, m := range members {
@@ -264,14 +267,14 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 		}
 		v := store.EmptyView(scope.Whole)
 		v.Now = b.now
-		return v, nil
+		return v, b.fillOutside(v, m.target, scope)
 	}
 	asked := false
 	for {
 		v, n := im.View(m.target, scope)
 		if n.Nothing() {
 			v.Now = b.now
-			return v, nil
+			return v, b.fillOutside(v, m.target, scope)
 		}
 		if len(n.Requests) > 0 && asked {
 			return nil, store.ErrNotFound
@@ -326,6 +329,9 @@ func (b *batch) take(m *member, d *store.Delta) error {
 	if err != nil {
 		return verdict{err}
 	}
+	if err := b.takeExports(im, d); err != nil {
+		return err
+	}
 	im.Take(d)
 	im.changes.add(c)
 	b.ids = append(b.ids, c.ids...)
@@ -354,14 +360,14 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 	}
 	unwarned(b.conn)
 	conflicts := int64(0)
-	made := b.queueWrites(trip, func(n int64) { conflicts = n })
+	made := b.queueWrites(trip, func(n int64) { conflicts += n })
 	trip.Queue(mark, b.store.clock(), b.writer.number, number)
-	if made { // somebody may have taken a name: look before the commit
+	if made { // somebody may have taken a name, or what was relied on: look before the commit
 		if err := b.send(trip); err != nil {
 			return false, err
 		}
 		if conflicts != 0 {
-			return false, fmt.Errorf("%w: a name, id or key of a new stack was taken", errConflict)
+			return false, fmt.Errorf("%w: a name, id or key of a new stack, or an export, was taken or has changed", errConflict)
 		}
 		trip = &pgx.Batch{}
 	}

@@ -24,8 +24,10 @@ type changes struct {
 	requests   map[wire.RequestID]requestChange
 	dropSets   []store.ChangeSetID
 	sets       []setChange // in the order in which they came
-	events     []eventChange
-	audit      [][]byte
+	// exports and imports are all there are, as a decision has left them; nil if none has said so.
+	exports, imports *[]string
+	events           []eventChange
+	audit            [][]byte
 }
 
 type stackChange struct {
@@ -127,6 +129,9 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 		return c, err
 	}
 	if err := c.encodeSets(codec, d); err != nil {
+		return c, err
+	}
+	if err := c.encodeExports(d); err != nil {
 		return c, err
 	}
 	return c, c.encodeHistory(d)
@@ -307,6 +312,12 @@ func (c *changes) add(later changes) {
 		c.requests = put(c.requests, id, change)
 	}
 	c.addSets(later)
+	if later.exports != nil {
+		c.exports = later.exports
+	}
+	if later.imports != nil {
+		c.imports = later.imports
+	}
 	c.events = append(c.events, later.events...)
 	c.audit = append(c.audit, later.audit...)
 }
@@ -322,5 +333,6 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 // nothing reports whether there is nothing to write.
 func (c *changes) nothing() bool {
 	return c.stack == nil && len(c.revisions) == 0 && len(c.operations) == 0 && !c.dropSteps && len(c.steps) == 0 &&
-		len(c.instances) == 0 && len(c.requests) == 0 && len(c.dropSets) == 0 && len(c.sets) == 0 && len(c.events) == 0 && len(c.audit) == 0
+		len(c.instances) == 0 && len(c.requests) == 0 && len(c.dropSets) == 0 && len(c.sets) == 0 && c.exports == nil && c.imports == nil &&
+		len(c.events) == 0 && len(c.audit) == 0
 }

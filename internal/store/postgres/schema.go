@@ -203,6 +203,37 @@ CREATE TABLE remains (
 	stack bigint PRIMARY KEY -- was swept: its rows are still to go
 );
 `,
+	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
+	// nobody looked the older one has it. A stack that is being deleted exports nothing.
+	`
+CREATE TABLE export (
+	account text COLLATE "C" NOT NULL,
+	region  text COLLATE "C" NOT NULL,
+	name    text COLLATE "C" NOT NULL CHECK (name <> ''),
+	stack   bigint NOT NULL,
+	output  text COLLATE "C" NOT NULL CHECK (output <> ''),
+	number  bigint NOT NULL,           -- another one whenever who exports it, or the value, is another one
+	uses    bigint NOT NULL DEFAULT 0, -- how many imports of it have begun
+	PRIMARY KEY (account, region, name)
+) WITH (fillfactor = 70);
+CREATE INDEX export_stack ON export (stack);
+CREATE TABLE import (
+	account text COLLATE "C" NOT NULL,
+	region  text COLLATE "C" NOT NULL,
+	name    text COLLATE "C" NOT NULL,
+	stack   bigint NOT NULL,
+	PRIMARY KEY (account, region, name, stack)
+);
+CREATE INDEX import_stack ON import (stack);
+-- PostgreSQL reads no JSON that says NUL, which names do not have but reasons may: it becomes a character that stands for it.
+INSERT INTO export (account, region, name, stack, output, number)
+	SELECT b.account, b.region, o.value ->> 'exportName', b.key, o.value ->> 'key', 1
+	FROM (SELECT s.*, replace(replace(convert_from(b.plain, 'UTF8'), E'\\\\', E'\\u005c'), E'\\u0000', chr(65533))::json AS plain
+			FROM stack s JOIN stack_body b ON b.key = s.key WHERE s.live) b,
+		json_array_elements(b.plain -> 'outputs') WITH ORDINALITY o (value, place)
+	WHERE b.plain ->> 'kind' <> 'delete' AND o.value ->> 'exportName' <> '' AND position(chr(65533) IN o.value ->> 'exportName') = 0
+	ORDER BY b.created, b.key, o.place ON CONFLICT DO NOTHING;
+`,
 	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
 	`
 CREATE TABLE parameter (

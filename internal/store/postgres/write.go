@@ -81,10 +81,12 @@ var (
 
 // queueWrites adds all that the members changed to a round trip, table by table: first what other batches may be waiting
 // for at the same moment, names, templates and ids, in an order that is the same for all. made reports whether there
-// are new stacks, of which conflict is told the number that somebody else has made meanwhile.
+// are new stacks, or changes of exports and imports, of which conflict is told how many somebody else has made impossible
+// meanwhile.
 func (b *batch) queueWrites(trip *pgx.Batch, conflict func(int64)) (made bool) {
 	keys := slices.Sorted(maps.Keys(b.images))
 	made = b.queueStacks(trip, keys, conflict)
+	made = b.queueExports(trip, keys, conflict) || made
 	b.queueRevisions(trip, keys)
 	b.queueIDs(trip)
 	b.queueOperations(trip, keys)

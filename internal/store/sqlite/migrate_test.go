@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -55,5 +57,54 @@ func TestOperationsOfBefore(t *testing.T) {
 	}
 	if _, _, err := s.FindOperation(ctx, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an operation without an id: %v", err)
+	}
+}
+
+// TestExportsOfBefore opens a database in which stacks have exports, and nothing by their names.
+func TestExportsOfBefore(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "p.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = migrate(ctx, conn, migrations[:4])
+	for _, row := range []string{
+		`INSERT INTO stack VALUES (1, 'arn:1', 'a', 'r', 'first', 1, 1, '{"kind":"create","outputs":[{"key":"O","exportName":"x"},{"key":"P"}]}', '{"O":"v"}')`,
+		`INSERT INTO stack VALUES (2, 'arn:2', 'a', 'r', 'second', 1, 2, '{"kind":"update","outputs":[{"key":"P","exportName":"x"},{"key":"O","exportName":"y"}]}', '{"O":"v"}')`,
+		`INSERT INTO stack VALUES (3, 'arn:3', 'a', 'r', 'third', 1, 3, '{"kind":"create"}', 'null')`,
+		`INSERT INTO stack VALUES (4, 'arn:4', 'a', 'r', 'going', 1, 4, '{"kind":"delete","outputs":[{"key":"O","exportName":"z"}]}', '{"O":"v"}')`,
+		`INSERT INTO stack VALUES (5, 'arn:5', 'a', 'r', 'gone', 0, 5, '{"kind":"delete","outputs":[{"key":"O","exportName":"g"}]}', '{"O":"v"}')`,
+	} {
+		if err == nil {
+			_, err = conn.ExecContext(ctx, row)
+		}
+	}
+	if err = errors.Join(err, conn.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte("a"), store.KeySize)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, Config{Path: path, Codec: store.NewCodec(keys)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	exports, err := s.Exports(ctx, "a", "r", "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range exports {
+		got = append(got, e.Name+" of "+e.StackName+": "+e.Value.Text())
+	}
+	if diff := cmp.Diff([]string{"x of first: v", "y of second: v"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -194,6 +194,32 @@ CREATE TABLE remains (
 	stack INTEGER PRIMARY KEY -- was swept: its rows are still to go
 ) STRICT;
 `,
+	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
+	// nobody looked the older one has it. A stack that is being deleted exports nothing.
+	`
+CREATE TABLE export (
+	account TEXT NOT NULL,
+	region  TEXT NOT NULL,
+	name    TEXT NOT NULL CHECK (name <> ''),
+	stack   INTEGER NOT NULL,
+	output  TEXT NOT NULL CHECK (output <> ''),
+	PRIMARY KEY (account, region, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX export_stack ON export (stack);
+CREATE TABLE import (
+	account TEXT NOT NULL,
+	region  TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	stack   INTEGER NOT NULL,
+	PRIMARY KEY (account, region, name, stack)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX import_stack ON import (stack);
+INSERT INTO export (account, region, name, stack, output)
+	SELECT s.account, s.region, json_extract(o.value, '$.exportName'), s.key, json_extract(o.value, '$.key')
+	FROM stack s, json_each(s.plain, '$.outputs') o
+	WHERE s.live = 1 AND json_extract(s.plain, '$.kind') <> 'delete' AND json_extract(o.value, '$.exportName') <> ''
+	ORDER BY s.created, s.key, o.key ON CONFLICT DO NOTHING;
+`,
 	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
 	`
 CREATE TABLE parameter (

@@ -32,7 +32,7 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 	if errors.Is(err, store.ErrNotFound) && target.Name != (store.StackName{}) {
 		v := store.EmptyView(scope.Whole)
 		v.Now = t.store.time()
-		return v, nil, nil
+		return v, nil, t.fillOutside(v, target, scope)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +41,7 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 		v, need := im.View(target, scope)
 		if need.Nothing() {
 			v.Now = t.store.time()
-			return v, im, nil
+			return v, im, t.fillOutside(v, target, scope)
 		}
 		if err := t.load(im, need); err != nil {
 			return nil, nil, err

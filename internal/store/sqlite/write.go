@@ -109,6 +109,9 @@ func (t *tx) put(im *store.Image, view *store.View, d *store.Delta) error {
 			return err
 		}
 	}
+	if err := t.putExports(view, d); err != nil {
+		return err
+	}
 	return t.putHistory(view, d)
 }
 

@@ -144,12 +144,51 @@ func (m *move) run(s store.Store) []any {
 		if v.Stack.Key != 0 && !v.Whole && random.IntN(3) == 0 && len(saw) < 3 {
 			return store.Delta{}, &store.More{Whole: random.IntN(4) == 0, Steps: []wire.LogicalID{moveLogical(random), wire.LogicalID(fmt.Sprint("More", len(saw)))}}
 		}
-		return decideMove(random, v, m.target), nil
+		if v.Exports == nil && len(saw) < 4 && random.IntN(2) == 0 {
+			return store.Delta{}, &store.More{Exports: moveExports, Others: []store.StackName{
+				{Account: "1", Region: "r", Name: fmt.Sprint("stack-", 1+random.IntN(stacks))},
+			}}
+		}
+		d := decideMove(random, v, m.target)
+		if v.Exports != nil {
+			moveExport(random, v, &d)
+		}
+		return d, nil
 	})
 	if err != nil {
 		saw = append(saw, err.Error())
 	}
 	return saw
+}
+
+var moveExports = []string{"e0", "e1", "e2", "e3"}
+
+// moveExport exports and imports what may be, at random.
+func moveExport(random *rand.Rand, v *store.View, d *store.Delta) {
+	own := v.Stack
+	if d.Stack != nil {
+		own = *d.Stack
+	}
+	if random.IntN(2) == 0 {
+		exports := []store.Export{}
+		for _, name := range moveExports {
+			if e := v.Exports[name]; len(e.Importers) > 0 && e.Stack == own.Key || (e.Stack == 0 || e.Stack == own.Key) && random.IntN(2) == 0 {
+				exports = append(exports, store.Export{Name: name, Output: fmt.Sprint("O", random.IntN(3))})
+			}
+		}
+		d.Exports = &exports
+		own.OutputValues = value.Object(value.Member{Key: "O0", Value: value.Str(fmt.Sprint(random.IntN(3)))}, value.Member{Key: "O1", Value: value.SecretStr("s")})
+		d.Stack = &own
+	}
+	if random.IntN(2) == 0 {
+		imports := []string{}
+		for _, name := range moveExports {
+			if e := v.Exports[name]; e.Stack != 0 && e.Stack != own.Key && random.IntN(2) == 0 {
+				imports = append(imports, name)
+			}
+		}
+		d.Imports = &imports
+	}
 }
 
 func moveLogical(random *rand.Rand) wire.LogicalID {
@@ -274,6 +313,12 @@ func state(t *testing.T, s store.Store, key store.StackKey) []any {
 	}
 	audit, err := s.Audit(ctx, key, 1000)
 	all = append(all, fmt.Sprint(audit, err))
+	exports, err := s.Exports(ctx, "1", "r", "", 100)
+	all = append(all, exports, fmt.Sprint(err))
+	for _, name := range moveExports {
+		importers, err := s.Importers(ctx, "1", "r", name, "", 100)
+		all = append(all, importers, fmt.Sprint(err))
+	}
 	for n := range 9 {
 		stack, o, err := s.FindOperation(ctx, fmt.Sprint("id-", n))
 		all = append(all, stack, o, fmt.Sprint(err))
