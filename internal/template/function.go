@@ -64,8 +64,8 @@ type function struct {
 // a truth value is wanted.
 func functionNames() []string {
 	return []string{
-		"Fn::Base64", "Fn::GetAtt", "Fn::Join", "Fn::Split", "Fn::FindInMap", "Fn::Select", "Ref", "Fn::Equals",
-		"Fn::If", "Fn::Not", "Condition", "Fn::And", "Fn::Or", "Fn::Sub",
+		"Fn::Base64", "Fn::GetAtt", "Fn::ImportValue", "Fn::Join", "Fn::Split", "Fn::FindInMap", "Fn::Select", "Ref", "Fn::Equals",
+		"Fn::If", "Fn::Not", "Condition", "Fn::And", "Fn::Or", "Fn::Sub", "Fn::GetStackOutput",
 	}
 }
 
@@ -90,6 +90,10 @@ func functionNamed(name string) (function, bool) {
 		return function{anywhere, checkFindInMap, evaluateFindInMap, nil}, true
 	case "Fn::If":
 		return function{anywhere, checkIf, evaluateIf, nil}, true
+	case "Fn::ImportValue":
+		return function{anywhere &^ (inConditions | inExportName), checkImportValue, evaluateImportValue, nil}, true
+	case "Fn::GetStackOutput":
+		return function{anywhere &^ (inConditions | inExportName), checkGetStackOutput, evaluateGetStackOutput, nil}, true
 	case "Fn::Equals":
 		return function{inConditions | inRules, checkEquals, nil, decideEquals}, true
 	case "Fn::And":
@@ -119,8 +123,7 @@ func functionNamed(name string) (function, bool) {
 // isLater reports whether a function is one of CloudFormation's that this version lacks.
 func isLater(name string) bool {
 	switch name {
-	case "Fn::ImportValue", "Fn::Cidr", "Fn::GetAZs", "Fn::Transform", "Fn::GetStackOutput", "Fn::Length",
-		"Fn::ToJsonString":
+	case "Fn::Cidr", "Fn::GetAZs", "Fn::Transform", "Fn::Length", "Fn::ToJsonString":
 		return true
 	}
 	return name == "Fn::ForEach" || strings.HasPrefix(name, "Fn::ForEach::")
@@ -188,6 +191,10 @@ func (s *shapes) call(n Node, name string, argument Node, where path) {
 	case !ok:
 		s.at(n, where, "Template error: Encountered unsupported function: %s Supported functions are: [%s]",
 			name, strings.Join(functionNames(), ", "))
+	case f.places&s.in == 0 && s.in == inExportName && len(where) > 1 && f.truth == nil:
+		s.at(n, where, "Template format error: Output %s is malformed. %s", where[1], exportDependsMessage)
+	case f.places&s.in == 0 && fetches(name):
+		s.at(n, where, "Template error: Cannot use %s in %s", name, s.in)
 	case f.places&s.in == 0:
 		s.at(n, where, "Template error: %s cannot be used in %s.", name, s.in)
 	default:

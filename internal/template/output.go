@@ -123,11 +123,9 @@ func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
 		}
 		output := Output{Key: o.Key, Value: v, Description: o.Description}
 		if !o.ExportName.IsZero() {
-			name, err := outputString(o.ExportName, s, nil)
-			if err != nil {
+			if output.ExportName, err = o.exportName(s); err != nil {
 				return nil, o.placed(err, "Export")
 			}
-			output.ExportName = name.Text()
 		}
 		outputs = append(outputs, output)
 	}

@@ -155,7 +155,7 @@ func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, 
 		}
 	}
 	known = true
-	p.walk(n, func(u use) {
+	w := &walk{scope: p.scope, undecided: p.undecided, call: func(name string, _ Node) { known = known && !fetches(name) }, found: func(u use) {
 		switch {
 		case u.kind == useCondition:
 			known = known && !p.undecided[u.name]
@@ -166,7 +166,8 @@ func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, 
 				known = false
 			}
 		}
-	})
+	}}
+	w.node(n, false)
 	if !known {
 		return Node{}, value.Value{}, false, nil
 	}

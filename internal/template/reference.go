@@ -173,6 +173,8 @@ func uses(n Node, s *Scope, found func(use)) {
 type walk struct {
 	scope *Scope
 	found func(use)
+	// call is told of every function, before what is in its argument; nil is nobody.
+	call func(name string, argument Node)
 	// undecided are conditions both of whose branches are followed, with a scope too.
 	undecided map[string]bool
 	// truth says that Condition is a function too, as it is in the Conditions section.
@@ -192,6 +194,9 @@ func (w *walk) node(n Node, maybe bool) {
 			w.node(m.Value, maybe)
 		}
 		return
+	}
+	if w.call != nil {
+		w.call(name, argument)
 	}
 	switch name {
 	case "Ref":

@@ -67,7 +67,9 @@ func (p *parser) resolveOutputs() {
 			})
 		}
 		o.Value = b.tree(o.Value, where.to("Value"), &o.parameters)
-		o.ExportName = b.aloof(o.ExportName, where.to("Export", "Name"), &o.parameters, "the name of an Export")
+		name := where.to("Export", "Name")
+		o.ExportName = b.tree(o.ExportName, name, &o.parameters)
+		b.early(o.ExportName, name, "Template format error: Output "+o.Key+" is malformed. "+exportDependsMessage)
 	}
 	b.report()
 }
@@ -108,7 +110,22 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 		}
 	})
 	slices.Sort(*parameters)
+	w := &walk{found: func(use) {}, call: func(name string, argument Node) {
+		if fetches(name) {
+			b.early(argument, where, dependsMessage(name))
+		}
+	}}
+	w.node(n, false)
 	return n
+}
+
+// early checks that what is fetched before there are resources depends on none.
+func (b *block) early(argument Node, where path, message string) {
+	uses(argument, nil, func(u use) {
+		if u.kind != useCondition && b.resourceNames[u.name] {
+			b.at(u.at, where, "%s", message)
+		}
+	})
 }
 
 // aloof is tree for what may depend on no resource; what is how it is called in messages.

@@ -66,6 +66,9 @@ func (r *yamlReader) read(y *yaml.Node, where path) Node {
 		r.add(tooDeep(n, where))
 		return n
 	}
+	if name == "Fn::GetStackOutput" {
+		r.refuseShort(y.Content, where.to(name), 0)
+	}
 	argument := r.content(n, y, where.to(name))
 	if name == "Fn::GetAtt" && argument.kind == value.String {
 		if logical, attribute, ok := strings.Cut(argument.text, "."); ok {
@@ -90,6 +93,18 @@ func shortForm(y *yaml.Node) (name string, ok bool) {
 		name = "Fn::" + name
 	}
 	return name, true
+}
+
+// refuseShort refuses short forms below one that must have none below it. Source: CloudFormation, Fn::GetStackOutput.
+func (r *yamlReader) refuseShort(below []*yaml.Node, where path, depth int) {
+	for _, y := range below {
+		if name, ok := shortForm(y); ok {
+			r.at(Node{line: y.Line, column: y.Column}, where,
+				"Template error: !GetStackOutput cannot have the short form of another function in it: write Fn::GetStackOutput, or %s instead of %s", name, y.Tag)
+		} else if depth < MaxDepth {
+			r.refuseShort(y.Content, where, depth+1)
+		}
+	}
 }
 
 // content reads y as if it had no short form before it.
