@@ -70,6 +70,30 @@ type account struct {
 	Zones map[string][]string `json:"zones"`
 	// Stored is what the parameter store has; a text that begins with "secret:" is a secret.
 	Stored map[string]string `json:"stored"`
+	// Exports are values by their names; those of SecretExports are secret.
+	Exports       map[string]string `json:"exports"`
+	SecretExports map[string]string `json:"secretExports"`
+	// Stacks are outputs: of regions, of stacks, by their keys.
+	Stacks map[string]map[string]map[string]string `json:"stacks"`
+}
+
+// outside adds what a template finds of it to what was found before.
+func (a *account) outside(wanted template.Wanted, found template.Outside) template.Outside {
+	found.Imports, found.StackOutputs = make(map[string]value.Value), make(map[string]value.Value)
+	for _, name := range wanted.Imports {
+		if text, ok := a.Exports[name]; ok {
+			found.Imports[name] = value.Str(text)
+		}
+		if text, ok := a.SecretExports[name]; ok {
+			found.Imports[name] = value.SecretStr(text)
+		}
+	}
+	for _, o := range wanted.StackOutputs {
+		if text, ok := a.Stacks[o.Region][o.Stack][o.Output]; ok {
+			found.StackOutputs[o.Key()] = value.Str(text)
+		}
+	}
+	return found
 }
 
 // judge returns the files that a case should have.
@@ -113,6 +137,11 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := parsed.Wanted(scope)
+	if err != nil {
+		return nil, err
+	}
+	scope.Outside = around.outside(wanted, scope.Outside)
 	if _, err := parsed.Graph(scope); err != nil {
 		return nil, err
 	}

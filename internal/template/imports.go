@@ -143,8 +143,6 @@ func (e *evaluation) importName(argument Node) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case name.IsNull():
-		return "", e.fail(argument, importMessage)
 	case name.Secret():
 		return "", e.fail(argument, importSecretMessage)
 	}
@@ -199,15 +197,15 @@ func (e *evaluation) stackOutput(argument Node) (StackOutput, error) {
 		if n.IsZero() {
 			continue
 		}
-		v, err := e.string(n, stackOutputMessage)
+		v, err := e.node(n)
 		switch {
 		case err != nil:
 			return StackOutput{}, err
-		case v.Secret():
-			return StackOutput{}, e.fail(n, stackOutputSecretMessage)
 		case v.IsNull(): // AWS::NoValue: as if it was not there
 			continue
-		case v.Text() == "" || strings.ContainsFunc(v.Text(), unicode.IsControl):
+		case v.HasSecret():
+			return StackOutput{}, e.fail(n, stackOutputSecretMessage)
+		case !v.IsScalar() || v.Text() == "" || strings.ContainsFunc(v.Text(), unicode.IsControl):
 			return StackOutput{}, e.fail(n, stackOutputMessage)
 		}
 		*field.text = v.Text()
