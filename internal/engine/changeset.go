@@ -113,7 +113,7 @@ func (m *machine) draftChangeSet(
 	if drawn.unchanged {
 		row.State, row.Reason = store.ChangeSetFailed, m.dialect.texts().unchanged
 	} else {
-		row.Reason = warning(drawn.changes)
+		row.Reason = warning(drawn.changes, drawn.missing)
 	}
 	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
 		return "", fmt.Errorf("write the changes of %s: %w", row.ID, err)
@@ -129,7 +129,7 @@ const (
 )
 
 // warning says where the execution is going to fail, "" if nothing is known to be wrong.
-func warning(changes []plan.Change) string {
+func warning(changes []plan.Change, missing string) string {
 	var problems []string
 	more := 0
 	for _, c := range changes {
@@ -144,6 +144,9 @@ func warning(changes []plan.Change) string {
 			}
 			problems = append(problems, c.LogicalID+": "+strings.TrimRight(text, ".;"))
 		}
+	}
+	if problems == nil && missing != "" {
+		problems = append(problems, missing) // from outputs
 	}
 	if problems == nil {
 		return ""
@@ -333,9 +336,13 @@ func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
 	if err != nil {
 		return fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
+	scope := scopeOf(&m.stack, &revision)
+	if err := m.fetch(t, scope, &revision); err != nil { // what it was when the set was made may have changed
+		return err
+	}
 	if row.Kind == store.KindCreate {
 		m.stack.Description, m.stack.Updated = t.Description, m.now
-		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scopeOf(&m.stack, &revision)}, 0, op)
+		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, 0, op)
 	}
 	revision.Policy = m.view.Stack.Policy
 	return m.carryOutUpdate(revision, t, op)

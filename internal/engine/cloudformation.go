@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -221,6 +223,32 @@ var cloudFormationTexts = texts{
 	deleteFailed: func(op *store.Operation) string {
 		return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
 	},
+	exportTaken: func(name, by string) string {
+		return "Export with name " + name + " is already exported by stack " + by + "."
+	},
+	exportChanged: func(name string, in []string) string {
+		return "Export " + name + " cannot be updated as it is in use by " + enumerated(in)
+	},
+	exportDropped: func(name string, in []string) string {
+		return "Export " + name + " cannot be deleted as it is in use by " + enumerated(in)
+	},
+	deleteCancelled: func(name string, in []string) string {
+		return "Delete canceled. Cannot delete export " + name + " as it is in use by " + enumerated(in) + "."
+	},
+}
+
+// maxEnumerated bounds the stacks that a reason names.
+const maxEnumerated = 20
+
+// enumerated joins names as CloudFormation does.
+func enumerated(names []string) string {
+	if more := len(names) - maxEnumerated; more > 0 {
+		names = append(slices.Clip(names[:maxEnumerated]), strconv.Itoa(more)+" others")
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 func requested(then sequel) string {

@@ -42,6 +42,11 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	case m.stack.TerminationProtection:
 		return invalid("Stack [" + m.stack.Name + "] cannot be deleted while TerminationProtection is enabled")
 	}
+	if inUse, err := m.endExports(); err != nil {
+		return err
+	} else if inUse != "" {
+		return m.cancelDelete(inUse)
+	}
 	others := m.others()
 	numbers := append([]int{m.stack.Revision}, others...)
 	if m.stack.Revision == 0 {

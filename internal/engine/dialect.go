@@ -88,6 +88,10 @@ type texts struct {
 	outputFailed     func(problem string, then sequel) string
 	expired          func(then sequel) string
 	deleteFailed     func(op *store.Operation) string
+	exportTaken      func(name, by string) string
+	exportChanged    func(name string, in []string) string // in use by those stacks
+	exportDropped    func(name string, in []string) string
+	deleteCancelled  func(name string, in []string) string
 }
 
 // sequel is what becomes of an operation that failed.

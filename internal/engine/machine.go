@@ -52,6 +52,8 @@ type machine struct {
 
 	// again is the operation of a request that was sent once more.
 	again string
+	// missing is what the operation that is begun lacks from outside, "" for nothing.
+	missing string
 	// executing is the change set that is to be carried out, "" for none.
 	executing store.ChangeSetID
 

@@ -150,6 +150,7 @@ func (m *machine) condemn(s *store.Step) {
 // end ends the operation.
 func (m *machine) end(phase store.Phase, reason string) {
 	m.stackEvent(phase, reason)
+	m.settleImports()
 	m.delta.DropSteps = true
 	clear(m.steps)
 	clear(m.changedSteps)
@@ -278,6 +279,9 @@ func (m *machine) publish(revision int) (problem string, err error) {
 	outputs, failure := t.EvaluateOutputs(scope, attributes{m})
 	if failure != nil {
 		return m.presentable(failure.Error()), nil
+	}
+	if problem, err := m.export(outputs); err != nil || problem != "" {
+		return problem, err
 	}
 	m.stack.Outputs, m.stack.OutputValues = outputRows(outputs)
 	m.stack.Description, m.stackChanged = t.Description, true

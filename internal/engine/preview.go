@@ -90,6 +90,8 @@ type draft struct {
 	role      string
 	unchanged bool
 	changes   []plan.Change
+	// missing is what the operation is going to fail with at its beginning, "" for nothing.
+	missing string
 }
 
 // draft thinks a create or an update through. t is nil for the template in force. It changes nothing: it thinks with a
@@ -115,6 +117,7 @@ func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text
 	for i := range d.changes {
 		d.changes[i].Problem = own.presentable(d.changes[i].Problem, d.revision.Parameters, d.revision.Outside)
 	}
+	d.missing = own.presentable(own.missing)
 	d.role, d.revision.Stack, d.revision.Number = own.stack.RoleARN, 0, 0
 	return d, nil
 }

@@ -121,12 +121,13 @@ func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutM
 	}
 	m.addRevision(revision)
 	op.Call, op.Kind, op.To = store.CallCreate, store.KindCreate, revision.Number
+	m.holdImports(&op)
 	m.open(store.PhaseApply, op)
 	if timeoutMinutes > 0 {
 		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
 		m.setTimer(time.Duration(min(int64(timeoutMinutes), longest)) * time.Minute)
 	}
-	return m.proceed(candidates)
+	return m.beginOrFail(candidates)
 }
 
 // startUpdate decides an update to a template, nil for the one in force.
@@ -162,8 +163,8 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
-	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) &&
-		StoredValues(before).Equal(StoredValues(after)) && slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
+	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) && before.Outside.Equal(after.Outside) &&
+		slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
 }
 
 // carryOutUpdate begins to update the stack to a revision; op holds what was asked for besides.
@@ -174,7 +175,7 @@ func (m *machine) carryOutUpdate(revision store.Revision, t *template.Template, 
 	}
 	m.open(store.PhaseApply, op)
 	m.stack.Updated = m.now
-	return m.proceed(candidates)
+	return m.beginOrFail(candidates)
 }
 
 // prepareUpdate adds the revision that the stack is to be updated to, and returns the plan of op, which it completes.
@@ -189,6 +190,7 @@ func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, o
 	if op.Tried, err = m.stillTried(op); err != nil {
 		return nil, refused(err)
 	}
+	m.holdImports(op)
 	candidates, err := m.between(op)
 	if err == nil {
 		err = m.checkTypes(candidates)
@@ -281,7 +283,10 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	for _, p := range t.Parameters {
 		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
 	}
-	revision.Parameters, revision.Conditions, revision.Outside = value.Object(members...), scope.Conditions, scope.Outside.Value()
+	revision.Parameters, revision.Conditions = value.Object(members...), scope.Conditions
+	if err := m.fetch(t, scope, &revision); err != nil {
+		return store.Revision{}, nil, err
+	}
 	return revision, scope, nil
 }
 
