@@ -18,10 +18,12 @@ import (
 // description is a stack with all that is in it: the document of describe -o json.
 type description struct {
 	stackDocument
-	Parameters map[string]string  `json:"parameters,omitempty"`
-	Tags       map[string]string  `json:"tags,omitempty"`
-	Outputs    map[string]string  `json:"outputs,omitempty"`
-	Resources  []resourceDocument `json:"resources"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+	Outputs    map[string]string `json:"outputs,omitempty"`
+	// Exports are the names under which other stacks import outputs, with the keys of these.
+	Exports   map[string]string  `json:"exports,omitempty"`
+	Resources []resourceDocument `json:"resources"`
 	// Requests are those that providers have not answered.
 	Requests []operator.Request `json:"requests,omitempty"`
 	// Left is what the stack has given up, or was to keep; More are besides.
@@ -114,7 +116,7 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 		Reason: aws.ToString(stack.StackStatusReason), Description: aws.ToString(stack.Description),
 		Created: aws.ToTime(stack.CreationTime), Updated: stack.LastUpdatedTime, Deleted: stack.DeletionTime,
 	}
-	d.Parameters, d.Tags, d.Outputs = map[string]string{}, map[string]string{}, map[string]string{}
+	d.Parameters, d.Tags, d.Outputs, d.Exports = map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
 	for _, p := range stack.Parameters {
 		d.Parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
 	}
@@ -123,6 +125,9 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 	}
 	for _, o := range stack.Outputs {
 		d.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+		if o.ExportName != nil {
+			d.Exports[*o.ExportName] = aws.ToString(o.OutputKey)
+		}
 	}
 	if d.Resources, err = s.resources(ctx, d.ID); err != nil {
 		return d, err
@@ -183,6 +188,7 @@ func (a *app) printDescription(d description) {
 	a.printMap("parameters", d.Parameters)
 	a.printMap("tags", d.Tags)
 	a.printMap("outputs", d.Outputs)
+	a.printMap("exports", d.Exports)
 	if len(d.Resources) > 0 {
 		var rows [][]string
 		for _, r := range d.Resources {

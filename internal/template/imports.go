@@ -21,7 +21,7 @@ const (
 
 	// exportDependsMessage follows the name of the output.
 	exportDependsMessage = "The Name field of Export must not depend on any resources, imported values, or Fn::GetAZs."
-	// maxExportName is how many characters the name of an export has. Source: CloudFormation, Outputs.
+	// maxExportName is how many bytes the name of an export may have. Source: CloudFormation's limit of names.
 	maxExportName = 255
 )
 
@@ -226,8 +226,8 @@ func (o *DeclaredOutput) exportName(s *Scope) (string, error) {
 	switch text := name.Text(); {
 	case name.Secret():
 		problem = "The Name field of Export must not be made of a NoEcho parameter: the names of exports are shown to everybody."
-	case text == "" || len([]rune(text)) > maxExportName || strings.ContainsFunc(text, unicode.IsControl):
-		problem = fmt.Sprintf("The Name field of Export must have 1 to %d characters, and no control characters.", maxExportName)
+	case text == "" || len(text) > maxExportName || strings.ContainsFunc(text, unicode.IsControl):
+		problem = fmt.Sprintf("The Name field of Export must have 1 to %d bytes, and no control characters.", maxExportName)
 	}
 	if problem == "" {
 		return name.Text(), nil

@@ -2,10 +2,8 @@ package cloudformation
 
 import (
 	"context"
-	"errors"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/store"
 )
 
 type listExportsInput struct{ pageInput }
@@ -22,66 +20,37 @@ type listExportsOutput struct {
 	NextToken string `query:",omitempty"`
 }
 
-// afterExport is a place in the list of exports: after all of a stack, and after those of another that were shown.
-type afterExport struct {
-	Stack store.StackKey `json:"s"`
-	Next  store.StackKey `json:"x"`
-	Shown int            `json:"n"`
+// afterName is a place in a list that is in the order of names.
+type afterName struct {
+	Name string `json:"n"`
 }
 
-// listExports shows what the outputs of live stacks export, by stack, newest first. It looks at a bounded number of
-// stacks for a page.
+// listExports shows what the stacks of an account and region export, by name.
 func (f *face) listExports(ctx context.Context, in listExportsInput) (out listExportsOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err
 	}
 	scope := caller.listScope("ListExports")
-	var at afterExport
+	var at afterName
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
 	}
-	for scanned := 0; scanned < maxScanned; {
-		stacks, err := f.rows.Stacks(ctx, caller.Account, caller.Region, false, at.Stack, pageSize)
-		if errors.Is(err, store.ErrNotFound) {
-			return out, query.Validation("NextToken is of a stack that is gone: start again without it.")
-		}
-		if err != nil {
+	// One more than fits tells whether there is another page.
+	exports, err := f.rows.Exports(ctx, caller.Account, caller.Region, at.Name, pageSize+1)
+	if err != nil {
+		return out, err
+	}
+	if len(exports) > pageSize {
+		exports = exports[:pageSize]
+		if out.NextToken, err = f.tokens.Encode(scope, afterName{exports[pageSize-1].Name}); err != nil {
 			return out, err
 		}
-		for _, stack := range stacks {
-			shown := 0
-			if stack.Key == at.Next { // and not another one, should that be gone
-				shown = at.Shown
-			}
-			exports := exportsOf(stack)
-			for ; shown < len(exports); shown++ {
-				if len(out.Exports) == pageSize {
-					out.NextToken, err = f.tokens.Encode(scope, afterExport{Stack: at.Stack, Next: stack.Key, Shown: shown})
-					return out, err
-				}
-				out.Exports = append(out.Exports, exports[shown])
-			}
-			at = afterExport{Stack: stack.Key}
-			scanned++
-		}
-		if len(stacks) < pageSize {
-			return out, nil
-		}
 	}
-	out.NextToken, err = f.tokens.Encode(scope, at)
-	return out, err
-}
-
-func exportsOf(stack store.Stack) []exportView {
-	var exports []exportView
-	for _, o := range stack.Outputs {
-		if o.ExportName != "" {
-			result, _ := stack.OutputValues.Get(o.Key)
-			exports = append(exports, exportView{string(stack.ID), o.ExportName, plainText(result)})
-		}
+	for _, e := range exports {
+		out.Exports = append(out.Exports, exportView{string(e.StackID), e.Name, plainText(e.Value)})
 	}
-	return exports
+	return out, nil
 }
 
 type listImportsInput struct {
@@ -94,7 +63,30 @@ type listImportsOutput struct {
 	NextToken string `query:",omitempty"`
 }
 
-// listImports finds none, as no template of this version imports anything; the service calls that an error.
-func (f *face) listImports(_ context.Context, in listImportsInput) (listImportsOutput, error) {
-	return listImportsOutput{}, query.Validation("Export '%.1024s' is not imported by any stack.", in.ExportName)
+// listImports shows the names of the stacks that import an export. That there are none is an error, as is that there is no
+// such export.
+func (f *face) listImports(ctx context.Context, in listImportsInput) (out listImportsOutput, err error) {
+	caller, err := f.who(ctx)
+	if err != nil {
+		return out, err
+	}
+	scope := caller.listScope("ListImports|" + in.ExportName)
+	var at afterName
+	if err := f.position(in.pageInput, scope, &at); err != nil {
+		return out, err
+	}
+	names, err := f.rows.Importers(ctx, caller.Account, caller.Region, in.ExportName, at.Name, pageSize+1)
+	switch {
+	case err != nil:
+		return out, err
+	case len(names) == 0 && at.Name == "":
+		return out, query.Validation("Export '%.1024s' is not imported by any stack.", in.ExportName)
+	case len(names) > pageSize:
+		names = names[:pageSize]
+		if out.NextToken, err = f.tokens.Encode(scope, afterName{names[pageSize-1]}); err != nil {
+			return out, err
+		}
+	}
+	out.Imports = names
+	return out, nil
 }

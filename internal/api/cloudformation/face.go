@@ -67,6 +67,8 @@ type Rows interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
 	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
+	Exports(ctx context.Context, account, region, after string, limit int) ([]store.Exported, error)
+	Importers(ctx context.Context, account, region, export, after string, limit int) ([]string, error)
 }
 
 // Config is what the face is made of.
