@@ -123,9 +123,14 @@ func (m *machine) importsOf(revisions ...int) []string {
 	return slices.Compact(names)
 }
 
-// holdImports keeps what an operation may have to go by, or to go back to, from being changed while it runs.
+// tried are the revisions that an operation goes by, or may go back to.
+func tried(op *store.Operation) []int { return append([]int{op.From, op.To}, op.Tried...) }
+
+// holdImports keeps what an operation may have to go by, or to go back to, from being changed while it runs. It lets go of
+// what an operation before, which was left as it failed, has held.
 func (m *machine) holdImports(op *store.Operation) {
-	if names := m.importsOf(append([]int{op.From, op.To}, op.Tried...)...); len(names) > 0 {
+	names := m.importsOf(tried(op)...)
+	if before := m.importsOf(tried(&m.view.Operation)...); len(names)+len(before) > 0 {
 		m.delta.Imports = &names
 	}
 }
@@ -133,7 +138,7 @@ func (m *machine) holdImports(op *store.Operation) {
 // settleImports lets go of what the operation has held and the stack, as it is now, does not go by. One that was left as it
 // failed may go anywhere yet.
 func (m *machine) settleImports() {
-	if len(m.importsOf(append([]int{m.op.From, m.op.To}, m.op.Tried...)...)) == 0 {
+	if len(m.importsOf(tried(&m.op)...)) == 0 {
 		return
 	}
 	names := []string{}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,6 +32,7 @@ const (
 	settledOnce  invariant = "nothing is done after a failure but what undoes it, and nothing is left undone"
 	nothingNew   invariant = "what is refused, or comes late, changes nothing"
 	wellTold     invariant = "events are in order, and legal"
+	traded       invariant = "an import has its value, and an export its output"
 	noSecret     invariant = "no secret is shown"
 	sameAgain    invariant = "a seed gives one history"
 	noPanic      invariant = "nothing panics"
@@ -68,7 +70,9 @@ type watch struct {
 	asked []wire.LogicalID
 	// assumed is what a resource is taken to be, though it is not known to be.
 	assumed map[wire.PhysicalID]value.Value
-	story   story
+	// heldBack says that something the stack exports was in use when a rollback published its outputs.
+	heldBack bool
+	story    story
 }
 
 func newWatch() watch {
@@ -82,12 +86,12 @@ func newWatch() watch {
 func (s *sim) look() {
 	ctx, w := context.Background(), &s.watch
 	if w.stack.Key == 0 {
-		stacks, err := s.rows.Stacks(ctx, account, region, true, 0, 1)
-		s.must(err)
-		if len(stacks) == 0 {
+		stack, err := s.rows.LiveStack(ctx, store.StackName{Account: account, Region: region, Name: "S"})
+		if errors.Is(err, store.ErrNotFound) {
 			return
 		}
-		w.stack = stacks[0]
+		s.must(err)
+		w.stack = stack
 	}
 	var err error
 	w.stack, err = s.rows.Stack(ctx, w.stack.ID)
@@ -125,6 +129,9 @@ func (s *sim) committed() {
 	w := &s.watch
 	number, kind, phase := w.op.Number, w.op.Kind, w.op.Phase
 	s.look()
+	if s.neighbours {
+		s.checkTrade()
+	}
 	if w.stack.Key == 0 {
 		return
 	}
@@ -133,6 +140,10 @@ func (s *sim) committed() {
 	}
 	if w.op.Number != number || w.op.Kind != kind || w.op.Phase != phase {
 		w.asked = nil
+	}
+	was := phase == store.PhaseRevertCleanup || phase == store.PhaseReverted
+	if is := w.op.Phase == store.PhaseRevertCleanup || w.op.Phase == store.PhaseReverted; is && (!was || w.op.Number != number) {
+		w.heldBack = s.neighbours && s.inUse()
 	}
 	if a := s.answering; a != nil && s.request(a.request.ID).State == store.RequestSettled {
 		s.answering = nil

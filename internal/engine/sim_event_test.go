@@ -118,7 +118,9 @@ func (s *sim) checkEvent(e store.Event) {
 		s.checkResourceEvent(e)
 		return
 	}
-	if !legalMove(y.kind, y.phase, e.Kind, e.Phase) {
+	s.countTrade(e)
+	stays := strings.HasPrefix(e.Reason, "Delete canceled.") && e.Kind == y.kind && e.Phase == y.phase
+	if !stays && !legalMove(y.kind, y.phase, e.Kind, e.Phase) {
 		s.breaks(wellTold, "a %s in phase %q went to %q of a %s", y.kind, y.phase, e.Phase, e.Kind)
 	}
 	y.kind, y.phase = e.Kind, e.Phase

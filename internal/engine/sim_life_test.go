@@ -31,6 +31,8 @@ type sim struct {
 	alone bool
 	// local says that the providers are processes of the node that has the request.
 	local bool
+	// neighbours says that there are other stacks, from which it imports and which import from it.
+	neighbours bool
 	// patient is in how many of a hundred times a process is not done, and wants to be asked again.
 	patient int
 	// calm is how many in a hundred requests no provider fails at; in calm lives less is declared wrongly, too.
@@ -111,6 +113,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	s.calm = []int{0, 50, 80}[s.rng.IntN(3)]
 	s.alone, s.local = s.chance(60), s.chance(30)
 	s.patient = []int{0, 20, 60}[s.rng.IntN(3)]
+	s.neighbours = s.chance(50)
 	if s.chance(30) {
 		s.tick = 10 * time.Second
 	}
@@ -127,6 +130,9 @@ func simulate(seed uint64, recording bool) (s *sim) {
 
 // live lets a stack go through its operations, and deletes it.
 func (s *sim) live() {
+	if s.neighbours {
+		s.neighbour(exporter)
+	}
 	s.operate("create", s.create())
 	for range s.rng.IntN(mostOperations) {
 		if !s.row().Live || s.failed() {
@@ -135,8 +141,14 @@ func (s *sim) live() {
 		if s.chance(15) {
 			s.interlope()
 		}
+		if s.neighbours && s.chance(50) {
+			s.trade()
+		}
 		op := s.choose(s.status())
 		s.operate(op.name, op.draw(s))
+	}
+	if s.neighbours && !s.failed() {
+		s.quit()
 	}
 	for range mostDeletes {
 		if s.row().Live && !s.failed() {
@@ -188,6 +200,9 @@ func (s *sim) call(c simCall) bool {
 	for try := 0; ; try++ {
 		err := c.call(s.anyNode().engine)
 		s.note("called: %v", err)
+		if keptFrom(err) {
+			s.count("delete of exports in use")
+		}
 		var input *engine.Error
 		if err == nil || errors.As(err, &input) {
 			return err == nil
@@ -210,6 +225,10 @@ func (s *sim) step() {
 	}
 	if s.rng.IntN(60) == 0 {
 		s.answerByHand()
+		return
+	}
+	if s.neighbours && s.rng.IntN(40) == 0 {
+		s.trade()
 		return
 	}
 	if s.rng.IntN(100) == 0 {

@@ -154,6 +154,36 @@ var mutations = []mutation{
 		to:    "			(policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup) {",
 		found: []invariant{inPolicy},
 	},
+	{
+		name: "an export changes while it is in use", file: "outside.go",
+		from:  "		case !v.Equal(e.Value):\n			return",
+		to:    "		case false:\n			return",
+		found: []invariant{traded},
+	},
+	{
+		name: "an update lets go of what it may go back to", file: "outside.go",
+		from:  "	names := m.importsOf(tried(op)...)",
+		to:    "	names := m.importsOf(op.To)",
+		found: []invariant{traded},
+	},
+	{
+		name: "a rollback holds what it has not come to import", file: "outside.go",
+		from:  "			names = m.importsOf(m.op.From)",
+		to:    "			names = m.importsOf(m.op.From, m.op.To)",
+		found: []invariant{traded},
+	},
+	{
+		name: "what is to be deleted still exports", file: "outside.go",
+		from:  "	m.delta.Exports = &[]store.Export{}\n",
+		to:    "",
+		found: []invariant{traded},
+	},
+	{
+		name: "a change set is carried out with the imports of the day it was made", file: "changeset.go",
+		from:  "	if err := m.fetch(t, scope, &revision); err != nil {",
+		to:    "	if err := error(nil); err != nil {",
+		found: []invariant{traded},
+	},
 }
 
 // TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what

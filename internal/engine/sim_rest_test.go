@@ -97,7 +97,8 @@ func (s *sim) checkAtRest() {
 		s.breaks(agreed, "%s: %d resources, want %d", status, len(current), v.active())
 	}
 	att := func(id, name string) string { return s.ledger.data[current[id].PhysicalID][name] }
-	outputs := true // after a rollback they may be those of before, because one of them cannot be had any more
+	// After a rollback they may be those of before, because one of them cannot be had any more, or was in use.
+	outputs := status != "UPDATE_ROLLBACK_COMPLETE" || !s.watch.heldBack
 	for id := range current {
 		r, _ := v.resource(id)
 		outputs = outputs && (r.v != 2 || att(id, "hid") != "")
@@ -139,6 +140,9 @@ func (s *sim) wanted(
 	}
 	if r.hears != "" {
 		want["Hears"] = "heard " + att(r.hears, "hid")
+	}
+	if r.imports != "" {
+		want["In"] = s.exportsNow()[r.imports].Value.Text()
 	}
 	i := current[r.id]
 	left := s.forced || s.skipped(i.Logical)

@@ -28,6 +28,9 @@ type simResource struct {
 	replace     string // UpdateReplacePolicy
 	conditional bool
 	token       string
+	// imports is an export of a neighbour, "" for none; exported says that its id is exported.
+	imports  string
+	exported bool
 }
 
 // template makes a template, or another version of one.
@@ -68,6 +71,12 @@ func (s *sim) template(from *simTemplate) simTemplate {
 			case dice < 44:
 				r.after = append(r.after, other)
 			}
+		}
+		if s.neighbours {
+			if s.chance(15) {
+				r.imports = netExport(s.rng.IntN(netExports))
+			}
+			r.exported = s.chance(70)
 		}
 		// What depends on something that may not be there may not be there either.
 		r.conditional = s.chance(15) || slices.ContainsFunc(r.all(), func(id string) bool { return v.resources[id].conditional })
@@ -141,6 +150,9 @@ func (v simTemplate) text() string {
 		if r.hears != "" {
 			properties += fmt.Sprintf(`, "Hears": {"Fn::Sub": "heard ${%s.hid}"}`, r.hears)
 		}
+		if r.imports != "" {
+			properties += `, "In": ` + imported(r.imports)
+		}
 		var attributes []string
 		if r.policy != "" {
 			attributes = append(attributes, fmt.Sprintf(`"DeletionPolicy": %q`, r.policy))
@@ -157,7 +169,11 @@ func (v simTemplate) text() string {
 			condition = `, "Condition": "Extra"`
 		}
 		resources[id] = strings.Replace(resource(properties, attributes...), token, r.token, 1)
-		outputs = append(outputs, fmt.Sprintf(`"%sId": {"Value": {"Ref": %q}%s}`, id, id, condition))
+		export := ""
+		if r.exported {
+			export = fmt.Sprintf(`, "Export": {"Name": %q}`, exportOf(id))
+		}
+		outputs = append(outputs, fmt.Sprintf(`"%sId": {"Value": {"Ref": %q}%s%s}`, id, id, condition, export))
 		if r.v == 2 {
 			outputs = append(outputs, fmt.Sprintf(`"%sHid": {"Value": {"Fn::GetAtt": [%q, "hid"]}%s}`, id, id, condition))
 		}

@@ -28,6 +28,7 @@ var (
 //
 //	stacks       1–7 resources with Ref, Fn::GetAtt of open and secret attributes, DependsOn, conditions that toggle,
 //	             DeletionPolicy, UpdateReplacePolicy, a NoEcho parameter, outputs, a stack policy, topics to be told; some outputs and properties fail
+//	neighbours   in half of the lives two more stacks: one exports what the stack imports, one imports what it exports
 //	operations   1–6, of the table simOperations, with their options, then deletes until the stack is gone; operations
 //	             in states that refuse them, and with tokens that were used
 //	providers    succeed, fail (having done it or not), hang, die, answer rubbish, too much, twice or late, without an
@@ -190,4 +191,6 @@ var mustCover = []string{
 	"killed after a commit in DELETE_COMPLETE",
 	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
 	"commit refused", "batch replayed", "clock set back",
+	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
+	"neighbour: CREATE_COMPLETE", "neighbour: ROLLBACK_COMPLETE", "neighbour: UPDATE_COMPLETE", "neighbour: UPDATE_ROLLBACK_COMPLETE",
 }
