@@ -129,7 +129,48 @@ var (
 	}, `"Outputs": {"Id": {"Value": {"Ref": "D"}}}`)
 )
 
+// faultTrade is a template that imports name, and exports the id of its resource.
+func faultTrade(name string) string {
+	return body(map[string]string{"A": resource(`"P": ` + imported(name))}, exporting([3]string{"Id", `{"Ref": "A"}`, "id"}))
+}
+
+// creates, updates and deletes make calls for another stack than the one.
+func creates(name, template string) faultCall {
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Create(ctx, engine.CreateStack{
+			Name: store.StackName{Account: account, Region: region, Name: name}, Template: template, Options: engine.Options{Token: "create-" + name},
+		})
+		return err
+	}}
+}
+
+func updates(name, template string) faultCall {
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Update(ctx, engine.UpdateStack{
+			Stack: engine.Ref{Account: account, Region: region, Stack: name}, Template: template, Options: engine.Options{Token: "update-" + name},
+		})
+		return err
+	}}
+}
+
+func deletes(name string) faultCall {
+	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
+		_, err := e.Delete(ctx, engine.DeleteStack{Stack: engine.Ref{Account: account, Region: region, Stack: name}, Token: "delete-" + name})
+		return err
+	}}
+}
+
 var faultScenarios = []faultScenario{
+	{name: "import, export and update of what is imported", calls: []faultCall{
+		creates("Net", still([3]string{"O", `"1"`, "name"}, [3]string{"P", `"2"`, "other"})),
+		createsStack(faultTrade("name"), engine.Options{}), creates("App", still([3]string{"O", imported("id"), ""})),
+		updates("Net", still([3]string{"O", `"changed"`, "name"}, [3]string{"P", `"2"`, "other"})),
+		updatesStack(faultTrade("other"), "update")},
+		ends: "export id of S = \"A-1\" [App]"},
+	{name: "import of nothing, and end of what is imported", calls: []faultCall{
+		creates("Net", still([3]string{"O", `"1"`, "name"})), createsStack(faultTrade("name"), engine.Options{}),
+		updatesStack(faultTrade("nothing"), "update"), deletesStack(), deletes("Net")},
+		ends: "event S DELETE_COMPLETE"},
 	{name: "create", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
 		ends: "event S CREATE_COMPLETE"},
 	{name: "create that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{})},

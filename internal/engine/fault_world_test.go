@@ -392,11 +392,11 @@ func (w *faultWorld) claim() bool {
 // counts as taken.
 func (w *faultWorld) call() bool {
 	c := w.scenario.calls[w.calls]
-	stacks, err := w.rows.Stacks(w.t.Context(), account, region, true, 0, 1)
+	stacks, err := w.rows.Stacks(w.t.Context(), account, region, true, 0, 10)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	rest := len(stacks) == 0 || stacks[0].Phase.Final()
+	rest := !slices.ContainsFunc(stacks, func(s store.Stack) bool { return !s.Phase.Final() })
 	if rest == c.meanwhile && !w.begun {
 		return false
 	}
@@ -443,6 +443,14 @@ func (w *faultWorld) outcome() (lines []string) {
 	}
 	stacks, err := w.rows.Stacks(ctx, account, region, true, 0, 10)
 	check(err)
+	slices.SortFunc(stacks, func(a, b store.Stack) int { return strings.Compare(a.Name, b.Name) })
+	exports, err := w.rows.Exports(ctx, account, region, "", 100)
+	check(err)
+	for _, e := range exports {
+		importers, err := w.rows.Importers(ctx, account, region, e.Name, "", 100)
+		check(err)
+		lines = append(lines, fmt.Sprintf("export %s of %s = %s %v", e.Name, e.StackName, e.Value.JSON(), importers))
+	}
 	for _, s := range stacks {
 		lines = append(lines, "stack "+engine.CloudFormation.StackStatus(s.Kind, s.Phase)+" "+string(s.OutputValues.JSON()))
 		open, err := w.rows.Requests(ctx, s.Key)
