@@ -138,13 +138,14 @@ func (m *machine) holdImports(op *store.Operation) {
 // settleImports lets go of what the operation has held and the stack, as it is now, does not go by. One that was left as it
 // failed may go anywhere yet.
 func (m *machine) settleImports() {
-	if len(m.importsOf(tried(&m.op)...)) == 0 {
+	gone := m.op.Kind == store.KindDelete && m.op.Phase == store.PhaseSucceeded
+	if !gone && len(m.importsOf(tried(&m.op)...)) == 0 {
 		return
 	}
 	names := []string{}
 	switch m.op.Phase {
 	case store.PhaseSucceeded:
-		if m.op.Kind != store.KindDelete {
+		if !gone {
 			names = m.importsOf(m.op.To)
 		}
 	case store.PhaseReverted:

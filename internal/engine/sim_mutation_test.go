@@ -178,12 +178,6 @@ var mutations = []mutation{
 		to:    "",
 		found: []invariant{traded},
 	},
-	{
-		name: "a change set is carried out with the imports of the day it was made", file: "changeset.go",
-		from:  "	if err := m.fetch(t, scope, &revision); err != nil {",
-		to:    "	if err := error(nil); err != nil {",
-		found: []invariant{traded},
-	},
 }
 
 // TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what

@@ -27,6 +27,7 @@ func FuzzParse(f *testing.F) {
 		`{"Resources": {"A": {"Type": "Custom::A", "Properties": {"a": {"Fn::Join": ["", ["x", {"Ref": "AWS::NoValue"}]]}, "n": -1.50e3}}}}`,
 		"Resources: {A: {Type: Custom::A, Properties: {a: !GetAtt [B, !Ref P]}}, B: {Type: Custom::B}}\nParameters: {P: {Type: Number, Default: 1}}\n",
 		"Conditions: {C: !And [!Condition D, !Not [!Condition D]], D: !Equals [1, '1']}\n" + r("!Select [0, [a]]"),
+		r(`!ImportValue {"Fn::Sub": "${AWS::Region}-x"}`), r(`{"Fn::GetStackOutput": {StackName: !Ref AWS::Region, OutputName: o, Region: !Ref AWS::NoValue}}`),
 		"a: &a [*a]", "? {a: b}\n: c", "\ufeff{}", deep(100), "{" + deep(100) + "}", r("\"\\ud800\\u0000\""),
 	} {
 		f.Add(seed)
@@ -47,6 +48,16 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		_, _ = parsed.Graph(scope)
+		wanted, err := parsed.Wanted(scope)
+		if err == nil {
+			scope.Outside.Imports, scope.Outside.StackOutputs = make(map[string]value.Value), make(map[string]value.Value)
+			for _, name := range wanted.Imports {
+				scope.Outside.Imports[name] = value.SecretStr(name)
+			}
+			for _, o := range wanted.StackOutputs {
+				scope.Outside.StackOutputs[o.Key()] = value.Str(o.Output)
+			}
+		}
 		for _, resource := range parsed.Resources {
 			stored, err := json.Marshal(resource)
 			if err != nil {

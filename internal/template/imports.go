@@ -23,6 +23,8 @@ const (
 	exportDependsMessage = "The Name field of Export must not depend on any resources, imported values, or Fn::GetAZs."
 	// maxExportName is how many bytes the name of an export may have. Source: CloudFormation's limit of names.
 	maxExportName = 255
+	// maxAsked is how many bytes a name that is asked for may have: it is told when it is not found. Source: ours.
+	maxAsked = 1024
 )
 
 // StackOutput is what Fn::GetStackOutput asks for.
@@ -145,6 +147,8 @@ func (e *evaluation) importName(argument Node) (string, error) {
 		return "", err
 	case name.Secret():
 		return "", e.fail(argument, importSecretMessage)
+	case len(name.Text()) > maxAsked:
+		return "", e.fail(argument, "%s of at most %d bytes", importMessage, maxAsked)
 	}
 	return name.Text(), nil
 }
@@ -205,7 +209,7 @@ func (e *evaluation) stackOutput(argument Node) (StackOutput, error) {
 			continue
 		case v.HasSecret():
 			return StackOutput{}, e.fail(n, stackOutputSecretMessage)
-		case !v.IsScalar() || v.Text() == "" || strings.ContainsFunc(v.Text(), unicode.IsControl):
+		case !v.IsScalar() || v.Text() == "" || len(v.Text()) > maxAsked || strings.ContainsFunc(v.Text(), unicode.IsControl):
 			return StackOutput{}, e.fail(n, stackOutputMessage)
 		}
 		*field.text = v.Text()

@@ -328,7 +328,8 @@ func (b *batch) takeExports(im *image, d *store.Delta) error {
 	return nil
 }
 
-// queueExports adds the changes of exports and imports to a round trip, and reports whether there are any.
+// queueExports adds the changes of exports and imports to a round trip, and reports whether any of them depends on what was
+// read.
 func (b *batch) queueExports(trip *pgx.Batch, keys []store.StackKey, conflict func(int64)) bool {
 	var stacks, of, numbers []int64 // of imports
 	var wanted []exportName
@@ -391,7 +392,7 @@ func (b *batch) queueExports(trip *pgx.Batch, keys []store.StackKey, conflict fu
 			return err
 		})
 	}
-	return true
+	return len(locked)+len(made) > 0
 }
 
 // nameColumns are names as the first three arguments of a statement.
