@@ -23,10 +23,15 @@ func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outc
 		d.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", hide.text(fmt.Sprint(broken.Cause)), "stack", broken.Stack)
 	}
 	switch {
+	case errors.Is(err, native.ErrAgain):
+		d.config.Log.Warn("a request of a native type is served again", "type", r.Body.ResourceType, "request", r.ID, "error", hide.text(err.Error()))
+		return nil
 	case err != nil:
 		return Provided{Result: result, Failure: hide.text(err.Error())}
-	case r.Type == wire.Create && r.Body.Await != nil:
+	case r.Type == wire.Create && (r.Body.Await != nil || result.Pending):
 		return Awaiting{Result: result}
+	case result.Pending:
+		return Accepted{}
 	}
 	return Provided{Result: result}
 }

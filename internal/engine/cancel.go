@@ -86,7 +86,10 @@ func (m *machine) cancel(s *store.Step) {
 		s.Request = ""
 	default: // one that waits is asked on, for it says by its answer what there is
 		request.Cancelled = true
-		if request.State == store.RequestWaiting {
+		switch {
+		case request.Body.Aim != "":
+			m.withNested(request)
+		case request.State == store.RequestWaiting:
 			request.Due = minTime(request.Due, m.now.Add(m.cancelledWait))
 			m.hurry(request)
 		}

@@ -19,6 +19,9 @@ type DeleteStack struct {
 	// whose last delete failed.
 	Retain []wire.LogicalID
 	Force  bool
+
+	// nested says for which request of which parent; nil for none.
+	nested *nesting
 }
 
 // startDelete decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
@@ -68,6 +71,7 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	}
 	m.open(store.PhaseApply, store.Operation{
 		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, Tried: others, Force: in.Force,
+		Parent: in.nested.row(),
 	})
 	m.stack.Deleted = m.now
 	if in.RoleARN != "" {

@@ -51,6 +51,7 @@ type asked struct {
 	token      value.Value
 	timeout    time.Duration
 	await      *store.Await // of a native type
+	aim        store.Aim    // of a nested stack; "" is what follows from the request's type
 }
 
 // answer is what a provider said.

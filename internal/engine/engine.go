@@ -270,6 +270,7 @@ func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome)
 // apply runs one decision, and hands over the requests it made once they are committed.
 func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*machine) error) error {
 	var ready []store.Request
+	var attend []wire.StackID
 	timed := false // there is a new deadline, or an earlier one
 	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
 		ready, timed = nil, false
@@ -285,7 +286,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 			return store.Delta{}, err
 		}
 		delta, requests, err := m.result()
-		ready = requests
+		ready, attend = requests, m.attend
 		for _, r := range delta.Requests {
 			timed = timed || !r.Due.IsZero()
 		}
@@ -299,6 +300,9 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	}
 	if timed {
 		e.wakeUp()
+	}
+	for _, id := range attend {
+		e.attendSoon(ctx, id)
 	}
 	return nil
 }

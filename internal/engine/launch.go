@@ -133,6 +133,8 @@ func (m *machine) advance(s *store.Step) error {
 	case problem != "":
 		m.touchForUpdate(s, instance, properties)
 		return m.fail(s, instance, store.VerbUpdate, problem, properties)
+	case m.isNested(instance.Body.Type): // its template may be another one, though nothing here is
+		return m.change(s, instance, ask, metadata)
 	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
 		return m.keep(s, instance, properties, metadata)
 	case !ask.token.Equal(instance.Body.Token):
@@ -211,6 +213,9 @@ func (m *machine) restore(s *store.Step) error {
 	if err != nil {
 		return err
 	}
+	if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {
+		return m.undo(s, instance, ask, metadata, problem)
+	}
 	unchanged := func() bool {
 		return problem == "" && instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties)
 	}
@@ -287,6 +292,9 @@ func (m *machine) retain(i *store.Instance, why string) {
 
 // clean deletes what a step's resource has left behind: replaced instances and, if it was removed, the last one.
 func (m *machine) clean(s *store.Step) error {
+	if i := m.current(s.Logical); s.Held && i != nil {
+		return m.askRelease(s, i)
+	}
 	for _, instance := range m.condemned(s.Logical) {
 		policy, err := m.cleanupPolicy(s, instance)
 		if err != nil {

@@ -66,6 +66,8 @@ type machine struct {
 	templates map[int]*template.Template
 	// policy is the operation's stack policy, if it had to be read.
 	policy *plan.Policy
+	// attend are nested stacks that are to be looked at once this decision is committed.
+	attend []wire.StackID
 	// void says that what happened concerns a sending that is another node's by now.
 	void bool
 	// hidden are secrets that are in no row.
@@ -167,6 +169,7 @@ func (m *machine) result() (store.Delta, []store.Request, error) {
 		}
 		m.delta.Instances = append(m.delta.Instances, instance)
 	}
+	m.comeTogether()
 	var ready []store.Request
 	for _, id := range sortedKeys(m.changedReq) {
 		request := *m.requests[id]
@@ -257,6 +260,9 @@ func (m *machine) ask(
 	if kind == wire.Create {
 		r.Body.PhysicalID, r.Body.Await = "", ask.await
 	}
+	if m.isNested(i.Body.Type) {
+		m.aim(s, r, ask.aim)
+	}
 	m.requests[r.ID] = r
 	m.changeRequest(r)
 	m.newReq.add(r.ID)
@@ -273,6 +279,7 @@ func (m *machine) stackEvent(phase store.Phase, reason string) {
 	if phase.Final() {
 		m.op.Ended = m.now
 	}
+	m.noteForParent(phase, reason)
 	m.event(store.Event{
 		ID: m.newID(), Logical: wire.LogicalID(m.stack.Name), Physical: wire.PhysicalID(m.stack.ID),
 		Type: m.dialect.StackType(), Kind: m.op.Kind, Phase: phase, Reason: reason, Time: m.eventTime(),

@@ -105,7 +105,7 @@ func (m *machine) change(s *store.Step, i *store.Instance, ask asked, metadata v
 	switch {
 	case err != nil:
 		return err
-	case denied != "":
+	case denied != "" && !(m.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties)):
 		m.touchForUpdate(s, i, ask.properties)
 		return m.fail(s, i, store.VerbUpdate, denied, ask.properties)
 	}

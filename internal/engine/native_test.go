@@ -289,7 +289,7 @@ func TestNativeDeclarations(t *testing.T) {
 			"Template error: resource X does not support attribute type Url in Fn::GetAtt (line 1, column 118)"},
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
 				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::S3::Bucket"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -64,6 +64,8 @@ type Outcome struct {
 	Size int
 	// Result, of Provided and Awaiting, is what there is now.
 	Result native.Result
+	// Held, of Provided, says that what there is is a nested stack which waits at a clean-up to be released.
+	Held bool
 	// After, of Waiting, is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
 	// wants to be given up, zero for never; ID, of a Create, is what there is so far, empty if that is not known; Pending is
 	// the JSON that it wants to be asked with, a secret.

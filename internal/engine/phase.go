@@ -34,13 +34,7 @@ func (m *machine) endPhase() error {
 		if _, err := m.publish(m.op.From); err != nil {
 			return err
 		}
-		m.stackEvent(store.PhaseRevertCleanup, "")
-		for _, s := range m.sortedSteps() {
-			if s.Plan.Old == nil {
-				m.condemn(s)
-			}
-		}
-		m.beginCleanup()
+		m.cleanUp(store.PhaseRevertCleanup)
 	case store.PhaseRevertCleanup:
 		m.end(store.PhaseReverted, m.orphanedReason())
 	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
@@ -82,15 +76,19 @@ func (m *machine) endApply() error {
 		m.stopTimer()
 		m.end(store.PhaseSucceeded, "")
 	default:
-		m.stackEvent(store.PhaseCleanup, "")
-		for _, s := range m.sortedSteps() {
-			if s.Plan.New == nil {
-				m.condemn(s)
-			}
-		}
-		m.beginCleanup()
+		m.cleanUp(store.PhaseCleanup)
 	}
 	return nil
+}
+
+// cleanUp moves to a clean-up. That of a nested stack begins when its parent says so.
+func (m *machine) cleanUp(phase store.Phase) {
+	m.stackEvent(phase, "")
+	if m.op.Parent != nil {
+		m.hold()
+		return
+	}
+	m.beginCleanup()
 }
 
 // sequel says what becomes of a create or an update if it fails.
@@ -98,6 +96,8 @@ func (m *machine) sequel() sequel {
 	switch {
 	case m.op.DisableRollback:
 		return isLeft
+	case m.op.Parent != nil && m.op.Kind == store.KindCreate:
+		return isLeft // its parent deletes it, or leaves it
 	case m.op.DeleteOnFailure:
 		return isDeleted
 	}
@@ -233,9 +233,18 @@ func (m *machine) setOutRevert() {
 }
 
 // beginCleanup begins to delete what is condemned, dependents first: after an update in the order of the old graph,
-// after its rollback in that of the new one, for it is what was made of the new one that is to go.
+// after its rollback in that of the new one, for it is what was made of the new one that is to go. Nested stacks that wait
+// for it have their turn with what else there is of their steps.
 func (m *machine) beginCleanup() {
+	for _, s := range m.sortedSteps() {
+		if m.op.Phase == store.PhaseCleanup && s.Plan.New == nil || m.op.Phase == store.PhaseRevertCleanup && s.Plan.Old == nil {
+			m.condemn(s)
+		}
+	}
 	idle := true
+	for _, s := range m.steps {
+		idle = idle && !s.Held
+	}
 	for _, i := range m.instances {
 		idle = idle && i.Role != store.RoleCondemned
 	}

@@ -177,6 +177,9 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 // mayRespond refuses to answer for a provider that has not been asked: it will be, and what it then does would be nobody's.
 func mayRespond(r *store.Request) error {
 	what := "The " + string(r.Type) + " of " + string(r.Logical)
+	if r.Body.Aim != "" {
+		return invalid(what + " waits for a nested stack, not for a provider: answer what that one waits for.")
+	}
 	const later = " It can be answered once its provider has it."
 	switch r.State {
 	case store.RequestWaiting:

@@ -20,6 +20,9 @@ type ContinueRollback struct {
 	// and whichever fails from now on. Only one of the two may be given.
 	Skip  []wire.LogicalID
 	Force bool
+
+	// nested says for which request of which parent; nil for none.
+	nested *nesting
 }
 
 // startContinue decides to go on with a rollback that failed. Everything is looked at again: what is as it was needs no
@@ -39,6 +42,7 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	}
 	op := store.Operation{
 		Call: store.CallContinue, Token: in.Token, Force: in.Force, RetainExceptOnCreate: m.op.RetainExceptOnCreate,
+		Parent: in.nested.row(),
 	}
 	return m.rollBack(op, in.RoleARN, skip)
 }

@@ -153,11 +153,13 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 // it knows, still due.
 func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 	fired := false
+	var tied *store.Request
 	err := e.apply(ctx, store.Target{Request: id}, func(m *machine) error {
 		r := m.requests[id]
 		if fired = r == nil || r.Due.IsZero(); fired {
 			return nil // settled, or made ready, since it was found
 		}
+		tied = nil
 		if r.Due.After(m.now) {
 			return nil // moved, or the clock was set back
 		}
@@ -165,8 +167,14 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 			return nil
 		}
 		fired = true
-		if r.Type == store.TypeTimer {
+		switch r.Type {
+		case store.TypeTimer:
 			return m.expire(r)
+		case store.TypeTie:
+			tied = r
+			r.Due = m.now.Add(tiePause)
+			m.changeRequest(r)
+			return nil
 		}
 		switch {
 		case r.State == store.RequestDelayed && r.Type == store.TypeIsComplete:
@@ -178,5 +186,8 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 		_, err := m.settle(Outcome{Kind: TimedOut})
 		return err
 	})
+	if err == nil && tied != nil {
+		err = e.untie(ctx, tied)
+	}
 	return fired && err == nil, err
 }

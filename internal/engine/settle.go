@@ -25,12 +25,14 @@ type verdict struct {
 	noEcho  bool
 	// ref is what Ref returns from now on; null if it is the id, or stays.
 	ref value.Value
+	// held says that it is a nested stack which waits to be released.
+	held bool
 }
 
 // settle takes what became of the view's request and drives the stack on. It returns false if it changed nothing
 // because the request was settled before.
 func (m *machine) settle(outcome Outcome) (bool, error) {
-	if m.view.Request.Type == store.TypeTimer {
+	if t := m.view.Request.Type; t == store.TypeTimer || t == store.TypeTie {
 		return false, store.ErrNotFound // nobody was asked
 	}
 	request := m.requests[m.view.Request.ID]
@@ -59,6 +61,10 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	if outcome.Kind == Waiting {
 		return true, m.waits(request, outcome)
 	}
+	if outcome.Kind == TimedOut && request.Body.Aim != "" {
+		m.withNested(request) // it ends when the nested stack's operation does
+		return true, nil
+	}
 	if outcome.Kind == TimedOut && request.Body.Await != nil {
 		_, err := m.awaited(request, true)
 		return true, err
@@ -84,6 +90,9 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 		return nil
 	}
 	step.Request = ""
+	if request.Body.Aim != "" {
+		step.Held = v.held
+	}
 	m.changeStep(step)
 	if request.Cancelled {
 		m.absorb(step, instance, request, v)
@@ -137,6 +146,9 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	r.State, r.Delivered, r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)
 	if r.Cancelled {
 		r.Due = minTime(r.Due, m.now.Add(m.cancelledWait))
+	}
+	if r.Body.Aim != "" {
+		m.withNested(r)
 	}
 	if outcome.Local {
 		r.Executor = m.node() // not its owner: another node may have taken the row over meanwhile
@@ -200,7 +212,10 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	case Provided:
 		v := verdict{
 			success: outcome.Text == "", id: outcome.Result.PhysicalID, reached: true,
-			data: outcome.Result.Attributes, ref: outcome.Result.Ref,
+			data: outcome.Result.Attributes, ref: outcome.Result.Ref, held: outcome.Held,
+		}
+		if r.Body.Aim == store.AimReach && !v.success && v.id == "" && holder(r) == r.First {
+			v.reached = false // nothing was begun
 		}
 		if !v.success {
 			v.reason = m.scrub(r, outcome.Text, v.data, v.ref)
@@ -230,6 +245,8 @@ func (m *machine) conclude(s *store.Step, i *store.Instance, r *store.Request, v
 		return m.concludeUpdate(s, i, r, v)
 	case wire.Delete:
 		return m.concludeDelete(s, i, v)
+	case store.TypeRelease:
+		return m.launch(s) // there may be something to delete
 	}
 	return fmt.Errorf("request %s of stack %s has type %q", r.ID, m.stack.ID, r.Type)
 }
@@ -250,7 +267,7 @@ func (m *machine) concludeCreate(s *store.Step, i *store.Instance, r *store.Requ
 
 // initiated says that a resource has an id, unless that was said when it began to wait for signals.
 func (m *machine) initiated(i *store.Instance, verb store.Verb, r *store.Request) {
-	if r.Body.Await == nil || r.Delivered.IsZero() {
+	if r.Body.Await == nil && r.Body.Aim == "" || r.Delivered.IsZero() {
 		m.resourceEvent(i, verb, store.ProgressRunning, m.dialect.texts().createInitiated, r.Body.Properties, false)
 	}
 }

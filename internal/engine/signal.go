@@ -53,6 +53,9 @@ func (m *machine) awaiting(r *store.Request, outcome Outcome) error {
 	m.changeInstance(instance)
 	m.initiated(instance, verbOf(instance), r)
 	m.accepted(r, outcome)
+	if r.Body.Aim != "" {
+		return nil
+	}
 	_, err := m.awaited(r, false)
 	return err
 }

@@ -21,6 +21,8 @@ type Parameter struct {
 	Key         string
 	Value       string
 	UsePrevious bool
+	// Secret makes the value secret, whatever the template says.
+	Secret bool
 }
 
 // Options are what a create and an update have in common.
@@ -48,6 +50,8 @@ type Options struct {
 
 	// stored is what was read of the parameter store.
 	stored map[string]template.Stored
+	// nested says for which request of which parent a nested stack is to be created or updated; nil if it is none.
+	nested *nesting
 }
 
 // CreateStack is what it takes to create a stack.
@@ -91,7 +95,7 @@ type Started struct {
 // startCreate decides the creation of a stack.
 func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.StackKey, id wire.StackID) error {
 	if m.stack.Key != 0 {
-		if again, _ := m.repeated(in.Token, store.CallCreate); again {
+		if again, _ := m.repeated(in.Token, store.CallCreate); again || m.askedBefore(in.nested) {
 			return nil
 		}
 		return &Error{CodeAlreadyExists, "Stack [" + in.Name.Name + "] already exists"}
@@ -101,6 +105,9 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 		Dialect: m.dialect.Name(), Created: m.now, Description: t.Description,
 		TerminationProtection: in.TerminationProtection, TimeoutMinutes: in.TimeoutMinutes,
 	}
+	if in.nested != nil {
+		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth
+	}
 	m.applyOptions(&in.Options)
 	revision, scope, err := m.bind(&in.Options, t, nil)
 	if err != nil {
@@ -109,7 +116,7 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 	revision.Template = in.Template
 	return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, in.TimeoutMinutes, store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
-		RetainExceptOnCreate: in.RetainExceptOnCreate,
+		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
 	})
 }
 
@@ -135,7 +142,10 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	if again, err := m.repeated(in.Token, store.CallUpdate); again || err != nil {
 		return err
 	}
-	if err := m.checkUpdatable(in.DisableRollback); err != nil {
+	if m.askedBefore(in.nested) {
+		return nil
+	}
+	if err := m.checkUpdatable(in.DisableRollback || in.nested != nil); err != nil {
 		return err
 	}
 	before := m.view.Revisions[m.stack.Revision]
@@ -153,13 +163,18 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 		return err
 	}
 	revision.Template, revision.Policy = text, cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
-	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, plan.Side{Template: t, Scope: scope}) {
-		return invalid("No updates are to be performed.")
+	to := plan.Side{Template: t, Scope: scope}
+	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, to) && !m.nests(to) {
+		return errUnchanged
 	}
 	return m.carryOutUpdate(revision, t, store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
+		Parent: in.nested.row(),
 	})
 }
+
+// errUnchanged refuses an update that would change nothing.
+var errUnchanged = invalid("No updates are to be performed.")
 
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
@@ -252,7 +267,7 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	inputs := make(map[string]template.Input, len(in.Parameters))
 	given := make([]string, 0, len(in.Parameters))
 	for _, p := range in.Parameters {
-		inputs[p.Key] = template.Input{Value: p.Value, UsePrevious: p.UsePrevious}
+		inputs[p.Key] = template.Input{Value: p.Value, UsePrevious: p.UsePrevious, Secret: p.Secret}
 		given = append(given, p.Key)
 	}
 	revision := store.Revision{
@@ -309,6 +324,9 @@ func (m *machine) open(phase store.Phase, op store.Operation) {
 		m.op.Earliest = last.Add(time.Millisecond)
 	}
 	m.stack.Operation = m.op.Number
+	if op.Parent != nil {
+		m.tie()
+	}
 	m.remember(op.Token, op.Call, op.ID)
 	m.stackEvent(phase, m.dialect.texts().userInitiated)
 }

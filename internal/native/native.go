@@ -16,6 +16,7 @@ package native
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -76,7 +77,12 @@ type Result struct {
 	Ref value.Value
 	// Attributes are what Fn::GetAtt reads, an object, or null for none. They may be secret.
 	Attributes value.Value
+	// Pending says that the request has been passed on, to a nested stack, and that its end is reported later.
+	Pending bool
 }
+
+// ErrAgain is wrapped by the error of a type that could do nothing for now: the request is served again.
+var ErrAgain = errors.New("it has to be served again")
 
 // Registry knows types by their names. A nil Registry knows none. It is safe for concurrent use.
 type Registry struct {
@@ -103,6 +109,11 @@ func New(types ...Type) (*Registry, error) {
 type Config struct {
 	// SignalURL returns a presigned URL at which key is signalled, for a stack of the region. Required.
 	SignalURL func(key wire.ResponseKey, region string) (string, error)
+	// Template returns the text of a template by its URL. The error's text is for people; one that wraps [ErrAgain] is tried
+	// again. Nil fetches none.
+	Template func(ctx context.Context, url string) (string, error)
+	// Nest does what a request wants of a nested stack: see engine.Engine.Nest. Nil nests none.
+	Nest func(ctx context.Context, r *store.Request, template string) (result Result, waits bool, err error)
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
@@ -110,7 +121,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	if c.SignalURL == nil {
 		return nil, fmt.Errorf("native: SignalURL is required")
 	}
-	return New(metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{})
+	return New(metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest))
 }
 
 // Names returns the names of the types, sorted. The caller must not change them.
@@ -177,7 +188,7 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 		if cause := recover(); cause != nil {
 			result, err = Result{}, &PanicError{Type: name, Cause: cause, Stack: string(debug.Stack())}
 		}
-		if r.Type == wire.Create && result.PhysicalID == "" {
+		if r.Type == wire.Create && result.PhysicalID == "" && !t.Schema().Nested {
 			result.PhysicalID = physicalID(r)
 		}
 	}()

@@ -20,6 +20,11 @@ type Schema struct {
 	Attributes []string
 	// CreationPolicy says that the attribute of that name may be declared, with a ResourceSignal.
 	CreationPolicy bool
+	// Open begins the names of more attributes, which are known only when there is a resource; "" for none.
+	Open string
+	// Nested says that resources of the type are stacks: the engine drives those itself, by what docs/design/003-nested-stacks.md
+	// tells.
+	Nested bool
 	// Fixed says that no property of a resource that is there can change.
 	Fixed bool
 }
@@ -96,7 +101,9 @@ func (s *Schema) property(name string) *Property {
 }
 
 // HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
-func (s *Schema) HasAttribute(name string) bool { return slices.Contains(s.Attributes, name) }
+func (s *Schema) HasAttribute(name string) bool {
+	return slices.Contains(s.Attributes, name) || s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
+}
 
 // check returns the first thing that is wrong with an evaluated declaration.
 func (s *Schema) check(d Declaration) error {

@@ -105,6 +105,11 @@ type Operation struct {
 	// it as rolled back.
 	Force bool `json:"force,omitempty"`
 
+	// Parent says for whom it is done, of an operation that a parent has asked for; nil for all others.
+	Parent *Parent `json:"parent,omitempty"`
+	// Held says that it waits, at the beginning of a clean-up, for its parent to let it go on. It then counts as running.
+	Held bool `json:"held,omitempty"`
+
 	// Expired says that the operation was given up because its time was over.
 	Expired bool `json:"expired,omitempty"`
 

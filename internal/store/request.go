@@ -37,7 +37,7 @@ const TypeIsComplete wire.RequestType = "IsComplete"
 
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
-	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete
+	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie
 }
 
 // Wait is what a request of [TypeIsComplete] is about.
@@ -117,6 +117,12 @@ type RequestBody struct {
 	Timeout time.Duration `json:"timeout"`
 	// Await says what ends it; nil if its provider does.
 	Await *Await `json:"await,omitempty"`
+	// Aim is what it wants of a nested stack; empty if it is for something else.
+	Aim Aim `json:"aim,omitempty"`
+	// Skip, of [AimUndo], are the resources of the nested stack that are to be taken as rolled back, as the client names
+	// them; Force takes all of those so that fail.
+	Skip  []string `json:"skip,omitempty"`
+	Force bool     `json:"force,omitempty"`
 	// Asked is the type of the request that waits, of [TypeIsComplete]; else empty.
 	Asked wire.RequestType `json:"asked,omitempty"`
 

@@ -52,6 +52,11 @@ type Stack struct {
 	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
 	// Policy is the stack policy by which updates go; empty if there is none.
 	Policy string `json:"policy,omitempty"`
+	// Parent is the stack that this one is nested in, and Root the one that all are in which it is nested; "" if it is not.
+	Parent wire.StackID `json:"parent,omitempty"`
+	Root   wire.StackID `json:"root,omitempty"`
+	// Depth is how many stacks it is nested in.
+	Depth int `json:"depth,omitempty"`
 	// ChangeSet is the one that was executed last, "" for none.
 	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 

@@ -49,8 +49,13 @@ type Step struct {
 	// Stirred says that something it depends on was touched, so that its properties must be looked at again.
 	Stirred bool `json:"stirred,omitempty"`
 
+	// Held says that the resource is a nested stack which waits at a clean-up to be released.
+	Held bool `json:"held,omitempty"`
+
 	// Skip says that the client wants the resource left as it is: no provider is asked.
 	Skip bool `json:"skip,omitempty"`
+	// Within are resources of the nested stack that the client wants left so.
+	Within []string `json:"within,omitempty"`
 
 	// Plan is written once. In a Delta nil leaves it as it is.
 	Plan *StepPlan `json:"-"`

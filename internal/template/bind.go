@@ -17,6 +17,8 @@ type Input struct {
 	Value string
 	// UsePrevious asks for the value of the stack's last operation.
 	UsePrevious bool
+	// Secret makes the value secret, whatever the declaration says.
+	Secret bool
 }
 
 // Bind is [Template.BindWith] for a template that needs nothing from outside.
@@ -158,7 +160,7 @@ func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 		}
 		return typed(before), p.NoEcho || before.HasSecret(), true
 	case given:
-		return input.Value, p.NoEcho, true
+		return input.Value, p.NoEcho || input.Secret, true
 	case p.Default != nil:
 		return *p.Default, p.NoEcho, true
 	}

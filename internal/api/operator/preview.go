@@ -39,7 +39,7 @@ type PreviewParameter struct {
 func (r *PreviewRequest) Options() engine.Options {
 	o := engine.Options{Tags: r.Tags, DisableRollback: r.DisableRollback}
 	for _, p := range r.Parameters {
-		o.Parameters = append(o.Parameters, engine.Parameter(p))
+		o.Parameters = append(o.Parameters, engine.Parameter{Key: p.Key, Value: p.Value, UsePrevious: p.UsePrevious})
 	}
 	return o
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -79,10 +80,17 @@ func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
 const signalLife = 24 * time.Hour
 
 // nativeTypes returns the native types of this node, whose handles have URLs below base.
-func nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
+func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
+	texts := fetch.New(fetch.Config{
+		Region: n.config.Region, AllowPrivate: n.config.AllowPrivate, S3Only: n.config.Fidelity == engine.FidelityAWS,
+	})
 	return native.CloudFormation(native.Config{
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+		},
+		Template: texts.Template,
+		Nest: func(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
 }

@@ -160,7 +160,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := nativeTypes(signals, base.JoinPath(server.SignalPath))
+	types, err := n.nativeTypes(signals, base.JoinPath(server.SignalPath))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,331 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// tree is a world in which stacks are nested: S is the root, and templates are kept by the names in their URLs.
+type tree struct {
+	*world
+	types     *native.Registry
+	templates map[string]string
+}
+
+func newTree(t *testing.T) *tree {
+	t.Helper()
+	f := &tree{templates: map[string]string{}}
+	types, err := native.New(native.Stack(
+		func(_ context.Context, url string) (string, error) {
+			if text, ok := f.templates[url]; ok {
+				return text, nil
+			}
+			return "", errors.New("TemplateURL must be a supported URL.")
+		},
+		func(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+			return f.engine.Nest(ctx, r, template)
+		},
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.types, f.world = types, newWorldOf(t, engine.FidelityPintle, types)
+	return f
+}
+
+// nestedIn writes a nested stack of a template. more is JSON members of its properties.
+func nestedIn(url string, more ...string) string {
+	return `{"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "` + url + `"` + strings.Join(append([]string{""}, more...), ", ") + `}}`
+}
+
+// nest serves what is asked of nested stacks, as delivery does, and leaves what is asked of providers in the inbox.
+func (f *tree) nest() {
+	f.t.Helper()
+	for {
+		at := slices.IndexFunc(f.inbox, func(r store.Request) bool { return r.Body.Native() })
+		if at < 0 {
+			return
+		}
+		r := f.inbox[at]
+		f.inbox = slices.Delete(f.inbox, at, at+1)
+		f.serveNested(r)
+	}
+}
+
+func (f *tree) serveNested(r store.Request) {
+	f.t.Helper()
+	outcome, ok := nestedOutcome(f.ctx, f.types, &r)
+	if ok {
+		f.must(f.engine.Report(f.ctx, r.ID, outcome))
+	}
+}
+
+// nestedOutcome serves a request as delivery does; false if it is to be served again.
+func nestedOutcome(ctx context.Context, types *native.Registry, r *store.Request) (engine.Outcome, bool) {
+	result, err := types.Serve(ctx, r)
+	switch {
+	case errors.Is(err, native.ErrAgain):
+		return engine.Outcome{}, false
+	case err != nil:
+		return engine.Outcome{Kind: engine.Provided, Result: result, Text: err.Error(), Delivered: true}, true
+	case result.Pending && r.Type == wire.Create:
+		return engine.Outcome{Kind: engine.Awaiting, Result: result, Delivered: true}, true
+	case result.Pending:
+		return engine.Outcome{Kind: engine.Accepted, Delivered: true}, true
+	}
+	return engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true}, true
+}
+
+// say answers for the provider of a resource of any of the stacks.
+func (f *tree) say(logical, members string) {
+	f.t.Helper()
+	f.nest()
+	f.answer(f.take(logical), members)
+	f.nest()
+}
+
+func (f *tree) ok(logical, id string) { f.t.Helper(); f.say(logical, success(id)) }
+
+func (f *tree) bad(logical, id string) {
+	f.t.Helper()
+	f.say(logical, fmt.Sprintf(`"Status": "FAILED", "PhysicalResourceId": %q, "Reason": "no"`, id))
+}
+
+// named returns the newest stack whose name begins so: S is the root, S-A- the one nested as A.
+func (f *tree) named(prefix string) store.Stack {
+	f.t.Helper()
+	stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
+	f.must(err)
+	for _, s := range stacks {
+		if s.Name == prefix || strings.HasPrefix(s.Name, prefix) && strings.HasSuffix(prefix, "-") && strings.Count(s.Name, "-") == strings.Count(prefix, "-") {
+			return s
+		}
+	}
+	f.t.Fatalf("there is no stack %s", prefix)
+	return store.Stack{}
+}
+
+func (f *tree) is(prefix, status string) {
+	f.t.Helper()
+	s := f.named(prefix)
+	if got := engine.CloudFormation.StackStatus(s.Kind, s.Phase); got != status {
+		f.t.Errorf("%s is %s, want %s (%s)", prefix, got, status, s.Reason)
+	}
+}
+
+// told returns the events of a stack from a certain one on, without the random part of names.
+func (f *tree) told(prefix string, skip int) []string {
+	f.t.Helper()
+	rows, err := f.store.Events(f.ctx, f.named(prefix).Key, store.EventPlace{}, 1000)
+	f.must(err)
+	slices.Reverse(rows)
+	var lines []string
+	for _, row := range rows {
+		for _, e := range row.Events {
+			lines = append(lines, f.anonymous(eventLine(e)))
+		}
+	}
+	return lines[min(skip, len(lines)):]
+}
+
+// anonymous replaces the ids of nested stacks by their logical names.
+func (f *tree) anonymous(line string) string {
+	stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
+	f.must(err)
+	for _, s := range stacks {
+		if s.Parent != "" {
+			line = strings.ReplaceAll(line, string(s.ID), "<"+s.Name[:strings.LastIndex(s.Name, "-")]+">")
+		}
+	}
+	return said.ReplaceAllString(invented.ReplaceAllString(line, "id=?"), `"$1"`)
+}
+
+var (
+	invented = regexp.MustCompile(`id=S-\S+`)
+	said     = regexp.MustCompile(`"Received response status \[FAILED\] from custom resource. Message returned: (.*) \(RequestId: .*\)"`)
+)
+
+func (f *tree) tells(prefix string, skip int, want ...string) {
+	f.t.Helper()
+	if diff := cmp.Diff(want, f.told(prefix, skip)); diff != "" {
+		f.t.Errorf("events of %s (-want +got):\n%s", prefix, diff)
+	}
+}
+
+// stand creates a root with what f.templates has of nested ones: every provider succeeds with the name of its resource.
+func (f *tree) stand(root string) {
+	f.t.Helper()
+	f.must(f.create(root))
+	f.easily()
+	f.is("S", "CREATE_COMPLETE")
+}
+
+// easily lets every provider succeed until nothing is asked any more.
+func (f *tree) easily() {
+	f.t.Helper()
+	for f.nest(); len(f.inbox) > 0; f.nest() {
+		r := f.inbox[0]
+		id := string(r.Logical)
+		if r.Type != wire.Create {
+			id = string(r.Body.PhysicalID)
+		}
+		f.ok(string(r.Logical), id)
+	}
+}
+
+const childOutputs = `"Outputs": {"Id": {"Value": {"Ref": "C"}}, "Given": {"Value": {"Ref": "P"}}}`
+const childParameter = `"Parameters": {"P": {"Type": "String", "Default": "d"}}`
+
+func TestNestedCreate(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")}, childOutputs, childParameter)
+	f.must(f.create(body(map[string]string{
+		"A": nestedIn("child", `"Parameters": {"P": "a"}`),
+		"B": resource(`"Of": {"Fn::GetAtt": ["A", "Outputs.Id"]}, "Given": {"Fn::GetAtt": ["A", "Outputs.Given"]}, "A": {"Ref": "A"}`),
+	})))
+	f.ok("C", "c")
+	r := f.take("B")
+	if got := f.anonymous(short(r.Body.Properties.JSON())); got != `{"Of":"c","Given":"a","A":"<S-A>"}` {
+		t.Errorf("B gets %s", got)
+	}
+	f.answer(r, success("b"))
+	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
+		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`, `A CREATE_COMPLETE id=<S-A>`,
+		`B CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=b "Resource creation Initiated"`, `B CREATE_COMPLETE id=b`, `S CREATE_COMPLETE`)
+	child, root := f.named("S-A-"), f.named("S")
+	if child.Parent != root.ID || child.Root != root.ID || child.Depth != 1 || len(child.Name) != len("S-A-")+12 {
+		t.Errorf("the nested stack %s is in %s, whose root is %s, at %d", child.Name, child.Parent, child.Root, child.Depth)
+	}
+	f.remove("S")
+	f.easily()
+	f.is("S", "DELETE_COMPLETE")
+	f.is("S-A-", "DELETE_COMPLETE")
+}
+
+// remove deletes the stack of that name.
+func (f *tree) remove(name string) {
+	f.t.Helper()
+	_, err := f.engine.Delete(f.ctx, engine.DeleteStack{Stack: engine.Ref{Account: account, Region: region, Stack: string(f.named(name).ID)}})
+	f.must(err)
+}
+
+func TestNestedCreateFails(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.must(f.create(body(map[string]string{"A": nestedIn("child"), "B": nestedIn("none")})))
+	f.nest()
+	f.nest()
+	f.ok("C", "c") // it was cancelled, and says what there is
+	f.ok("C", "c")
+	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=`,
+		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`,
+		`B CREATE_FAILED id= "TemplateURL must be a supported URL."`,
+		`A CREATE_FAILED id=<S-A> "Resource creation cancelled"`,
+		`S ROLLBACK_IN_PROGRESS "The following resource(s) failed to create: [B, A]. Rollback requested by user."`,
+		`B DELETE_COMPLETE id=`, `A DELETE_IN_PROGRESS id=<S-A>`, `A DELETE_COMPLETE id=<S-A>`, `S ROLLBACK_COMPLETE`)
+	f.tells("S-A-", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `C CREATE_IN_PROGRESS id=`,
+		`C CREATE_FAILED id=? "Resource creation cancelled"`, `S CREATE_FAILED "The following resource(s) failed to create: [C]. "`,
+		`S DELETE_IN_PROGRESS "User Initiated"`, `C DELETE_IN_PROGRESS id=c`, `C DELETE_COMPLETE id=c`, `S DELETE_COMPLETE`)
+}
+
+func TestNestedChildFails(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
+	f.bad("C", "c")
+	f.ok("C", "c")
+	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
+		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`,
+		`A CREATE_FAILED id=<S-A> "Embedded stack <S-A> was not successfully created: The following resource(s) failed to create: [C]. "`,
+		`S ROLLBACK_IN_PROGRESS "The following resource(s) failed to create: [A]. Rollback requested by user."`,
+		`A DELETE_IN_PROGRESS id=<S-A>`, `A DELETE_COMPLETE id=<S-A>`, `S ROLLBACK_COMPLETE`)
+	f.is("S-A-", "DELETE_COMPLETE")
+}
+
+// What a nested stack has replaced is there until the root has succeeded.
+func TestNestedWaitsForTheRoot(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
+	root := func(v string) string {
+		return body(map[string]string{
+			"A": nestedIn("child"), "B": resource(`"V": ` + v + `, "Of": {"Fn::GetAtt": ["A", "Outputs.Id"]}`),
+		})
+	}
+	f.stand(root("1"))
+	at, childAt := len(f.told("S", 0)), len(f.told("S-A-", 0))
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`)}, childOutputs, childParameter)
+	f.must(f.update(root("2")))
+	f.ok("C", "c2")
+	f.is("S-A-", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+	f.ok("B", "B")
+	if r := f.take("C"); r.Type != wire.Delete || r.Body.PhysicalID != "C" {
+		t.Errorf("asked for %s", sentLine(r))
+	} else {
+		f.answer(r, success("C"))
+	}
+	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+		`B UPDATE_IN_PROGRESS id=B`, `B UPDATE_COMPLETE id=B`, `S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
+	f.tells("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`,
+		`C UPDATE_IN_PROGRESS id=c2 "Requested update required the provider to create a new physical resource"`,
+		`C UPDATE_COMPLETE id=c2`, `S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `C DELETE_IN_PROGRESS id=C`, `C DELETE_COMPLETE id=C`, `S UPDATE_COMPLETE`)
+
+	at = len(f.told("S", 0))
+	childAt = len(f.told("S-A-", 0))
+	f.must(f.update(root("2"))) // nothing has changed anywhere
+	f.easily()
+	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
+	if more := f.told("S-A-", childAt); len(more) > 0 {
+		t.Errorf("the nested stack tells of %q", more)
+	}
+}
+
+// A failure elsewhere takes a nested stack back that has succeeded: what it replaced stands again.
+func TestNestedGoesBack(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
+	root := func(v string) string {
+		return body(map[string]string{
+			"A": nestedIn("child"), "B": resource(`"V": ` + v + `, "Of": {"Fn::GetAtt": ["A", "Outputs.Id"]}`),
+		})
+	}
+	f.stand(root("1"))
+	at, childAt := len(f.told("S", 0)), len(f.told("S-A-", 0))
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`), "D": resource("")}, childOutputs, childParameter)
+	f.must(f.update(root("2")))
+	f.ok("C", "c2")
+	f.ok("D", "d")
+	f.bad("B", "B")
+	r := f.take("C")
+	if got := sentLine(r); got != `-> Update C id=c2 {"V":"1"} was {"V":"2"}` {
+		t.Error(got)
+	}
+	f.answer(r, success("C"))
+	f.ok("B", "B")
+	f.easily()
+	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+		`B UPDATE_IN_PROGRESS id=B`, `B UPDATE_FAILED id=B "no"`,
+		`S UPDATE_ROLLBACK_IN_PROGRESS "The following resource(s) failed to update: [B]."`,
+		`A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`, `B UPDATE_IN_PROGRESS id=B`, `B UPDATE_COMPLETE id=B`,
+		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_ROLLBACK_COMPLETE`)
+	f.tells("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`, `D CREATE_IN_PROGRESS id=`,
+		`C UPDATE_IN_PROGRESS id=c2 "Requested update required the provider to create a new physical resource"`,
+		`C UPDATE_COMPLETE id=c2`, `D CREATE_IN_PROGRESS id=d "Resource creation Initiated"`, `D CREATE_COMPLETE id=d`,
+		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
+		`S UPDATE_ROLLBACK_IN_PROGRESS "The update of the parent stack is rolled back."`, `C UPDATE_IN_PROGRESS id=c2`,
+		`C UPDATE_IN_PROGRESS id=C "Requested update required the provider to create a new physical resource"`, `C UPDATE_COMPLETE id=C`,
+		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `C DELETE_IN_PROGRESS id=c2`, `D DELETE_IN_PROGRESS id=d`,
+		`C DELETE_COMPLETE id=c2`, `D DELETE_COMPLETE id=d`, `S UPDATE_ROLLBACK_COMPLETE`)
+}

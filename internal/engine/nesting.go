@@ -1,0 +1,391 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// mostNested is how many stacks a stack may be nested in.
+	mostNested = 10
+	// mostInTree is how many resources a stack and all that is nested in it may have together.
+	// Source: CloudFormation, quotas, nested stack resources.
+	mostInTree = 2500
+	// longestName is how long the name of a stack may be. Source: CloudFormation, CreateStack.
+	longestName = 128
+)
+
+// Nest does what a request wants of a nested stack, as far as that is to be begun; the same request may come any number of
+// times. waits says that what becomes of it is reported when the nested stack's operation has come to that, whatever happens
+// to this node. template is the text, of a Create, and of an Update whose aim is [store.AimReach]. The error is for people, or
+// wraps [native.ErrAgain].
+func (e *Engine) Nest(ctx context.Context, r *store.Request, template string) (result native.Result, waits bool, err error) {
+	result, waits, err = e.nest(ctx, r, template)
+	var input *Error
+	if err != nil && !errors.As(err, &input) {
+		return native.Result{}, false, fmt.Errorf("%w: %w", native.ErrAgain, err)
+	}
+	if waits {
+		id := wire.StackID(r.Body.PhysicalID)
+		if r.Type == wire.Create {
+			id = wire.StackID(result.PhysicalID)
+		}
+		e.attendSoon(ctx, id) // it may have ended before, and nobody have been told
+	}
+	return result, waits, err
+}
+
+func (e *Engine) nest(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+	own, err := e.store.Request(ctx, r.ID)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	if own.State != store.RequestReady || own.Owner != e.Node() {
+		return native.Result{}, false, errTakenOver
+	}
+	parent, err := e.store.Stack(ctx, r.Body.StackID)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	n := &nesting{parent: store.Parent{Stack: parent.ID, Operation: r.Operation, Request: r.ID, Aim: r.Body.Aim}}
+	if r.Type == wire.Create {
+		return e.nestCreate(ctx, r, &parent, n, template)
+	}
+	child, err := e.store.Stack(ctx, wire.StackID(r.Body.PhysicalID))
+	gone := errors.Is(err, store.ErrNotFound) || err == nil && !child.Live
+	switch {
+	case err != nil && !gone:
+		return native.Result{}, false, err
+	case gone && r.Body.Aim == store.AimReach:
+		return native.Result{}, false, invalid("Stack [" + string(r.Body.PhysicalID) + "] does not exist")
+	case gone:
+		return native.Result{}, false, nil
+	}
+	target := store.Target{Stack: child.Key}
+	waits := true
+	switch r.Body.Aim {
+	case store.AimReach:
+		return e.nestUpdate(ctx, r, &parent, &child, n, template)
+	case store.AimUndo:
+		err = e.apply(ctx, target, func(m *machine) (err error) {
+			waits, err = m.startUndo(n, r.Body.Skip, r.Body.Force)
+			return err
+		})
+	case store.AimRelease:
+		err = e.apply(ctx, target, func(m *machine) (err error) { waits, err = m.startRelease(n); return err })
+	case store.AimRemove:
+		if err = e.apply(ctx, target, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
+			break
+		}
+		err = e.apply(ctx, target, func(m *machine) error {
+			return m.startRemove(n, &DeleteStack{RoleARN: parent.RoleARN})
+		})
+	}
+	if err != nil || waits {
+		return native.Result{}, waits, err
+	}
+	result, err := e.standing(ctx, child.ID)
+	return result, false, err
+}
+
+// errTakenOver says that a request is no longer this node's to serve.
+var errTakenOver = errors.New("another node has the request, or it is settled")
+
+// standing returns what a nested stack is now.
+func (e *Engine) standing(ctx context.Context, id wire.StackID) (native.Result, error) {
+	child, err := e.store.Stack(ctx, id)
+	return native.Result{Attributes: outputsOf(&child)}, err
+}
+
+func (e *Engine) nestCreate(
+	ctx context.Context, r *store.Request, parent *store.Stack, n *nesting, template string,
+) (native.Result, bool, error) {
+	n.root, n.depth = parent.ID, parent.Depth+1
+	if parent.Root != "" {
+		n.root = parent.Root
+	}
+	in := CreateStack{
+		Name:     store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
+		Template: template,
+	}
+	// A repeated request finds what it made, however things stand by now.
+	if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID {
+		return native.Result{PhysicalID: wire.PhysicalID(made.ID)}, true, nil
+	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return native.Result{}, false, err
+	}
+	if err := e.checkNesting(ctx, parent, n, template); err != nil {
+		return native.Result{}, false, err
+	}
+	var err error
+	if in.Options, err = e.nestedOptions(ctx, r, parent, n); err != nil {
+		return native.Result{}, false, err
+	}
+	if minutes, given := r.Body.Properties.Get("TimeoutInMinutes"); given {
+		if in.TimeoutMinutes, err = strconv.Atoi(minutes.Text()); err != nil {
+			return native.Result{}, false, invalid("Value of property TimeoutInMinutes must be of type Integer")
+		}
+	}
+	started, err := e.Create(ctx, in)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	return native.Result{PhysicalID: wire.PhysicalID(started.StackID)}, true, nil
+}
+
+func (e *Engine) nestUpdate(
+	ctx context.Context, r *store.Request, parent, child *store.Stack, n *nesting, template string,
+) (native.Result, bool, error) {
+	options, err := e.nestedOptions(ctx, r, parent, n)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	n.root, n.depth = child.Root, child.Depth
+	if err := e.checkNesting(ctx, parent, n, template); err != nil {
+		return native.Result{}, false, err
+	}
+	if err := e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
+		return native.Result{}, false, err
+	}
+	_, err = e.Update(ctx, UpdateStack{
+		Options: options, Template: template,
+		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID)},
+	})
+	if errors.Is(err, errUnchanged) {
+		result, err := e.standing(ctx, child.ID)
+		return result, false, err
+	}
+	return native.Result{}, true, err
+}
+
+// nestedName returns the name of the stack that a Create makes: always the same for one request, so that one that comes
+// twice makes one stack.
+func nestedName(parent string, r *store.Request) string {
+	sum := sha256.Sum256([]byte(string(r.Body.StackID) + "|" + string(r.ID)))
+	suffix := make([]byte, 12)
+	for i := range suffix {
+		suffix[i] = nameLetters[int(sum[i])%len(nameLetters)]
+	}
+	front := parent + "-" + string(r.Logical)
+	front = front[:min(len(front), longestName-1-len(suffix))]
+	return front + "-" + string(suffix)
+}
+
+// nestedOptions returns what a nested stack is made, or updated, with: what its resource declares, and what it has of its
+// parent.
+func (e *Engine) nestedOptions(ctx context.Context, r *store.Request, parent *store.Stack, n *nesting) (Options, error) {
+	op, err := e.store.Operation(ctx, parent.Key, r.Operation)
+	if err != nil {
+		return Options{}, err
+	}
+	revision, err := e.store.Revision(ctx, parent.Key, parent.Revision)
+	if err != nil {
+		return Options{}, err
+	}
+	o := Options{
+		Capabilities: parent.Capabilities, RoleARN: parent.RoleARN, DisableRollback: op.DisableRollback,
+		RetainExceptOnCreate: op.RetainExceptOnCreate, NotificationARNs: []string{}, Tags: []store.Tag{}, nested: n,
+	}
+	parameters, _ := r.Body.Properties.Get("Parameters")
+	for _, p := range parameters.Members() {
+		o.Parameters = append(o.Parameters, Parameter{Key: p.Key, Value: joined(p.Value), Secret: p.Value.HasSecret()})
+	}
+	topics, _ := r.Body.Properties.Get("NotificationARNs")
+	for _, arn := range topics.Items() {
+		o.NotificationARNs = append(o.NotificationARNs, arn.Text())
+	}
+	tags, _ := r.Body.Properties.Get("Tags")
+	own := set[string]{}
+	for _, tag := range tags.Items() {
+		key, _ := tag.Get("Key")
+		text, _ := tag.Get("Value")
+		own.add(key.Text())
+		o.Tags = append(o.Tags, store.Tag{Key: key.Text(), Value: text.Text()})
+	}
+	for _, tag := range revision.Tags {
+		if !own[tag.Key] {
+			o.Tags = append(o.Tags, tag)
+		}
+	}
+	return o, nil
+}
+
+// joined returns the text of a parameter: that of a list is its items, joined by commas.
+func joined(v value.Value) string {
+	if v.Kind() != value.List {
+		return v.Text()
+	}
+	items := make([]string, len(v.Items()))
+	for i, item := range v.Items() {
+		items[i] = item.Text()
+	}
+	return strings.Join(items, ",")
+}
+
+// checkNesting refuses to nest stacks without end: too deep, in themselves, or with too many resources together.
+func (e *Engine) checkNesting(ctx context.Context, parent *store.Stack, n *nesting, text string) error {
+	if n.depth > mostNested {
+		return invalid(fmt.Sprintf("Stacks may be nested %d deep, and this one would be nested in %d. "+
+			"Move what is in it to one that is less deep.", mostNested, n.depth))
+	}
+	root := *parent
+	for {
+		revision, err := e.store.Revision(ctx, root.Key, root.Revision)
+		if err != nil {
+			return err
+		}
+		if revision.Template == text {
+			return invalid("The template of the nested stack is the one of " + root.Name + ", in which it is nested: " +
+				"it would nest itself without end. Name another template as TemplateURL.")
+		}
+		if root.Parent == "" {
+			break
+		}
+		if root, err = e.store.Stack(ctx, root.Parent); err != nil {
+			return err
+		}
+	}
+	t, err := e.env.parse(CloudFormation, text)
+	if err != nil {
+		return err
+	}
+	count := len(t.Resources)
+	if err := e.countTree(ctx, root.ID, &count); err != nil {
+		return err
+	}
+	if count > mostInTree {
+		return invalid(fmt.Sprintf("A stack and all that is nested in it may have %d resources together. This one would have "+
+			"at least %d.", mostInTree, count))
+	}
+	return nil
+}
+
+// countTree adds the resources of a stack, and of all that is nested in it, to count, and stops beyond the limit.
+func (e *Engine) countTree(ctx context.Context, id wire.StackID, count *int) error {
+	stack, err := e.store.Stack(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	instances, err := e.store.Instances(ctx, stack.Key)
+	if err != nil {
+		return err
+	}
+	for _, i := range instances {
+		if i.Role != store.RoleCurrent {
+			continue
+		}
+		if *count++; *count > mostInTree {
+			return nil
+		}
+		if e.env.isNested(i.Body.Type) {
+			if err := e.countTree(ctx, wire.StackID(i.PhysicalID), count); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// attendSoon brings a nested stack and its parent together. What it cannot do now, the tie does later.
+func (e *Engine) attendSoon(ctx context.Context, id wire.StackID) {
+	if _, err := e.attend(context.WithoutCancel(ctx), id, 0); err != nil {
+		e.log.Debug("a nested stack and its parent are brought together later", "stack", id, "error", err)
+	}
+}
+
+// untie brings a nested stack and its parent together, and ends the tie if there is nothing left to be told.
+func (e *Engine) untie(ctx context.Context, tie *store.Request) error {
+	over, err := e.attend(ctx, tie.Body.StackID, tie.Operation)
+	if err != nil || !over {
+		return err
+	}
+	return e.apply(ctx, store.Target{Request: tie.ID, Alone: true}, func(m *machine) error {
+		if r := m.requests[tie.ID]; r != nil {
+			m.settleTimer(r, "untied")
+		}
+		return nil
+	})
+}
+
+// attend tells the parent of a nested stack what that has come to, and the nested stack what its parent wants. Both are
+// looked at as they are in the store, so that it does not matter which node does so, nor how often. It returns true if
+// neither needs the other any more. The operation is the newest one if its number is 0: there may be another one since, for
+// nobody but the tie keeps clients from changing a nested stack.
+func (e *Engine) attend(ctx context.Context, id wire.StackID, number int) (over bool, err error) {
+	child, err := e.store.Stack(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	op, err := e.store.Operation(ctx, child.Key, cmp.Or(number, child.Operation))
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil // it was swept
+	} else if err != nil {
+		return false, err
+	}
+	if op.Parent == nil {
+		return true, nil
+	}
+	request, err := e.store.Request(ctx, op.Parent.Request)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	if err == nil && request.State != store.RequestSettled {
+		return false, e.mediate(ctx, &child, &op, &request)
+	}
+	return e.unclaimed(ctx, &child, &op)
+}
+
+// mediate is for a parent that waits.
+func (e *Engine) mediate(ctx context.Context, child *store.Stack, op *store.Operation, request *store.Request) error {
+	if outcome, ok := cameTo(child, op); ok {
+		return e.Report(ctx, request.ID, outcome)
+	}
+	if !request.Cancelled {
+		return nil
+	}
+	return e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.abort(request.ID) })
+}
+
+// unclaimed is for a nested stack for whose operation nobody waits, or not now. It returns true if all is in order.
+func (e *Engine) unclaimed(ctx context.Context, child *store.Stack, op *store.Operation) (bool, error) {
+	parent, err := e.store.Stack(ctx, op.Parent.Stack)
+	gone := errors.Is(err, store.ErrNotFound)
+	if err != nil && !gone {
+		return false, err
+	}
+	rests := gone || parent.Phase == store.PhaseSucceeded || parent.Phase == store.PhaseReverted
+	switch {
+	case !op.Phase.Final() && rests: // it was begun too late
+		request := op.Parent.Request
+		return false, e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.forsake(request) })
+	case !op.Phase.Final():
+		return false, nil // what the parent does next, it does with this one too
+	case op.Call != store.CallCreate || !child.Live || gone:
+		return true, nil
+	}
+	instances, err := e.store.Instances(ctx, parent.Key)
+	if err != nil {
+		return false, err
+	}
+	for _, i := range instances {
+		if i.PhysicalID == wire.PhysicalID(child.ID) && i.Role != store.RoleGone {
+			return true, nil
+		}
+	}
+	_, err = e.start(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.startDelete(&DeleteStack{}) })
+	return false, err
+}
