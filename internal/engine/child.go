@@ -162,10 +162,10 @@ func (m *machine) startRelease(n *nesting) (bool, error) {
 	return true, m.run()
 }
 
-// leaveHeld ends an operation that is held where it is, because its parent was left so, and has begun another one. What is to
-// be cleaned up is then found by that.
+// leaveHeld ends an operation that is held where it is, because its parent was left so, and has begun another one, or does
+// not want the stack any more. What is to be cleaned up is then found by what comes next.
 func (m *machine) leaveHeld(n *nesting) error {
-	if !m.op.Held || !m.of(n) || m.op.Parent.Operation == n.parent.Operation {
+	if !m.op.Held || !m.of(n) || m.op.Parent.Operation == n.parent.Operation && n.parent.Aim != store.AimRemove {
 		return nil
 	}
 	phase := store.PhaseFailed
@@ -177,14 +177,18 @@ func (m *machine) leaveHeld(n *nesting) error {
 	return nil
 }
 
-// startRemove decides to delete the stack. A delete that a client has begun is the parent's from now on.
+// startRemove decides to delete the stack. A delete that a client has begun is the parent's from now on; what the stack does
+// for its parent comes to rest first.
 func (m *machine) startRemove(n *nesting, in *DeleteStack) error {
 	switch {
-	case m.askedBefore(n), !m.stack.Live:
+	case !m.stack.Live, m.askedBefore(n) && m.op.Kind == store.KindDelete:
 		return nil
 	case m.op.Kind == store.KindDelete && !m.op.Phase.Final():
 		m.adopt(n)
 		return nil
+	case m.of(n) && !m.op.Phase.Final():
+		m.adopt(n)
+		return m.abort(n.parent.Request)
 	}
 	in.nested = n
 	return m.startDelete(in)
@@ -263,6 +267,9 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 	case store.AimRelease:
 		return outcome, final
 	case store.AimRemove:
+		if op.Kind != store.KindDelete {
+			return Outcome{}, false // that is still to come
+		}
 		if final && op.Phase != store.PhaseSucceeded {
 			outcome.Text = embedded(stack, "deleted") + op.Parent.Reason
 		}

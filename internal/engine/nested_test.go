@@ -34,7 +34,7 @@ func newTree(t *testing.T) *tree {
 			}
 			return "", errors.New("TemplateURL must be a supported URL.")
 		},
-		func(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+		func(ctx context.Context, r *store.Request, template func(context.Context) (string, error)) (native.Result, bool, error) {
 			return f.engine.Nest(ctx, r, template)
 		},
 	))

@@ -27,10 +27,18 @@ const (
 
 // Nest does what a request wants of a nested stack, as far as that is to be begun; the same request may come any number of
 // times. waits says that what becomes of it is reported when the nested stack's operation has come to that, whatever happens
-// to this node. template is the text, of a Create, and of an Update whose aim is [store.AimReach]. The error is for people, or
-// wraps [native.ErrAgain].
-func (e *Engine) Nest(ctx context.Context, r *store.Request, template string) (result native.Result, waits bool, err error) {
-	result, waits, err = e.nest(ctx, r, template)
+// to this node. template fetches the text, of a Create, and of an Update whose aim is [store.AimReach]: it is called once it is
+// known that there is something to begin. Its error, and that of Nest, are for people; one that wraps [native.ErrAgain] is not.
+func (e *Engine) Nest(
+	ctx context.Context, r *store.Request, template func(context.Context) (string, error),
+) (result native.Result, waits bool, err error) {
+	result, waits, err = e.nest(ctx, r, func(ctx context.Context) (string, error) {
+		text, err := template(ctx)
+		if err != nil && !errors.Is(err, native.ErrAgain) {
+			err = invalid(err.Error())
+		}
+		return text, err
+	})
 	var input *Error
 	if err != nil && !errors.As(err, &input) {
 		return native.Result{}, false, fmt.Errorf("%w: %w", native.ErrAgain, err)
@@ -45,7 +53,9 @@ func (e *Engine) Nest(ctx context.Context, r *store.Request, template string) (r
 	return result, waits, err
 }
 
-func (e *Engine) nest(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+type fetch func(context.Context) (string, error)
+
+func (e *Engine) nest(ctx context.Context, r *store.Request, template fetch) (native.Result, bool, error) {
 	own, err := e.store.Request(ctx, r.ID)
 	if err != nil {
 		return native.Result{}, false, err
@@ -84,12 +94,7 @@ func (e *Engine) nest(ctx context.Context, r *store.Request, template string) (n
 	case store.AimRelease:
 		err = e.apply(ctx, target, func(m *machine) (err error) { waits, err = m.startRelease(n); return err })
 	case store.AimRemove:
-		if err = e.apply(ctx, target, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
-			break
-		}
-		err = e.apply(ctx, target, func(m *machine) error {
-			return m.startRemove(n, &DeleteStack{RoleARN: parent.RoleARN})
-		})
+		err = e.remove(ctx, child.Key, n)
 	}
 	if err != nil || waits {
 		return native.Result{}, waits, err
@@ -101,6 +106,15 @@ func (e *Engine) nest(ctx context.Context, r *store.Request, template string) (n
 // errTakenOver says that a request is no longer this node's to serve.
 var errTakenOver = errors.New("another node has the request, or it is settled")
 
+// remove deletes a nested stack, or begins to.
+func (e *Engine) remove(ctx context.Context, child store.StackKey, n *nesting) error {
+	target := store.Target{Stack: child}
+	if err := e.apply(ctx, target, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
+		return err
+	}
+	return e.apply(ctx, target, func(m *machine) error { return m.startRemove(n, &DeleteStack{}) })
+}
+
 // standing returns what a nested stack is now.
 func (e *Engine) standing(ctx context.Context, id wire.StackID) (native.Result, error) {
 	child, err := e.store.Stack(ctx, id)
@@ -108,26 +122,28 @@ func (e *Engine) standing(ctx context.Context, id wire.StackID) (native.Result, 
 }
 
 func (e *Engine) nestCreate(
-	ctx context.Context, r *store.Request, parent *store.Stack, n *nesting, template string,
+	ctx context.Context, r *store.Request, parent *store.Stack, n *nesting, template fetch,
 ) (native.Result, bool, error) {
 	n.root, n.depth = parent.ID, parent.Depth+1
 	if parent.Root != "" {
 		n.root = parent.Root
 	}
 	in := CreateStack{
-		Name:     store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
-		Template: template,
+		Name: store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
 	}
-	// A repeated request finds what it made, however things stand by now.
+	// A repeated request finds what it made, also if the template cannot be fetched any more.
 	if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID {
 		return native.Result{PhysicalID: wire.PhysicalID(made.ID)}, true, nil
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return native.Result{}, false, err
 	}
-	if err := e.checkNesting(ctx, parent, n, template); err != nil {
+	var err error
+	if in.Template, err = template(ctx); err != nil {
 		return native.Result{}, false, err
 	}
-	var err error
+	if err := e.checkNesting(ctx, parent, n, in.Template); err != nil {
+		return native.Result{}, false, err
+	}
 	if in.Options, err = e.nestedOptions(ctx, r, parent, n); err != nil {
 		return native.Result{}, false, err
 	}
@@ -144,21 +160,32 @@ func (e *Engine) nestCreate(
 }
 
 func (e *Engine) nestUpdate(
-	ctx context.Context, r *store.Request, parent, child *store.Stack, n *nesting, template string,
+	ctx context.Context, r *store.Request, parent, child *store.Stack, n *nesting, template fetch,
 ) (native.Result, bool, error) {
+	op, err := e.store.Operation(ctx, child.Key, child.Operation)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	if op.Parent != nil && op.Parent.Request == r.ID {
+		return native.Result{}, true, nil // it was begun, however things stand by now
+	}
+	text, err := template(ctx)
+	if err != nil {
+		return native.Result{}, false, err
+	}
 	options, err := e.nestedOptions(ctx, r, parent, n)
 	if err != nil {
 		return native.Result{}, false, err
 	}
 	n.root, n.depth = child.Root, child.Depth
-	if err := e.checkNesting(ctx, parent, n, template); err != nil {
+	if err := e.checkNesting(ctx, parent, n, text); err != nil {
 		return native.Result{}, false, err
 	}
 	if err := e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
 		return native.Result{}, false, err
 	}
 	_, err = e.Update(ctx, UpdateStack{
-		Options: options, Template: template,
+		Options: options, Template: text,
 		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID)},
 	})
 	if errors.Is(err, errUnchanged) {
@@ -354,7 +381,11 @@ func (e *Engine) mediate(ctx context.Context, child *store.Stack, op *store.Oper
 	if outcome, ok := cameTo(child, op); ok {
 		return e.Report(ctx, request.ID, outcome)
 	}
-	if !request.Cancelled {
+	rests := op.Phase.Final() || op.Held
+	switch {
+	case op.Parent.Aim == store.AimRemove && op.Kind != store.KindDelete && rests && op.Number == child.Operation:
+		return e.remove(ctx, child.Key, &nesting{parent: *op.Parent})
+	case !request.Cancelled:
 		return nil
 	}
 	return e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.abort(request.ID) })

@@ -112,8 +112,8 @@ type Config struct {
 	// Template returns the text of a template by its URL. The error's text is for people; one that wraps [ErrAgain] is tried
 	// again. Nil fetches none.
 	Template func(ctx context.Context, url string) (string, error)
-	// Nest does what a request wants of a nested stack: see engine.Engine.Nest. Nil nests none.
-	Nest func(ctx context.Context, r *store.Request, template string) (result Result, waits bool, err error)
+	// Nest does what a request wants of a nested stack. Nil nests none.
+	Nest Nest
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.

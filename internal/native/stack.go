@@ -18,14 +18,17 @@ const OutputPrefix = "Outputs."
 // stack is AWS::CloudFormation::Stack. What there is to do the engine does; what is done here is to fetch the template.
 type stack struct {
 	template func(ctx context.Context, url string) (string, error)
-	nest     func(ctx context.Context, r *store.Request, template string) (Result, bool, error)
+	nest     Nest
 }
 
+// Nest does what a request wants of a nested stack; template fetches its text if that is needed. waits says that what becomes of
+// the request is reported later. See engine.Engine.Nest.
+type Nest func(
+	ctx context.Context, r *store.Request, template func(context.Context) (string, error),
+) (result Result, waits bool, err error)
+
 // Stack returns the type of nested stacks: see [Config] for what it needs.
-func Stack(
-	template func(ctx context.Context, url string) (string, error),
-	nest func(ctx context.Context, r *store.Request, template string) (Result, bool, error),
-) Type {
+func Stack(template func(ctx context.Context, url string) (string, error), nest Nest) Type {
 	return stack{template, nest}
 }
 
@@ -94,18 +97,13 @@ func (s stack) Serve(ctx context.Context, r *store.Request) (Result, error) {
 	if s.nest == nil {
 		return Result{}, wrong("stacks cannot be nested here")
 	}
-	text := ""
-	if r.Body.Aim == store.AimReach {
-		if s.template == nil {
-			return Result{}, errors.New("templates cannot be fetched here")
-		}
+	result, waits, err := s.nest(ctx, r, func(ctx context.Context) (string, error) {
 		url, _ := r.Body.Properties.Get("TemplateURL")
-		var err error
-		if text, err = s.template(ctx, url.Text()); err != nil {
-			return Result{}, err
+		if s.template == nil {
+			return "", errors.New("templates cannot be fetched here")
 		}
-	}
-	result, waits, err := s.nest(ctx, r, text)
+		return s.template(ctx, url.Text())
+	})
 	result.Pending = waits
 	return result, err
 }

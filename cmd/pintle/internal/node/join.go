@@ -89,7 +89,9 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
 		Template: texts.Template,
-		Nest: func(ctx context.Context, r *store.Request, template string) (native.Result, bool, error) {
+		Nest: func(
+			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
+		) (native.Result, bool, error) {
 			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
