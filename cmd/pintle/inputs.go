@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
@@ -137,7 +138,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// templateText reads the template: the one given, or the project's, or the one that lies in the folder.
+// templateText reads the template: the one given, or the project's, or the one that lies in the folder. What its nested
+// stacks name as files is in the text.
 func (a *app) templateText(p place, given string) (text, path string, err error) {
 	switch {
 	case given != "":
@@ -159,7 +161,15 @@ func (a *app) templateText(p place, given string) (text, path string, err error)
 	if len(bytes.TrimSpace(read)) == 0 {
 		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
 	}
-	return string(read), path, nil
+	text, err = parcel.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, parcel.MaxBytes) })
+	if err != nil {
+		return "", path, usagef("TemplateURL names a file beside the template, or a URL that the server fetches", "template: %w", err)
+	}
+	if len(text) > maxTemplate {
+		return "", path, usagef("put the templates of nested stacks where the server can fetch them, and name their URLs",
+			"template %s, with those of its nested stacks in it, has %d bytes, %d are allowed", a.short(path), len(text), maxTemplate)
+	}
+	return text, path, nil
 }
 
 func findTemplate(dir string) (string, error) {

@@ -207,6 +207,9 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	} else if err != nil {
 		return Started{}, err
 	}
+	if err := e.checkRoot(ctx, &stack); err != nil {
+		return Started{}, err
+	}
 	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
 }
 

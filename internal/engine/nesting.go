@@ -420,3 +420,18 @@ func (e *Engine) unclaimed(ctx context.Context, child *store.Stack, op *store.Op
 	_, err = e.start(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.startDelete(&DeleteStack{}) })
 	return false, err
 }
+
+// checkRoot refuses the delete of a nested stack whose root is protected from it.
+func (e *Engine) checkRoot(ctx context.Context, stack *store.Stack) error {
+	if stack.Root == "" || !stack.Live {
+		return nil
+	}
+	root, err := e.store.Stack(ctx, stack.Root)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil && root.Live && root.TerminationProtection {
+		return invalid("Stack [" + stack.Name + "] cannot be deleted while TerminationProtection is enabled")
+	}
+	return err
+}

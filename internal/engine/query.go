@@ -118,6 +118,10 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
 				" state and its termination protection can not be changed.")
 		}
+		if m.stack.Root != "" {
+			return invalid("Stack [" + m.stack.Name + "] is nested: its termination protection is that of its root stack, " +
+				string(m.stack.Root) + ".")
+		}
 		m.stack.TerminationProtection, m.stackChanged = on, true
 		return nil
 	})

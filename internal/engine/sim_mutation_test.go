@@ -22,6 +22,8 @@ type mutation struct {
 	from, to   string
 	// found are the invariants of which the simulation must find one broken.
 	found []invariant
+	// nested says that it is for the simulation of nested stacks to find.
+	nested bool
 }
 
 var mutations = []mutation{
@@ -33,12 +35,8 @@ var mutations = []mutation{
 	},
 	{
 		name: "what was removed is not deleted", file: "phase.go",
-		from: `		m.stackEvent(store.PhaseCleanup, "")
-		for _, s := range m.sortedSteps() {
-			if s.Plan.New == nil {`,
-		to: `		m.stackEvent(store.PhaseCleanup, "")
-		for _, s := range m.sortedSteps() {
-			if s.Plan.New == nil && s.Plan.Old == nil {`,
+		from:  "m.op.Phase == store.PhaseCleanup && s.Plan.New == nil ||",
+		to:    "m.op.Phase == store.PhaseCleanup && s.Plan.New == nil && s.Plan.Old == nil ||",
 		found: []invariant{agreed},
 	},
 	{
@@ -178,6 +176,37 @@ var mutations = []mutation{
 		to:    "",
 		found: []invariant{traded},
 	},
+	{
+		name: "a nested stack does not wait for its root", file: "phase.go", nested: true,
+		from: "	if m.op.Parent != nil {\n		m.hold()", to: "	if false {\n		m.hold()",
+		found: []invariant{notTooEarly, rootEnds, allEnd, stands},
+	},
+	{
+		name: "the end of a nested stack is told once or never", file: "nesting.go", nested: true,
+		from: "over, err := e.attend(ctx, tie.Body.StackID, tie.Operation)", to: "over, err := false, error(nil)",
+		found: []invariant{rootEnds},
+	},
+	{
+		name: "a root does not release what it holds", file: "settle.go", nested: true,
+		from: "step.Held = v.held", to: "_ = v.held",
+		found: []invariant{allEnd},
+	},
+	{
+		name: "what is nested is not taken back", file: "launch.go", nested: true,
+		from: "if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {", to: "if false {",
+		found: []invariant{allEnd, sameText, stands, rootEnds},
+	},
+	{
+		name: "who takes himself back is not waited for", file: "child.go", nested: true,
+		from: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		m.adopt(n)\n		return true, nil", to: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		return false, nil",
+		found: []invariant{allEnd, sameText, stands},
+	},
+	{
+		name: "a request that comes again needs its template again", file: "nesting.go", nested: true,
+		from:  "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID {",
+		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" {",
+		found: []invariant{allEnd, noneLeft, accounted},
+	},
 }
 
 // TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what
@@ -204,9 +233,16 @@ func TestMutations(t *testing.T) {
 // mostSeeds is within how many seeds a mutation must be found.
 const mostSeeds = 4000
 
+// mostNestedSeeds is the same for nested stacks, whose lives are longer.
+const mostNestedSeeds = 1000
+
 func (m mutation) mustBeFound(t *testing.T) {
 	binary := m.build(t)
-	run := exec.CommandContext(t.Context(), binary, "-test.run", "^TestSimulation$", "-test.v", fmt.Sprint("-sim.seeds=", mostSeeds))
+	name, seeds := "^TestSimulation$", fmt.Sprint("-sim.seeds=", mostSeeds)
+	if m.nested {
+		name, seeds = "^TestNestedSimulation$", fmt.Sprint("-sim.nested=", mostNestedSeeds)
+	}
+	run := exec.CommandContext(t.Context(), binary, "-test.run", name, "-test.v", seeds)
 	out, err := run.CombinedOutput()
 	if err == nil {
 		t.Fatalf("the simulation finds nothing in %d seeds", mostSeeds)

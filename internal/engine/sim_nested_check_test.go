@@ -34,6 +34,10 @@ func (s *forest) checkRest() {
 		}
 		s.count(what + nested)
 		ended := root.Phase == store.PhaseSucceeded || root.Phase == store.PhaseReverted
+		// One that could not be rolled back leaves what was not its turn yet as it is, for the next try.
+		if stack.Phase == store.PhaseApply && root.Phase != store.PhaseRevertFailed {
+			s.breaks(allEnd, "the root is %s and %s is still %s", status, stack.Name, nested)
+		}
 		if ended && !stack.Phase.Final() {
 			s.breaks(allEnd, "the root is %s and %s is %s", status, stack.Name, nested)
 		}

@@ -174,7 +174,7 @@ func simulateNested(seed uint64, recording bool) (s *forest) {
 	s = &forest{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		templates: map[string]string{}, things: map[wire.PhysicalID]*nestThing{}, standing: map[wire.PhysicalID]bool{},
-		served: map[wire.RequestID]bool{},
+		served:  map[wire.RequestID]bool{},
 		covered: coverage{}, recording: recording,
 	}
 	defer func() {

@@ -35,6 +35,8 @@ type stackView struct {
 	Tags                        []tagView
 	EnableTerminationProtection *bool
 	DriftInformation            stackDriftView
+	ParentID                    string          `query:"ParentId,omitempty"`
+	RootID                      string          `query:"RootId,omitempty"`
 	LastOperations              []operationView `query:",omitempty"`
 }
 
@@ -114,6 +116,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
 		NotificationARNs: revision.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
 		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN, DriftInformation: stackDrift,
+		ParentID: string(stack.Parent), RootID: string(stack.Root),
 	}
 	if stack.Live {
 		view.EnableTerminationProtection = &stack.TerminationProtection
@@ -189,6 +192,8 @@ type stackSummaryView struct {
 	StackStatus         string
 	StackStatusReason   string `query:",omitempty"`
 	DriftInformation    stackDriftView
+	ParentID            string `query:"ParentId,omitempty"`
+	RootID              string `query:"RootId,omitempty"`
 }
 
 type listStacksOutput struct {
@@ -210,6 +215,7 @@ func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStac
 			StackID: string(stack.ID), StackName: stack.Name, TemplateDescription: stack.Description,
 			CreationTime: stack.Created, LastUpdatedTime: stack.Updated, DeletionTime: stack.Deleted,
 			StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DriftInformation: stackDrift,
+			ParentID: string(stack.Parent), RootID: string(stack.Root),
 		})
 	}
 	return out, nil

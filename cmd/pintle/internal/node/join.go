@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -88,7 +89,12 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
-		Template: texts.Template,
+		Template: func(ctx context.Context, url string) (string, error) {
+			if text, ok, err := parcel.Open(url); ok {
+				return text, err
+			}
+			return texts.Template(ctx, url)
+		},
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 		) (native.Result, bool, error) {
