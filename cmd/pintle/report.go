@@ -105,6 +105,7 @@ const (
 	faultSilent    = "the provider's: it took the request and did not answer in time"
 	faultSignals   = "of those who signal it: they told of a failure, or of too few successes in time"
 	faultTemplate  = "the template's"
+	faultNested    = "of something in the nested stack: its own events say more"
 	faultDelivery  = "delivery: the request did not get to a provider"
 )
 
@@ -128,6 +129,8 @@ func fault(reason string) string {
 			return faultErrored
 		}
 		return faultDied
+	case strings.HasPrefix(first, "Embedded stack "):
+		return faultNested
 	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):
 		return faultSignals
 	case hasPrefix(first, "CustomResource attribute error", wire.TextTokenChanged, "Value of property", "Template ", "Unable to",

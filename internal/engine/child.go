@@ -140,7 +140,7 @@ func (m *machine) startUndo(n *nesting, skip []string, force bool) (bool, error)
 		return true, m.startContinue(&in)
 	case store.PhaseFailed:
 		op := store.Operation{Call: store.CallRollback, Parent: n.row()}
-		return true, m.rollBack(op, "", func(*store.Instance) bool { return false })
+		return true, m.rollBack(op, "", skipsNone, nil)
 	case store.PhaseSucceeded, store.PhaseReverted:
 	}
 	return false, nil

@@ -95,7 +95,7 @@ func (m *machine) askRelease(s *store.Step, i *store.Instance) error {
 }
 
 // within sorts out which of the resources that a client wants skipped are those of nested stacks, NESTED.RESOURCE, where
-// NESTED is the logical ID or the name of the nested stack. It returns the others.
+// NESTED is the logical ID or the name of the nested stack, or the name of one that is nested in it. It returns the others.
 func (m *machine) within(skip []wire.LogicalID) (own []wire.LogicalID, nested map[wire.LogicalID][]string, unknown []string) {
 	nested = map[wire.LogicalID][]string{}
 	for _, logical := range skip {
@@ -107,8 +107,13 @@ func (m *machine) within(skip []wire.LogicalID) (own []wire.LogicalID, nested ma
 		found := false
 		for _, i := range m.instances {
 			arn, err := wire.ParseStackARN(wire.StackID(i.PhysicalID))
-			if i.Role == store.RoleCurrent && err == nil && m.isNested(i.Body.Type) && (string(i.Logical) == name || arn.Name == name) {
+			switch {
+			case i.Role != store.RoleCurrent || err != nil || !m.isNested(i.Body.Type):
+			case string(i.Logical) == name || arn.Name == name:
 				nested[i.Logical] = append(nested[i.Logical], rest)
+				found = true
+			case strings.HasPrefix(name, arn.Name+"-"): // it is nested in that
+				nested[i.Logical] = append(nested[i.Logical], string(logical))
 				found = true
 			}
 		}

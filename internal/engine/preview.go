@@ -160,7 +160,7 @@ func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text 
 	if err != nil {
 		return err
 	}
-	if d.unchanged = !failed && unchanged(&before, &revision, from, to); d.unchanged {
+	if d.unchanged = !failed && unchanged(&before, &revision, from, to) && !m.nests(to); d.unchanged {
 		return nil
 	}
 	d.changes = plan.Preview(&from, to, candidates, m.world())

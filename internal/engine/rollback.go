@@ -34,17 +34,18 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseRevertFailed {
 		return invalid("RollbackUpdatedStack cannot be called from current stack status") // the call's old name
 	}
-	if err := m.checkSkipping(in); err != nil {
+	own, within, unknown := m.within(in.Skip)
+	if err := m.checkSkipping(in, own, unknown); err != nil {
 		return err
 	}
 	skip := func(i *store.Instance) bool {
-		return i.Stuck && (in.Force || slices.Contains(in.Skip, i.Logical))
+		return i.Stuck && (in.Force || slices.Contains(own, i.Logical))
 	}
 	op := store.Operation{
 		Call: store.CallContinue, Token: in.Token, Force: in.Force, RetainExceptOnCreate: m.op.RetainExceptOnCreate,
 		Parent: in.nested.row(),
 	}
-	return m.rollBack(op, in.RoleARN, skip)
+	return m.rollBack(op, in.RoleARN, skip, within)
 }
 
 // RollbackStack is what it takes to roll back a stack that was left as it was when it failed.
@@ -66,12 +67,16 @@ func (m *machine) startRollback(in *RollbackStack) error {
 		return invalid("RollbackStack cannot be called from current stack status")
 	}
 	op := store.Operation{Call: store.CallRollback, Token: in.Token, RetainExceptOnCreate: in.RetainExceptOnCreate}
-	return m.rollBack(op, in.RoleARN, func(*store.Instance) bool { return false })
+	return m.rollBack(op, in.RoleARN, skipsNone, nil)
 }
 
+func skipsNone(*store.Instance) bool { return false }
+
 // rollBack begins an operation that undoes the one before. The steps of that one are gone, and with them what it touched,
-// so every resource is looked at.
-func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Instance) bool) error {
+// so every resource is looked at. within are resources of nested stacks that are to be skipped there.
+func (m *machine) rollBack(
+	op store.Operation, role string, skip func(*store.Instance) bool, within map[wire.LogicalID][]string,
+) error {
 	op.Kind, op.From, op.To, op.Tried = m.op.Kind, m.op.From, m.op.To, m.op.Tried
 	if op.From == 0 {
 		op.Kind = store.KindCreate // the stack never stood: there is nothing to go back to
@@ -91,7 +96,7 @@ func (m *machine) rollBack(op store.Operation, role string, skip func(*store.Ins
 	m.lookAtAll()
 	for _, s := range m.sortedSteps() {
 		if i := m.current(s.Logical); i != nil {
-			s.Skip = skip(i)
+			s.Skip, s.Within = skip(i), within[s.Logical]
 		}
 	}
 	return m.run()
@@ -117,12 +122,11 @@ func (m *machine) between(op *store.Operation) ([]plan.Candidate, error) {
 	return plan.Retry(&from, to, tried)
 }
 
-func (m *machine) checkSkipping(in *ContinueRollback) error {
+func (m *machine) checkSkipping(in *ContinueRollback, own []wire.LogicalID, wrong []string) error {
 	if in.Force && len(in.Skip) > 0 {
 		return invalid("You can specify either ForceRollback or ResourcesToSkip, but not both")
 	}
-	var wrong []string
-	for _, logical := range in.Skip {
+	for _, logical := range own {
 		if i := m.current(logical); i == nil || !i.Stuck {
 			wrong = append(wrong, string(logical))
 		}
