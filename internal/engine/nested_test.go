@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -328,4 +329,231 @@ func TestNestedGoesBack(t *testing.T) {
 		`C UPDATE_IN_PROGRESS id=C "Requested update required the provider to create a new physical resource"`, `C UPDATE_COMPLETE id=C`,
 		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `C DELETE_IN_PROGRESS id=c2`, `D DELETE_IN_PROGRESS id=d`,
 		`C DELETE_COMPLETE id=c2`, `D DELETE_COMPLETE id=d`, `S UPDATE_ROLLBACK_COMPLETE`)
+}
+
+// What a root leaves as it failed waits with it, until that is rolled back.
+func TestNestedLeft(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
+	root := func(v string) string {
+		return body(map[string]string{"A": nestedIn("child"), "B": resource(`"V": ` + v + `, "Of": {"Fn::GetAtt": ["A", "Outputs.Id"]}`)})
+	}
+	f.stand(root("1"))
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`)}, childOutputs, childParameter)
+	_, err := f.engine.Update(f.ctx, engine.UpdateStack{
+		Stack: engine.Ref{Account: account, Region: region, Stack: "S"}, Template: root("2"), Options: engine.Options{DisableRollback: true},
+	})
+	f.must(err)
+	f.ok("C", "c2")
+	f.bad("B", "B")
+	f.is("S", "UPDATE_FAILED")
+	f.is("S-A-", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+
+	_, err = f.engine.Update(f.ctx, engine.UpdateStack{ // once more, and no better
+		Stack: engine.Ref{Account: account, Region: region, Stack: "S"}, Template: root("3"), Options: engine.Options{DisableRollback: true},
+	})
+	f.must(err)
+	f.nest()
+	f.bad("B", "B")
+	f.is("S", "UPDATE_FAILED")
+	_, err = f.engine.Rollback(f.ctx, engine.RollbackStack{Stack: engine.Ref{Account: account, Region: region, Stack: "S"}})
+	f.must(err)
+	f.ok("C", "C")
+	f.easily()
+	f.is("S", "UPDATE_ROLLBACK_COMPLETE")
+	f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
+}
+
+// A nested stack that cannot be rolled back is gone on with, and a resource of it skipped, by the root.
+func TestNestedContinue(t *testing.T) {
+	for _, name := range []string{"A.C", "by its name"} {
+		f := newTree(t)
+		f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`), "D": resource(`"V": 1`)})
+		f.stand(body(map[string]string{"A": nestedIn("child")}))
+		f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`), "D": resource(`"V": 2, "Of": {"Ref": "C"}`)})
+		f.must(f.update(body(map[string]string{"A": nestedIn("child")})))
+		f.ok("C", "C")
+		f.bad("D", "D")
+		f.bad("C", "C")
+		f.ok("D", "D")
+		f.is("S-A-", "UPDATE_ROLLBACK_FAILED")
+		f.is("S", "UPDATE_ROLLBACK_FAILED")
+		if name != "A.C" {
+			name = f.named("S-A-").Name + ".C"
+		}
+		in := engine.ContinueRollback{Stack: engine.Ref{Account: account, Region: region, Stack: "S"}, Skip: []wire.LogicalID{"X.C"}}
+		if _, err := f.engine.ContinueRollback(f.ctx, in); err == nil {
+			t.Error("a resource of a stack that is not there is skipped")
+		}
+		in.Skip = []wire.LogicalID{wire.LogicalID(name)}
+		_, err := f.engine.ContinueRollback(f.ctx, in)
+		f.must(err)
+		f.easily()
+		f.is("S", "UPDATE_ROLLBACK_COMPLETE")
+		f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
+	}
+}
+
+func TestNestedCancelled(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)})
+	f.stand(body(map[string]string{"A": nestedIn("child")}))
+	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`)})
+	f.must(f.update(body(map[string]string{"A": nestedIn("child")})))
+	f.nest()
+	r := f.take("C")
+	f.accept(r)
+	f.must(f.engine.CancelUpdate(f.ctx, engine.CancelUpdate{Stack: engine.Ref{Account: account, Region: region, Stack: "S"}}))
+	f.is("S-A-", "UPDATE_ROLLBACK_IN_PROGRESS")
+	f.must(f.engine.Answer(f.ctx, r.ID, []byte(document(r, success("C"))), 0))
+	f.easily()
+	f.is("S", "UPDATE_ROLLBACK_COMPLETE")
+	f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
+}
+
+func TestNestedTimeout(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.must(f.create(body(map[string]string{"A": nestedIn("child", `"TimeoutInMinutes": 2`)})))
+	f.nest()
+	f.accept(f.take("C"))
+	f.pass(3 * time.Minute)
+	f.pass(10 * time.Minute)
+	f.easily()
+	f.is("S", "ROLLBACK_COMPLETE")
+	if told := strings.Join(f.told("S", 0), "\n"); !strings.Contains(told, `was not successfully created: Stack creation time exceeded the specified timeout. "`) {
+		t.Error(told)
+	}
+}
+
+// What is secret to the parent is secret to what is nested in it, and back.
+func TestNestedSecrets(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource(`"K": {"Ref": "P"}`)}, childOutputs, childParameter)
+	root := body(map[string]string{
+		"A": nestedIn("child", `"Parameters": {"P": {"Ref": "K"}}`), "B": resource(`"Given": {"Fn::GetAtt": ["A", "Outputs.Given"]}`),
+	}, `"Parameters": {"K": {"Type": "String", "NoEcho": true}}`, `"Outputs": {"O": {"Value": {"Fn::GetAtt": ["A", "Outputs.Given"]}}}`)
+	f.must(f.create(root, engine.Parameter{Key: "K", Value: "hush-hush"}))
+	f.nest()
+	if r := f.inbox[0]; !strings.Contains(string(r.Body.Properties.JSON()), "hush-hush") {
+		t.Errorf("C gets %s", r.Body.Properties.JSON())
+	}
+	f.easily()
+	f.is("S", "CREATE_COMPLETE")
+	for _, name := range []string{"S", "S-A-"} {
+		s := f.named(name)
+		if told := strings.Join(f.told(name, 0), "\n") + s.OutputValues.String(); strings.Contains(told, "hush") {
+			t.Errorf("%s tells: %s", name, told)
+		}
+		rows, err := f.store.Events(f.ctx, s.Key, store.EventPlace{}, 100)
+		f.must(err)
+		for _, row := range rows {
+			for _, e := range row.Events {
+				if strings.Contains(e.Properties, "hush") {
+					t.Errorf("an event shows %s", e.Properties)
+				}
+			}
+		}
+	}
+}
+
+func TestNestedRefused(t *testing.T) {
+	deep := map[string]string{"deep": body(map[string]string{"A": nestedIn("self")}), "self": body(map[string]string{"A": nestedIn("self")})}
+	for n := range 12 {
+		deep[fmt.Sprint("d", n)] = body(map[string]string{"A": nestedIn(fmt.Sprint("d", n+1))})
+	}
+	tests := map[string]struct{ root, reason string }{
+		"in itself":   {body(map[string]string{"A": nestedIn("deep")}), "it would nest itself without end"},
+		"too deep":    {body(map[string]string{"A": nestedIn("d0")}), "Stacks may be nested 10 deep, and this one would be nested in 11"},
+		"no template": {body(map[string]string{"A": nestedIn("none")}), "TemplateURL must be a supported URL."},
+		"parameter":   {body(map[string]string{"A": nestedIn("leaf", `"Parameters": {"Q": "q"}`)}), "Parameters: [Q] do not exist in the template"},
+		"object": {body(map[string]string{"A": nestedIn("leaf", `"Parameters": {"P": {"a": "b"}}`)}),
+			"Value of property Parameters must be an object with String (or simple type) properties"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newTree(t)
+			f.templates = deep
+			f.templates["leaf"] = body(map[string]string{"C": resource("")}, childParameter)
+			f.must(f.create(tt.root))
+			f.easily()
+			f.is("S", "ROLLBACK_COMPLETE")
+			var reasons []string
+			stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
+			f.must(err)
+			for _, s := range stacks {
+				rows, err := f.store.Events(f.ctx, s.Key, store.EventPlace{}, 100)
+				f.must(err)
+				for _, row := range rows {
+					for _, e := range row.Events {
+						reasons = append(reasons, e.Reason)
+					}
+				}
+				if s.Parent != "" && s.Live {
+					t.Errorf("%s is left behind", s.Name)
+				}
+			}
+			if !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, tt.reason) }) {
+				t.Errorf("reasons %q, want one with %q", reasons, tt.reason)
+			}
+		})
+	}
+}
+
+// The delete of a nested stack by a client is up to the protection of its root, which only the root has.
+func TestNestedProtected(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.stand(body(map[string]string{"A": nestedIn("child")}))
+	ref := func(name string) engine.Ref {
+		return engine.Ref{Account: account, Region: region, Stack: string(f.named(name).ID)}
+	}
+	if _, err := f.engine.Protect(f.ctx, ref("S-A-"), true); err == nil {
+		t.Error("a nested stack is protected by itself")
+	}
+	_, err := f.engine.Protect(f.ctx, ref("S"), true)
+	f.must(err)
+	_, err = f.engine.Delete(f.ctx, engine.DeleteStack{Stack: ref("S-A-")})
+	if err == nil || !strings.Contains(err.Error(), "cannot be deleted while TerminationProtection is enabled") {
+		t.Errorf("error %v", err)
+	}
+	_, err = f.engine.Protect(f.ctx, ref("S"), false)
+	f.must(err)
+	f.remove("S-A-")
+	f.easily()
+	f.is("S-A-", "DELETE_COMPLETE")
+	f.remove("S") // and the root can still go
+	f.easily()
+	f.is("S", "DELETE_COMPLETE")
+}
+
+// What is told once too often, or by one who does not know better, changes nothing.
+func TestNestedAgain(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
+	r := f.inbox[0]
+	f.inbox = nil
+	for range 2 { // the first time, nobody hears of it
+		if outcome, ok := nestedOutcome(f.ctx, f.types, &r); !ok || outcome.Kind != engine.Awaiting {
+			t.Fatalf("outcome %+v", outcome)
+		}
+	}
+	f.serveNested(r)
+	f.ok("C", "c")
+	f.is("S", "CREATE_COMPLETE")
+	if _, ok := nestedOutcome(f.ctx, f.types, &r); ok {
+		t.Error("a request that is settled is served")
+	}
+	stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
+	f.must(err)
+	if len(stacks) != 2 {
+		t.Errorf("there are %d stacks", len(stacks))
+	}
+	f.pass(time.Minute) // the tie comes undone
+	open, err := f.store.Requests(f.ctx, f.named("S-A-").Key)
+	f.must(err)
+	if len(open) > 0 {
+		t.Errorf("%s is still open", open[0].Type)
+	}
 }
