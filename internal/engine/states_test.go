@@ -82,6 +82,9 @@ rollback is disabled. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UP
 are operations of their own, which begin by reverting. REVIEW_IN_PROGRESS is a stack with nothing in it but change sets to
 create it by: it is created by executing one, or deleted.
 
+A nested stack waits at the beginning of both clean-ups for its parent, and so for its root: nothing of it is deleted
+before that has succeeded, or is back where it was. See [docs/native.md](native.md#stacks-within-stacks).
+
 ` + "```mermaid" + `
 stateDiagram-v2
 `)
@@ -137,6 +140,8 @@ var arrows = []struct {
 	from, to store.Phase
 	when     string
 	becomes  store.Kind
+	// nested says that only a nested stack moves so.
+	nested bool
 }{
 	{kind: store.KindReview, to: store.PhaseSucceeded, when: "a change set to create it by"},
 	{
@@ -172,15 +177,18 @@ var arrows = []struct {
 	{kind: store.KindUpdate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "an Update failed"},
 	{kind: store.KindUpdate, from: store.PhaseRevertFailed, to: store.PhaseRevert, when: "the rollback is continued"},
 	{kind: store.KindUpdate, from: store.PhaseRevertCleanup, to: store.PhaseReverted, when: "done, whatever became of the Deletes"},
+	{kind: store.KindUpdate, from: store.PhaseCleanup, to: store.PhaseRevert, when: "nested, and the root goes back", nested: true},
+	{kind: store.KindUpdate, from: store.PhaseCleanup, to: store.PhaseFailed, when: "nested, and left as the root was", nested: true},
+	{kind: store.KindUpdate, from: store.PhaseRevertCleanup, to: store.PhaseRevertFailed, when: "nested, and left as the root was", nested: true},
 	{kind: store.KindDelete, to: store.PhaseApply, when: "delete"},
 	{kind: store.KindDelete, from: store.PhaseApply, to: store.PhaseSucceeded, when: "everything was deleted, or left by order"},
 	{kind: store.KindDelete, from: store.PhaseApply, to: store.PhaseFailed, when: "a Delete failed"},
 }
 
-// legalMove reports whether the table has a move to a phase of an operation of some kind.
+// legalMove reports whether the table has a move to a phase of an operation of some kind, of a stack that is not nested.
 func legalMove(kind store.Kind, from store.Phase, becomes store.Kind, to store.Phase) bool {
 	for _, arrow := range arrows {
-		if arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {
+		if !arrow.nested && arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {
 			return true
 		}
 	}
