@@ -167,16 +167,14 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 			return nil
 		}
 		fired = true
-		switch r.Type {
-		case store.TypeTimer:
+		switch {
+		case r.Type == store.TypeTimer:
 			return m.expire(r)
-		case store.TypeTie:
+		case r.Type == store.TypeTie:
 			tied = r
 			r.Due = m.now.Add(tiePause)
 			m.changeRequest(r)
 			return nil
-		}
-		switch {
 		case r.State == store.RequestDelayed && r.Type == store.TypeIsComplete:
 			return m.askAgain(r)
 		case r.State == store.RequestDelayed:

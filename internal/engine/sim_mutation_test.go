@@ -184,7 +184,7 @@ var mutations = []mutation{
 	{
 		name: "the end of a nested stack is told once or never", file: "nesting.go", nested: true,
 		from: "over, err := e.attend(ctx, tie.Body.StackID, tie.Operation)", to: "over, err := false, error(nil)",
-		found: []invariant{rootEnds},
+		found: []invariant{rootEnds, allEnd},
 	},
 	{
 		name: "a root does not release what it holds", file: "settle.go", nested: true,
@@ -194,7 +194,7 @@ var mutations = []mutation{
 	{
 		name: "what is nested is not taken back", file: "launch.go", nested: true,
 		from: "if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {", to: "if false {",
-		found: []invariant{allEnd, sameText, stands, rootEnds},
+		found: []invariant{allEnd, sameText, stands, rootEnds, noneLeft, accounted, notTooEarly},
 	},
 	{
 		name: "who takes himself back is not waited for", file: "child.go", nested: true,
