@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-var nestSeeds = flag.Int("sim.nested", 300, "how many seeds TestNestedSimulation runs")
+var nestSeeds = flag.Int("sim.nested", 100, "how many seeds TestNestedSimulation runs")
 
 // The invariants of stacks that are nested.
 const (
