@@ -49,6 +49,8 @@ func (m *machine) adopt(n *nesting) {
 	row := n.row()
 	if before := m.op.Parent; before != nil {
 		row.Reason = before.Reason
+	} else {
+		m.tie()
 	}
 	m.op.Parent, m.opChanged = row, true
 }

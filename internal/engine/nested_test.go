@@ -557,3 +557,49 @@ func TestNestedAgain(t *testing.T) {
 		t.Errorf("%s is still open", open[0].Type)
 	}
 }
+
+// The delete of a nested stack that a client has begun becomes the parent's, which is told by the tie if by nobody else.
+func TestNestedDeleteAdopted(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.stand(body(map[string]string{"A": nestedIn("child")}))
+	f.pass(time.Minute)
+	f.remove("S-A-")
+	f.remove("S")
+	f.nest()
+	open, err := f.store.Requests(f.ctx, f.named("S-A-").Key)
+	f.must(err)
+	if !slices.ContainsFunc(open, func(r store.Request) bool { return r.Type == store.TypeTie }) {
+		t.Error("there is no tie between the two")
+	}
+	f.easily()
+	f.is("S-A-", "DELETE_COMPLETE")
+	f.is("S", "DELETE_COMPLETE")
+}
+
+// A nested stack that was begun by a node that had been taken for dead ends by itself.
+func TestNestedTooLate(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")})
+	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
+	r := f.inbox[0]
+	f.inbox = nil
+	// While the template is fetched, somebody else settles the request.
+	fetched := f.templates["child"]
+	_, waits, err := f.engine.Nest(f.ctx, &r, func(context.Context) (string, error) {
+		f.must(f.engine.Report(f.ctx, r.ID, engine.Outcome{Kind: engine.Provided, Text: "no template", Delivered: true}))
+		return fetched, nil
+	})
+	if err != nil || !waits {
+		t.Fatalf("waits %v, %v", waits, err)
+	}
+	f.is("S", "ROLLBACK_COMPLETE")
+	f.accept(f.take("C"))
+	for range 20 {
+		f.pass(time.Minute)
+		for len(f.inbox) > 0 {
+			f.ok("C", "c")
+		}
+	}
+	f.is("S-A-", "DELETE_COMPLETE")
+}

@@ -116,12 +116,14 @@ func (f *face) request(row store.Request, now time.Time) Request {
 	if !row.Delivered.IsZero() {
 		view.Since = row.Delivered
 	}
-	if !row.Due.IsZero() {
+	if row.Body != nil && row.Body.Aim != "" {
+		view.Progress = "waits for the nested stack, as long as that takes"
+	} else if !row.Due.IsZero() {
 		remaining := int64(max(row.Due.Sub(now), 0).Round(time.Second) / time.Second)
 		view.Due, view.RemainingSeconds = &row.Due, &remaining
 	}
 	if f.Hooks.Progress != nil {
-		view.Progress = f.Hooks.Progress(row.ID)
+		view.Progress = cmp.Or(f.Hooks.Progress(row.ID), view.Progress)
 	}
 	return view
 }
