@@ -222,6 +222,11 @@ func printChange(shown *display.Difference, c *plan.Change) {
 func printDetails(shown *display.Difference, c *plan.Change) {
 	for i := 0; i < len(c.Details); {
 		d := c.Details[i]
+		if d.Source == plan.Automatic {
+			shown.Note("its template may have changed: that is seen when it is updated")
+			i++
+			continue
+		}
 		var causes []string
 		for ; i < len(c.Details) && c.Details[i].Path == d.Path; i++ {
 			if cause := causeText(&c.Details[i]); cause != "" {
@@ -265,7 +270,7 @@ func causeText(d *plan.Detail) string {
 		return "id of " + d.Cause
 	case plan.ResourceAttribute:
 		return d.Cause
-	case plan.DirectModification:
+	case plan.DirectModification, plan.Automatic:
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -602,4 +603,32 @@ func TestNestedTooLate(t *testing.T) {
 		}
 	}
 	f.is("S-A-", "DELETE_COMPLETE")
+}
+
+// What is nested may change though nothing is said of it, and then what reads its outputs.
+func TestNestedPreview(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"C": resource("")}, childOutputs, childParameter)
+	root := func(p string) string {
+		return body(map[string]string{
+			"A": nestedIn("child", `"Parameters": {"P": "`+p+`"}`), "B": resource(`"Of": {"Fn::GetAtt": ["A", "Outputs.Id"]}, "A": {"Ref": "A"}`),
+		})
+	}
+	f.stand(root("p"))
+	for p, source := range map[string]plan.Source{"p": plan.Automatic, "q": plan.DirectModification} {
+		drawn, err := f.engine.Preview(f.ctx, engine.PreviewStack{
+			Stack: engine.Ref{Account: account, Region: region, Stack: "S"}, Template: root(p),
+		})
+		f.must(err)
+		if drawn.Unchanged || len(drawn.Changes) != 2 {
+			t.Fatalf("%s: %+v", p, drawn)
+		}
+		a, b := drawn.Changes[0], drawn.Changes[1]
+		if a.Details[0].Source != source || a.Replacement != plan.ReplacementFalse || a.May() != (p == "p") {
+			t.Errorf("%s: A %+v", p, a)
+		}
+		if len(b.Details) != 1 || b.Details[0].Path != "/Properties/Of" || !b.Details[0].Dynamic || b.Details[0].Cause != "A.Outputs.Id" {
+			t.Errorf("%s: B %+v", p, b)
+		}
+	}
 }

@@ -221,6 +221,7 @@ func (m *machine) world() plan.World {
 		Resources:   attributes{m},
 		Form:        m.form,
 		Consequence: m.consequence,
+		Nested:      m.isNested,
 	}
 }
 

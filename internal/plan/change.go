@@ -55,6 +55,8 @@ const (
 	ResourceReference Source = "ResourceReference"
 	// ResourceAttribute is an attribute of a resource that may get other ones.
 	ResourceAttribute Source = "ResourceAttribute"
+	// Automatic is what a nested stack's own template may bring, which is not looked at.
+	Automatic Source = "Automatic"
 )
 
 // Attributes of a resource that change.
@@ -104,7 +106,7 @@ type Detail struct {
 	Dynamic bool   `json:"dynamic,omitempty"`
 	Source  Source `json:"source"`
 	// Cause is the parameter, the resource, or the resource and its attribute with a dot between; "" of a
-	// DirectModification.
+	// DirectModification and of Automatic.
 	Cause string `json:"cause,omitempty"`
 	// Before and After are the values as texts, masked, of [MaxShown] bytes at most; nil where there is none.
 	Before *string `json:"before,omitempty"`

@@ -32,6 +32,8 @@ type World struct {
 	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
 	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
 	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
+	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
+	Nested func(resourceType string) bool
 }
 
 // Consequence is what a change of properties means to a resource.
@@ -119,6 +121,12 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	} else {
 		p.details(change, c, Properties, now.Properties, properties)
 		p.details(change, c, Metadata, now.Metadata, metadata)
+	}
+	if p.world.Nested != nil && p.world.Nested(now.Type) && problem == "" && !slices.Contains(change.Scope, Properties) {
+		change.Scope = append([]string{Properties}, change.Scope...)
+		change.Details = append(change.Details, Detail{
+			Attribute: Properties, Path: "/" + Properties, Recreation: RecreationNever, Dynamic: true, Source: Automatic,
+		})
 	}
 	policies(change, c)
 	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {

@@ -164,6 +164,7 @@ func viewDetail(d *engine.ChangeDetail) changeDetailView {
 func withValues(target changeTargetView, d *engine.ChangeDetail) changeTargetView {
 	target.Path, target.BeforeValue, target.AfterValue, target.AttributeChangeType = d.Path, d.Before, d.After, "Modify"
 	switch {
+	case d.Before == nil && d.After == nil: // nobody knows
 	case d.Before == nil:
 		target.AttributeChangeType = "Add"
 	case d.After == nil:
