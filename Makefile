@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench overhead starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ faults: ## every write of fixed scenarios, and every fault that may befall it, o
 
 bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
 	go test ./internal/bench -run '^$$' -bench Cycle -benchtime 1x -timeout 60m
+
+templatecost: ## what a template costs for each resource, with 500 and with 5,000 of them
+	go test ./internal/template -run '^$$' -bench Template -benchtime 3s
 
 overhead: ## what an event costs a provider, in turns with one on aws-lambda-go
 	go test ./internal/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m

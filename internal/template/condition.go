@@ -19,9 +19,12 @@ func (p *parser) conditions(section Node, where path) {
 	if !p.object(section, where, "Conditions") {
 		return
 	}
-	s := &shapes{problems: &p.problems, in: inConditions}
+	s := &shapes{problems: &p.problems, in: inConditions, extended: p.extended}
 	for _, m := range section.members {
 		at := where.to(m.Key)
+		if p.loopOutOfPlace(m, at, "condition") {
+			continue
+		}
 		p.name(m, at, "Condition")
 		s.truth(m.Value, at, logicMessage)
 		p.template.Conditions = append(p.template.Conditions, &Condition{m.Key, m.Value, m.line, m.column})

@@ -137,6 +137,17 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	if err != nil {
 		return nil, err
 	}
+	results := make(map[string]string)
+	if parsed, scope, err = parsed.Process(scope); err != nil {
+		return nil, err
+	}
+	if text := parsed.Processed(); text != "" {
+		results["processed.json"] = indented([]byte(text))
+		// What is read back from a store is the same.
+		if parsed, err = template.ParseProcessed(text, template.Limits{}); err != nil {
+			return nil, err
+		}
+	}
 	wanted, err := parsed.Wanted(scope)
 	if err != nil {
 		return nil, err
@@ -157,7 +168,8 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	if len(outputs.Members()) > 0 {
 		whole = whole.With("Outputs", outputs)
 	}
-	return map[string]string{"evaluated.json": indented(whole.Masked().JSON())}, nil
+	results["evaluated.json"] = indented(whole.Masked().JSON())
+	return results, nil
 }
 
 func evaluatedResources(parsed *template.Template, scope *template.Scope) (value.Value, error) {

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +71,11 @@ func (e Errors) orNil() error {
 		return nil
 	}
 	return e
+}
+
+// sort puts the problems in the order of the text.
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 }
 
 // path names a place in a template while it is walked.

@@ -58,14 +58,16 @@ type function struct {
 	evaluate func(e *evaluation, argument Node) (value.Value, error)
 	// truth decides a call whose result is a truth value; nil for all others.
 	truth func(e *evaluation, argument Node) (bool, error)
+	// extension says that the function is one of the transform AWS::LanguageExtensions.
+	extension bool
 }
 
-// functionNames are the functions [functionNamed] knows, in CloudFormation's order. Condition is a function only where
-// a truth value is wanted.
+// functionNames are the functions that CloudFormation names when it does not know one, in its order.
 func functionNames() []string {
 	return []string{
-		"Fn::Base64", "Fn::GetAtt", "Fn::ImportValue", "Fn::Join", "Fn::Split", "Fn::FindInMap", "Fn::Select", "Ref", "Fn::Equals",
-		"Fn::If", "Fn::Not", "Condition", "Fn::And", "Fn::Or", "Fn::Sub", "Fn::GetStackOutput",
+		"Fn::Base64", "Fn::GetAtt", "Fn::GetAZs", "Fn::ImportValue", "Fn::Join", "Fn::Split", "Fn::FindInMap", "Fn::Select", "Ref",
+		"Fn::Equals", "Fn::If", "Fn::Not", "Condition", "Fn::And", "Fn::Or", "Fn::Contains", "Fn::EachMemberEquals",
+		"Fn::EachMemberIn", "Fn::ValueOf", "Fn::ValueOfAll", "Fn::RefAll", "Fn::Sub", "Fn::Cidr",
 	}
 }
 
@@ -73,60 +75,59 @@ func functionNames() []string {
 func functionNamed(name string) (function, bool) {
 	switch name {
 	case "Ref":
-		return function{anywhere | inRules, checkRef, evaluateRef, nil}, true
+		return function{places: anywhere | inRules, check: checkRef, evaluate: evaluateRef}, true
 	case "Fn::GetAtt":
-		return function{anywhere &^ (inConditions | inExportName | inCreationPolicy), checkGetAtt, evaluateGetAtt, nil}, true
+		return function{places: anywhere &^ (inConditions | inExportName | inCreationPolicy), check: checkGetAtt, evaluate: evaluateGetAtt}, true
 	case "Fn::Sub":
-		return function{anywhere, checkSub, evaluateSub, nil}, true
+		return function{places: anywhere, check: checkSub, evaluate: evaluateSub}, true
 	case "Fn::Join":
-		return function{anywhere, checkJoin, evaluateJoin, nil}, true
+		return function{places: anywhere, check: checkJoin, evaluate: evaluateJoin}, true
 	case "Fn::Split":
-		return function{anywhere, checkSplit, evaluateSplit, nil}, true
+		return function{places: anywhere, check: checkSplit, evaluate: evaluateSplit}, true
 	case "Fn::Base64":
-		return function{anywhere &^ inConditions, checkBase64, evaluateBase64, nil}, true
+		return function{places: anywhere &^ inConditions, check: checkBase64, evaluate: evaluateBase64}, true
 	case "Fn::Select":
-		return function{anywhere, checkSelect, evaluateSelect, nil}, true
+		return function{places: anywhere, check: checkSelect, evaluate: evaluateSelect}, true
 	case "Fn::FindInMap":
-		return function{anywhere, checkFindInMap, evaluateFindInMap, nil}, true
+		return function{places: anywhere, check: checkFindInMap, evaluate: evaluateFindInMap}, true
+	case "Fn::Cidr":
+		return function{places: anywhere &^ inConditions, check: checkCidr, evaluate: evaluateCidr}, true
+	case "Fn::GetAZs":
+		return function{places: anywhere &^ (inConditions | inExportName), check: checkGetAZs, evaluate: evaluateGetAZs}, true
+	case "Fn::Length":
+		return function{places: anywhere, check: checkLength, evaluate: evaluateLength, extension: true}, true
+	case "Fn::ToJsonString":
+		return function{places: anywhere, check: checkToJSONString, evaluate: evaluateToJSONString, extension: true}, true
 	case "Fn::If":
-		return function{anywhere, checkIf, evaluateIf, nil}, true
+		return function{places: anywhere, check: checkIf, evaluate: evaluateIf}, true
 	case "Fn::ImportValue":
-		return function{anywhere &^ (inConditions | inExportName), checkImportValue, evaluateImportValue, nil}, true
+		return function{places: anywhere &^ (inConditions | inExportName), check: checkImportValue, evaluate: evaluateImportValue}, true
 	case "Fn::GetStackOutput":
-		return function{anywhere &^ (inConditions | inExportName), checkGetStackOutput, evaluateGetStackOutput, nil}, true
+		return function{places: anywhere &^ (inConditions | inExportName), check: checkGetStackOutput, evaluate: evaluateGetStackOutput}, true
 	case "Fn::Equals":
-		return function{inConditions | inRules, checkEquals, nil, decideEquals}, true
+		return function{places: inConditions | inRules, check: checkEquals, truth: decideEquals}, true
 	case "Fn::And":
-		return function{inConditions | inRules, checkAnd, nil, decideAnd}, true
+		return function{places: inConditions | inRules, check: checkAnd, truth: decideAnd}, true
 	case "Fn::Or":
-		return function{inConditions | inRules, checkOr, nil, decideOr}, true
+		return function{places: inConditions | inRules, check: checkOr, truth: decideOr}, true
 	case "Fn::Not":
-		return function{inConditions | inRules, checkNot, nil, decideNot}, true
+		return function{places: inConditions | inRules, check: checkNot, truth: decideNot}, true
 	case "Condition":
-		return function{inConditions, checkCondition, nil, decideCondition}, true
+		return function{places: inConditions, check: checkCondition, truth: decideCondition}, true
 	case "Fn::Contains":
-		return function{inRules, checkContains, nil, decideRule}, true
+		return function{places: inRules, check: checkContains, truth: decideRule}, true
 	case "Fn::EachMemberEquals":
-		return function{inRules, checkEachMemberEquals, nil, decideRule}, true
+		return function{places: inRules, check: checkEachMemberEquals, truth: decideRule}, true
 	case "Fn::EachMemberIn":
-		return function{inRules, checkEachMemberIn, nil, decideRule}, true
+		return function{places: inRules, check: checkEachMemberIn, truth: decideRule}, true
 	case "Fn::RefAll":
-		return function{inRules, checkRefAll, nil, nil}, true
+		return function{places: inRules, check: checkRefAll}, true
 	case "Fn::ValueOf":
-		return function{inRules, checkValueOf, nil, nil}, true
+		return function{places: inRules, check: checkValueOf}, true
 	case "Fn::ValueOfAll":
-		return function{inRules, checkValueOfAll, nil, nil}, true
+		return function{places: inRules, check: checkValueOfAll}, true
 	}
 	return function{}, false
-}
-
-// isLater reports whether a function is one of CloudFormation's that this version lacks.
-func isLater(name string) bool {
-	switch name {
-	case "Fn::Cidr", "Fn::GetAZs", "Fn::Transform", "Fn::Length", "Fn::ToJsonString":
-		return true
-	}
-	return name == "Fn::ForEach" || strings.HasPrefix(name, "Fn::ForEach::")
 }
 
 // shapes checks how functions are called. It knows no names: what a reference means is checked when all are known.
@@ -138,6 +139,8 @@ type shapes struct {
 	// dynamic counts the dynamic references, of which there may be so many; nil does not.
 	dynamic *int
 	limit   int
+	// extended says that the functions of AWS::LanguageExtensions may be called.
+	extended bool
 }
 
 // node checks a tree in which functions may be called.
@@ -146,7 +149,10 @@ func (s *shapes) node(n Node, where path) {
 		s.call(n, name, argument, where.to(name))
 		return
 	}
-	if m, stray := n.strayFunction(); stray {
+	if m, stray := n.strayFunction(); stray && m.Key == transformKey {
+		s.call(m.Value, m.Key, m.Value, where.to(m.Key)) // it alone may have siblings
+		return
+	} else if stray {
 		s.key(m, where.to(m.Key), "Template error: %s must be the only key of its object.", m.Key)
 		return
 	}
@@ -186,8 +192,14 @@ func (s *shapes) references(n Node, where path) {
 func (s *shapes) call(n Node, name string, argument Node, where path) {
 	f, ok := functionNamed(name)
 	switch {
-	case isLater(name):
-		s.at(n, where, "Template error: the function %s is not supported by this version of Pintle.", name)
+	case name == transformKey:
+		if s.transform(argument, where) {
+			s.at(n, where, "%s", unknownTransform(argument.Get("Name").text))
+		}
+	case ok && f.extension && !s.extended:
+		s.at(n, where, "Template error: Encountered unsupported function: %s Supported functions are: [%s]",
+			name, strings.Join(functionNames(), ", "))
+		s.explain("it is one of AWS::LanguageExtensions: add Transform: AWS::LanguageExtensions to the template")
 	case !ok:
 		s.at(n, where, "Template error: Encountered unsupported function: %s Supported functions are: [%s]",
 			name, strings.Join(functionNames(), ", "))

@@ -28,6 +28,9 @@ func FuzzParse(f *testing.F) {
 		"Resources: {A: {Type: Custom::A, Properties: {a: !GetAtt [B, !Ref P]}}, B: {Type: Custom::B}}\nParameters: {P: {Type: Number, Default: 1}}\n",
 		"Conditions: {C: !And [!Condition D, !Not [!Condition D]], D: !Equals [1, '1']}\n" + r("!Select [0, [a]]"),
 		r(`!ImportValue {"Fn::Sub": "${AWS::Region}-x"}`), r(`{"Fn::GetStackOutput": {StackName: !Ref AWS::Region, OutputName: o, Region: !Ref AWS::NoValue}}`),
+		expression(`!Cidr [10.0.0.0/8, 256, !Select [0, !GetAZs ""]]`), loopedLarge(3),
+		"Transform: [AWS::LanguageExtensions]\nParameters: {L: {Type: CommaDelimitedList, Default: 'a,b$'}}\nResources: {Fn::ForEach::A: [X, !Ref L, " +
+			"{'R&{X}': {Type: Custom::A, DeletionPolicy: !Ref X, Properties: {P: !Sub ['${X}${Y}${!X}', {Y: !FindInMap [M, a, b, {DefaultValue: {'Fn::Length': !Ref L}}]}]}}}]}\n",
 		"a: &a [*a]", "? {a: b}\n: c", "\ufeff{}", deep(100), "{" + deep(100) + "}", r("\"\\ud800\\u0000\""),
 	} {
 		f.Add(seed)
@@ -46,6 +49,19 @@ func FuzzParse(f *testing.F) {
 		scope, err := parsed.Bind(nil, nil, pseudo)
 		if err != nil {
 			return
+		}
+		if parsed, scope, err = parsed.Process(scope); err != nil {
+			_ = describe(err)
+			return
+		}
+		if text := parsed.Processed(); text != "" {
+			again, err := template.ParseProcessed(text, template.Limits{})
+			if err != nil {
+				t.Fatalf("what was processed is no template: %s\n%s", describe(err), text)
+			}
+			if again.Hash() != parsed.Hash() || len(again.Resources) != len(parsed.Resources) {
+				t.Fatalf("what was processed is read as another template\n%s", text)
+			}
 		}
 		_, _ = parsed.Graph(scope)
 		wanted, err := parsed.Wanted(scope)

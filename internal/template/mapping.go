@@ -32,6 +32,7 @@ func (p *parser) mappings(section Node, where path) {
 			p.mappingEntry(m.Key, top, at.to(top.Key))
 		}
 		p.template.mappings[m.Key] = m.Value
+		p.template.mappingOrder = append(p.template.mappingOrder, m)
 	}
 }
 
@@ -59,29 +60,50 @@ func (p *parser) mappingEntry(mapping string, top Member, where path) {
 	}
 }
 
+// The arguments of a lookup: name, key and attribute, then what the parser put in, then what is left to the transform
+// AWS::LanguageExtensions.
+const (
+	lookupReach   = 3 // in a template that was parsed: the part of its mappings that the lookup can reach, see parser.link
+	lookupDefault = 4 // {DefaultValue: …}, if there is one; before the template was parsed it is the one above
+)
+
 func checkFindInMap(s *shapes, argument Node, where path) {
-	length := 3
+	shortest := 3
 	if s.linked {
-		length = 4 // the mapping itself, see parser.link
+		shortest = 4
 	}
-	items := s.list(argument, where, []int{length}, findInMapMessage)
+	lengths := []int{shortest}
+	if s.extended {
+		lengths = append(lengths, shortest+1)
+	}
+	items := s.list(argument, where, lengths, findInMapMessage)
 	if items == nil {
 		return
 	}
-	if items[0].kind != value.String {
-		s.at(items[0], where.to("0"), findInMapMessage)
-		s.explain("the map name must be literal in this version of Pintle")
-	}
-	for i, key := range items[1:3] {
-		at := where.to(strconv.Itoa(i + 1))
+	for i, key := range items[:3] {
+		at := where.to(strconv.Itoa(i))
 		name, _, call := key.call()
-		if call && name != "Ref" && name != "Fn::FindInMap" || !call && !key.isScalar() {
+		if call && !s.extended && name != "Ref" && name != "Fn::FindInMap" || !call && !key.isScalar() {
 			s.at(key, at, findInMapMessage)
 			continue
 		}
 		s.node(key, at)
 	}
+	if len(items) == shortest {
+		return
+	}
+	at := where.to(strconv.Itoa(shortest))
+	fallback := items[shortest].Get(defaultValue)
+	if len(items[shortest].members) != 1 || fallback.IsZero() {
+		s.at(items[shortest], at, findInMapMessage)
+		s.explain("the fourth parameter can be an object with the key " + defaultValue + " and no other")
+		return
+	}
+	s.node(fallback, at.to(defaultValue))
 }
+
+// defaultValue is the key of what a lookup returns that finds nothing.
+const defaultValue = "DefaultValue"
 
 // link returns n with every lookup carrying the part of its mapping that it can reach, so that it evaluates without the
 // template.
@@ -106,28 +128,40 @@ func (p *parser) linkLookup(n, argument Node, where path) Node {
 		return n
 	}
 	name, top, second := argument.items[0], argument.items[1], argument.items[2]
-	mapping, ok := p.template.mappings[name.text]
-	if !ok {
-		p.at(name, where, "%s", missingMapping(name.text, keyText(top), keyText(second)))
-		return n
+	reach := Node{kind: value.Map, line: name.line, column: name.column}
+	if name.isScalar() {
+		mapping, ok := p.template.mappings[name.text]
+		if !ok && len(argument.items) == 3 {
+			p.at(name, where, "%s", missingMapping(name.text, keyText(top), keyText(second)))
+			return n
+		}
+		reach = p.reachable(mapping, reach, top, second)
+	} else {
+		for _, m := range p.template.mappingOrder {
+			m.Value = p.reachable(m.Value, reach, top, second)
+			reach.members = append(reach.members, m)
+		}
 	}
-	reachable := p.reachable(mapping, name, top, second)
 	if p.lookups > maxLookups {
 		p.at(n, where, "Template format error: the lookups of this template reach more than %d values of its mappings.", maxLookups)
 		p.tooManyLookups = true
 		return n
 	}
-	if top.isScalar() && second.isScalar() && reachable.Get(top.text).Get(second.text).IsZero() {
+	if name.isScalar() && top.isScalar() && second.isScalar() && len(argument.items) == 3 && reach.Get(top.text).Get(second.text).IsZero() {
 		p.at(n, where, "%s", missingMapping(name.text, top.text, second.text))
 	}
-	argument.items = []Node{name, p.link(top, where.to("1")), p.link(second, where.to("2")), reachable}
+	linked := []Node{p.link(name, where.to("0")), p.link(top, where.to("1")), p.link(second, where.to("2")), reach}
+	for _, fallback := range argument.items[3:] {
+		linked = append(linked, p.link(fallback, where.to("3")))
+	}
+	argument.items = linked
 	n.members = []Member{{Key: n.members[0].Key, Value: argument, line: n.members[0].line, column: n.members[0].column}}
 	return n
 }
 
-// reachable returns the part of a mapping that a lookup with these keys can find, and counts its nodes.
-func (p *parser) reachable(mapping, name, top, second Node) Node {
-	part := Node{kind: value.Map, line: name.line, column: name.column}
+// reachable returns, in place of an empty object, the part of a mapping that a lookup with these keys can find, and counts
+// its nodes.
+func (p *parser) reachable(mapping, part, top, second Node) Node {
 	for _, t := range mapping.members {
 		if top.isScalar() && t.Key != top.text {
 			continue
@@ -160,19 +194,27 @@ func missingMapping(name, top, second string) string {
 }
 
 func evaluateFindInMap(e *evaluation, argument Node) (value.Value, error) {
-	top, err := e.string(argument.items[1], findInMapMessage)
-	if err != nil {
-		return value.Value{}, err
+	var keys [3]value.Value
+	secrecy := value.Open
+	for i := range keys {
+		var err error
+		if keys[i], err = e.string(argument.items[i], findInMapMessage); err != nil {
+			return value.Value{}, err
+		}
+		secrecy = max(secrecy, keys[i].Secrecy())
 	}
-	second, err := e.string(argument.items[2], findInMapMessage)
-	if err != nil {
-		return value.Value{}, err
+	mapping := argument.items[lookupReach]
+	if !argument.items[0].isScalar() {
+		mapping = mapping.Get(keys[0].Text())
 	}
-	found := argument.items[3].Get(top.Text()).Get(second.Text())
-	if found.IsZero() {
-		return value.Value{}, e.fail(argument, "%s", missingMapping(argument.items[0].text, shown(top), shown(second)))
+	if found := mapping.Get(keys[1].Text()).Get(keys[2].Text()); !found.IsZero() {
+		return found.Value().Tainted(secrecy), nil
 	}
-	return found.Value().Tainted(max(top.Secrecy(), second.Secrecy())), nil
+	if len(argument.items) > lookupDefault {
+		v, err := e.node(argument.items[lookupDefault].Get(defaultValue))
+		return v.Tainted(secrecy), err
+	}
+	return value.Value{}, e.fail(argument, "%s", missingMapping(shown(keys[0]), shown(keys[1]), shown(keys[2])))
 }
 
 // shown returns the text of a scalar for a message.

@@ -78,6 +78,15 @@ func (n Node) Computed() bool {
 		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.Computed() })
 }
 
+// calls reports whether n calls a function, or holds a call of it.
+func (n Node) calls(function string) bool {
+	if name, _, call := n.call(); call && name == function {
+		return true
+	}
+	return slices.ContainsFunc(n.items, func(item Node) bool { return item.calls(function) }) ||
+		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.calls(function) })
+}
+
 // Equal reports whether both nodes say the same: kinds, texts and members, in any order of the members. Where they
 // were written does not count.
 func (n Node) Equal(m Node) bool { return n.Value().Equal(m.Value()) }

@@ -45,6 +45,9 @@ func (p *parser) outputs(section Node, where path) {
 	p.count(section, where, "outputs", p.template.limits.Outputs)
 	for _, m := range section.members {
 		at := where.to(m.Key)
+		if p.loopOutOfPlace(m, at, "output") {
+			continue
+		}
 		p.name(m, at, "Output")
 		if m.Value.kind != value.Map {
 			p.at(m.Value, at, "Template format error: Any Outputs member must be an object.")
@@ -93,7 +96,7 @@ func (p *parser) outputValue(n Node, where path, in place) Node {
 	case n.kind == value.Map && !call && !stray:
 		p.at(n, where, outputMapMessage)
 	default:
-		s := &shapes{problems: &p.problems, in: in}
+		s := &shapes{problems: &p.problems, in: in, extended: p.extended}
 		s.node(n, where)
 	}
 	return n

@@ -11,6 +11,8 @@ import (
 type Partial struct {
 	template *Template
 	scope    *Scope
+	// vague says that the transforms could not be applied, for want of a value.
+	vague bool
 	// open are the parameters and pseudo parameters without a value, and the conditions that depend on them.
 	open, undecided map[string]bool
 }
@@ -45,9 +47,12 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		return nil, b.found
 	}
 	p.scope = NewScope(b.values, make(map[string]bool), pseudo)
+	if err := p.process(); err != nil {
+		return nil, err
+	}
 	var found Errors
 	e := &evaluation{scope: p.scope}
-	for _, c := range t.Conditions {
+	for _, c := range p.template.Conditions {
 		w := &walk{truth: true, found: func(u use) {
 			if p.open[u.name] && u.kind != useCondition || p.undecided[u.name] && u.kind == useCondition {
 				p.undecided[c.Name] = true
@@ -77,6 +82,27 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 	return p, nil
 }
 
+// process applies the transforms of the template, if all that they need is known.
+func (p *Partial) process() error {
+	if !p.template.Unprocessed() {
+		return nil
+	}
+	q := p.template.processing(p.scope)
+	q.rehearse(func(name string) bool { return p.open[name] })
+	made, err := q.run()
+	if err != nil {
+		return err
+	}
+	if p.vague = made == nil; !p.vague {
+		p.template = made
+	}
+	return nil
+}
+
+// Template returns the template whose resources and outputs are looked at: what the transforms make of the one that was
+// bound, or that one, without any, if they need a value that is not known.
+func (p *Partial) Template() *Template { return p.template }
+
 // Missing returns the parameters without a value, in the order of the template.
 func (p *Partial) Missing() []string {
 	var names []string
@@ -90,7 +116,7 @@ func (p *Partial) Missing() []string {
 
 // Scope returns the scope if every parameter has a value and every condition is decided; false if not.
 func (p *Partial) Scope() (*Scope, bool) {
-	return p.scope, len(p.Missing()) == 0 && len(p.undecided) == 0
+	return p.scope, !p.vague && len(p.Missing()) == 0 && len(p.undecided) == 0
 }
 
 // Resources returns the resources that exist, and those that may: their condition is not decided.

@@ -100,7 +100,7 @@ func (d *decoder) tree(data json.RawMessage, in place) Node {
 	}
 	n := d.node(v)
 	if d.err == nil {
-		s := &shapes{problems: &problems{}, in: in, linked: true}
+		s := &shapes{problems: &problems{}, in: in, linked: true, extended: true}
 		s.node(n, nil)
 		d.err = s.found.orNil()
 	}

@@ -216,8 +216,14 @@ func (w *walk) node(n Node, maybe bool) {
 	case "Fn::If":
 		w.branches(argument, maybe)
 	case "Fn::FindInMap":
-		for _, item := range argument.items[:min(3, len(argument.items))] {
-			w.node(item, maybe) // the fourth is the mapping: data, whatever its keys are
+		for i, item := range argument.items {
+			switch i {
+			case lookupReach: // data, whatever its keys are
+			case lookupDefault:
+				w.node(item, true)
+			default:
+				w.node(item, maybe)
+			}
 		}
 	default:
 		w.node(argument, maybe)

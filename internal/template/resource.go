@@ -43,13 +43,17 @@ func (p *parser) resources(section Node, where path) {
 	p.count(section, where, "resources", p.template.limits.Resources)
 	for _, m := range section.members {
 		at := where.to(m.Key)
+		if p.loopOutOfPlace(m, at, "resource") {
+			continue
+		}
 		p.name(m, at, "Resource")
 		if m.Value.kind != value.Map {
 			p.at(m.Value, at, "Template format error: Any Resources member must be an object.")
 			p.explain("resource " + m.Key)
 			continue
 		}
-		p.template.Resources = append(p.template.Resources, p.resource(m, at))
+		r := p.resource(m, at)
+		p.template.Resources, p.template.byID[r.LogicalID] = append(p.template.Resources, r), r
 	}
 }
 
@@ -94,7 +98,7 @@ func (p *parser) functions(n Node, where path, name string, in place) Node {
 		p.at(n, where, "Template format error: [%s] Every %s member must be an object.", where, name)
 		return Node{}
 	}
-	s := &shapes{problems: &p.problems, in: in, dynamic: &p.dynamic, limit: p.template.limits.DynamicReferences}
+	s := &shapes{problems: &p.problems, in: in, dynamic: &p.dynamic, extended: p.extended, limit: p.template.limits.DynamicReferences}
 	s.node(n, where)
 	return n
 }

@@ -35,6 +35,15 @@ type Template struct {
 	hash     string
 	limits   Limits
 	mappings map[string]Node
+	// mappingOrder are the mappings in the order of the text.
+	mappingOrder []Member
+	// byID are the resources by their logical IDs.
+	byID map[string]*Resource
+	// transforms are those to be applied, and source what to; empty once they are.
+	transforms []string
+	source     Node
+	// processed is the text of a template that was made by transforms.
+	processed string
 }
 
 // Parse reads a template in JSON or YAML and checks it within CloudFormation's own [Limits]. What begins with a brace
@@ -43,8 +52,15 @@ func Parse(body string) (*Template, error) { return ParseWithin(body, Limits{}) 
 
 // ParseWithin is [Parse] with other limits.
 func ParseWithin(body string, limits Limits) (*Template, error) {
-	limits = limits.withDefaults()
-	p := &parser{template: &Template{limits: limits, hash: Hash(body), mappings: make(map[string]Node)}}
+	return parse(body, limits.withDefaults(), false)
+}
+
+// parse reads a template, or one that was made by transforms.
+func parse(body string, limits Limits, processed bool) (*Template, error) {
+	p := &parser{template: newTemplate(body, limits), extended: processed}
+	if processed {
+		p.template.processed = body
+	}
 	if len(body) > limits.Bytes {
 		p.at(Node{}, nil, "Template format error: the template is %d bytes long, the maximum allowed is %d.", len(body), limits.Bytes)
 		return nil, p.found
@@ -57,6 +73,15 @@ func ParseWithin(body string, limits Limits) (*Template, error) {
 		p.at(root, nil, "Template format error: unsupported structure.")
 		return nil, p.found
 	}
+	return p.whole(root)
+}
+
+func newTemplate(body string, limits Limits) *Template {
+	return &Template{limits: limits, hash: Hash(body), mappings: make(map[string]Node), byID: make(map[string]*Resource)}
+}
+
+// whole reads everything in a template.
+func (p *parser) whole(root Node) (*Template, error) {
 	p.sections(root)
 	if len(p.found) > 0 {
 		return nil, p.found
@@ -64,6 +89,11 @@ func ParseWithin(body string, limits Limits) (*Template, error) {
 	p.resolve()
 	if len(p.found) > 0 {
 		return nil, p.found
+	}
+	if p.template.Unprocessed() {
+		if err := p.template.rehearse(); err != nil {
+			return nil, err
+		}
 	}
 	return p.template, nil
 }
@@ -100,9 +130,7 @@ func (t *Template) Parameter(name string) *Parameter {
 }
 
 // Resource returns a resource by its logical ID, nil if there is none.
-func (t *Template) Resource(logicalID string) *Resource {
-	return find(t.Resources, func(r *Resource) bool { return r.LogicalID == logicalID })
-}
+func (t *Template) Resource(logicalID string) *Resource { return t.byID[logicalID] }
 
 func find[T any](all []*T, match func(*T) bool) *T {
 	if i := slices.IndexFunc(all, match); i >= 0 {
@@ -115,6 +143,8 @@ func find[T any](all []*T, match func(*T) bool) *T {
 type parser struct {
 	problems
 	template *Template
+	// extended says that the transform AWS::LanguageExtensions was applied.
+	extended bool
 
 	// The names in the template, once all sections are read.
 	parameterNames, conditionNames, resourceNames map[string]bool
@@ -128,6 +158,11 @@ type parser struct {
 func (p *parser) sections(root Node) {
 	var unknown []string
 	var first Member
+	if transform := root.Get("Transform"); !transform.IsZero() && !p.extended {
+		p.transformSection(transform, path{"Transform"})
+		p.template.source = root
+	}
+	later := p.template.Unprocessed() // then the rest is looked at when the transforms have been applied
 	for _, m := range root.members {
 		where := path{m.Key}
 		switch m.Key {
@@ -149,15 +184,28 @@ func (p *parser) sections(root Node) {
 			p.parameters(m.Value, where)
 		case "Mappings":
 			p.mappings(m.Value, where)
-		case "Conditions":
-			p.conditions(m.Value, where)
-		case "Resources":
-			p.resources(m.Value, where)
-		case "Outputs":
-			p.outputs(m.Value, where)
+		case "Conditions", "Resources", "Outputs":
+			switch {
+			case later:
+				p.object(m.Value, where, m.Key)
+			case m.Key == "Conditions":
+				p.conditions(m.Value, where)
+			case m.Key == "Resources":
+				p.resources(m.Value, where)
+			default:
+				p.outputs(m.Value, where)
+			}
+		case "Transform":
+			if p.extended {
+				p.key(m, where, "Template format error: a template that was processed has no transforms.")
+			}
+		case transformKey:
+			if s := (&shapes{problems: &p.problems}); s.transform(m.Value, where) {
+				p.key(m, where, "%s", unknownTransform(m.Value.Get("Name").text))
+			}
 		case "Rules":
 			p.rules(m.Value, where)
-		case "Transform", "Hooks", "Fn::Transform":
+		case "Hooks":
 			p.key(m, where, "Template format error: the section %s is not supported by this version of Pintle.", m.Key)
 		default:
 			if len(unknown) == 0 {

@@ -69,6 +69,9 @@ func (r *yamlReader) read(y *yaml.Node, where path) Node {
 	if name == "Fn::GetStackOutput" {
 		r.refuseShort(y.Content, where.to(name), 0)
 	}
+	if onlyLong(name) {
+		r.refuse(y, where, "the function "+name+" has no short form: write "+name+": and its argument")
+	}
 	argument := r.content(n, y, where.to(name))
 	if name == "Fn::GetAtt" && argument.kind == value.String {
 		if logical, attribute, ok := strings.Cut(argument.text, "."); ok {
@@ -105,6 +108,16 @@ func (r *yamlReader) refuseShort(below []*yaml.Node, where path, depth int) {
 			r.refuseShort(y.Content, where, depth+1)
 		}
 	}
+}
+
+// onlyLong reports whether a function cannot be written as a tag.
+func onlyLong(name string) bool {
+	switch name {
+	case "Fn::Length", "Fn::ToJsonString", "Fn::Contains", "Fn::EachMemberEquals", "Fn::EachMemberIn", "Fn::RefAll",
+		"Fn::ValueOf", "Fn::ValueOfAll":
+		return true
+	}
+	return strings.HasPrefix(name, "Fn::ForEach")
 }
 
 // content reads y as if it had no short form before it.
