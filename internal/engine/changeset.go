@@ -112,6 +112,9 @@ func (m *machine) draftChangeSet(
 	}
 	if drawn.unchanged {
 		row.State, row.Reason = store.ChangeSetFailed, m.dialect.texts().unchanged
+		if drawn.revision.Processed != "" {
+			row.Reason = nothingToUpdate
+		}
 	} else {
 		row.Reason = warning(drawn.changes, drawn.missing)
 	}
@@ -225,7 +228,7 @@ func (m *machine) mismatch(in *CreateChangeSet, t *template.Template, row *store
 	body := row.Body
 	if t == nil { // the stack's own: it may be another one by now, but then it is no change of the request
 		var err error
-		if t, err = template.Parse(body.Revision.Template); err != nil {
+		if t, err = m.parsed.of(&body.Revision); err != nil {
 			return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
 		}
 	} else if in.Template != body.Revision.Template {
@@ -332,7 +335,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
 	revision := row.Body.Revision
 	revision.Stack, revision.Number = m.stack.Key, m.stack.Revisions+1
-	t, err := template.Parse(revision.Template)
+	t, err := m.parsed.of(&revision)
 	if err != nil {
 		return fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}

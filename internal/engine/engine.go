@@ -50,6 +50,12 @@ type Config struct {
 	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats, if it
 	// has been there for as long itself.
 	BeatEvery time.Duration
+	// Limits are how large a template may be that is submitted; zero fields are CloudFormation's quotas. Templates of stacks
+	// that are there are read whatever their size.
+	Limits template.Limits
+	// Zones are what Fn::GetAZs returns for regions, by their names; of a region that is not among them there are three, a, b
+	// and c. They are read when an operation starts. The map must not be changed afterwards.
+	Zones map[string][]string
 	// Native are the resource types that need no provider; nil is none.
 	Native *native.Registry
 	// Stored reads the parameter store for parameters whose type names it; nil has nothing.
@@ -110,9 +116,11 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		cleanupPause:  cmp.Or(cfg.CleanupPause, defaultCleanupPause),
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
 		native:        cfg.Native,
+		zones:         cfg.Zones,
 		node:          e.Node,
 		newID:         cfg.NewID,
 	}
+	e.env.parsed.limits = cfg.Limits
 	if e.env.newID == nil {
 		e.env.newID = uuid.NewString
 		e.env.random = randomName
@@ -148,6 +156,9 @@ func (e *Engine) join(ctx context.Context) error {
 func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 	t, err := e.env.parse(CloudFormation, in.Template)
 	if err == nil {
+		err = checkCapabilities(t, in.Capabilities)
+	}
+	if err == nil {
 		err = e.env.checkPolicies(in.Policy)
 	}
 	if err != nil {
@@ -173,6 +184,9 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	var t *template.Template // nil: the previous one
 	if !in.UsePrevious {
 		if t, err = e.env.parse(CloudFormation, in.Template); err != nil {
+			return Started{}, err
+		}
+		if err := checkCapabilities(t, in.Capabilities); err != nil {
 			return Started{}, err
 		}
 	}

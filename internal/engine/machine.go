@@ -24,6 +24,7 @@ type environment struct {
 	cleanupPause  time.Duration
 	cancelledWait time.Duration
 	native        *native.Registry
+	zones         map[string][]string
 	// node returns the incarnation that owns the requests this machine makes.
 	node func() store.Incarnation
 	// newID returns a new UUID; random n characters of A–Z and 0–9.
@@ -366,7 +367,8 @@ func (m *machine) template(number int) (*template.Template, error) {
 	if t := m.templates[number]; t != nil {
 		return t, nil
 	}
-	t, err := m.parsed.parse(m.view.Revisions[number].Template)
+	revision := m.view.Revisions[number]
+	t, err := m.parsed.of(&revision)
 	if err != nil {
 		return nil, fmt.Errorf("parse revision %d of stack %s: %w", number, m.stack.ID, err)
 	}

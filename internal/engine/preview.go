@@ -123,14 +123,13 @@ func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text
 }
 
 func (m *machine) draftCreate(d *draft, in *Options, t *template.Template, text string) error {
-	revision, scope, err := m.bind(in, t, nil)
+	revision, to, err := m.bind(in, t, nil)
 	if err != nil {
 		return err
 	}
 	revision.Template = text
 	d.revision = revision
 	m.addRevision(revision)
-	to := plan.Side{Template: t, Scope: scope}
 	candidates, err := plan.Create(to)
 	if err != nil {
 		return refused(err)
@@ -148,15 +147,14 @@ func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text 
 	if t == nil {
 		t, text = from.Template, before.Template
 	}
-	revision, scope, err := m.bind(in, t, &before)
+	revision, to, err := m.bind(in, t, &before)
 	if err != nil {
 		return err
 	}
 	revision.Template = text
 	d.revision = revision
-	to := plan.Side{Template: t, Scope: scope}
 	failed := m.stack.Phase == store.PhaseFailed // then there is something to do in any case
-	candidates, err := m.prepareUpdate(d.revision, t, &store.Operation{})
+	candidates, err := m.prepareUpdate(d.revision, to.Template, &store.Operation{})
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store
 
 // Parse parses a template, whatever the types of its resources.
 func (e *Engine) Parse(text string) (*template.Template, error) {
-	t, err := template.Parse(text)
+	t, err := e.env.parsed.parse(text)
 	if err != nil {
 		return nil, refused(err)
 	}

@@ -14,14 +14,31 @@ func (e *environment) parse(dialect Dialect, text string) (*template.Template, e
 	if err != nil {
 		return nil, refused(err)
 	}
-	if unknown, reasons := e.unrecognized(dialect, t); unknown != nil {
-		return nil, invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
-			"]. This version runs " + e.runs() + " only: " + strings.Join(reasons, "; "))
-	}
-	if err := e.checkDeclarations(t); err != nil {
+	if err := e.runnable(dialect, t); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// runnable refuses what parse refuses of a template that is no text.
+func (e *environment) runnable(dialect Dialect, t *template.Template) error {
+	if unknown, reasons := e.unrecognized(dialect, t); unknown != nil {
+		return invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
+			"]. This version runs " + e.runs() + " only: " + strings.Join(reasons, "; "))
+	}
+	return e.checkDeclarations(t)
+}
+
+// capabilityAutoExpand is what a client has to agree to when a template has transforms.
+const capabilityAutoExpand = "CAPABILITY_AUTO_EXPAND"
+
+// checkCapabilities refuses a template whose transforms nobody has agreed to. A change set needs no such consent: it shows
+// what comes of them.
+func checkCapabilities(t *template.Template, given []string) error {
+	if t.Unprocessed() && !slices.Contains(given, capabilityAutoExpand) {
+		return &Error{CodeInsufficientRights, "Requires capabilities : [" + capabilityAutoExpand + "]"}
+	}
+	return nil
 }
 
 // unrecognized returns the types in a template that nobody provides, each once, and what is wrong with them.

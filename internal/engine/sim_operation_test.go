@@ -113,7 +113,7 @@ func (s *sim) create() simCall {
 	to := s.template(nil)
 	in := engine.CreateStack{
 		Name: store.StackName{Account: account, Region: region, Name: "S"}, Template: to.text(),
-		Options:         engine.Options{Token: "create", Parameters: to.parameters()},
+		Options:         engine.Options{Token: "create", Parameters: to.parameters(), Capabilities: expand},
 		DeleteOnFailure: s.rng.IntN(8) == 0,
 	}
 	in.DisableRollback, in.RetainExceptOnCreate = s.rng.IntN(6) == 0, s.chance(10)
@@ -199,7 +199,7 @@ func (s *sim) goal() (next model, in engine.UpdateStack, how string) {
 	next.denied = s.denied
 	in = engine.UpdateStack{
 		Stack: s.ref(), Template: next.to.text(),
-		Options: engine.Options{Token: s.token("update"), Parameters: next.to.parameters(), DisableRollback: disableRollback},
+		Options: engine.Options{Token: s.token("update"), Parameters: next.to.parameters(), Capabilities: expand, DisableRollback: disableRollback},
 	}
 	return next, in, how
 }

@@ -132,6 +132,10 @@ func (v simTemplate) parameters() []engine.Parameter {
 	}
 }
 
+// looped reports whether the template is written as loops, which say the same as the resources themselves. It takes no
+// chance of the simulation's, so that a seed plays what it always has.
+func (v simTemplate) looped() bool { return v.open == "open1" && len(v.resources)%2 == 0 }
+
 func (v simTemplate) text() string {
 	resources := map[string]string{}
 	var outputs []string
@@ -169,6 +173,12 @@ func (v simTemplate) text() string {
 			condition = `, "Condition": "Extra"`
 		}
 		resources[id] = strings.Replace(resource(properties, attributes...), token, r.token, 1)
+		if v.looped() {
+			// {"Ref": "X"} in a property says the same as the number itself.
+			text := strings.Replace(resources[id], fmt.Sprintf(`"V": %d,`, r.v), `"V": {"Ref": "X"},`, 1)
+			delete(resources, id)
+			resources["Fn::ForEach::"+id] = fmt.Sprintf(`["X", [%d], {"Fn::ForEach::I%s": ["L", ["%s"], {"R${L}": %s}]}]`, r.v, id, id[1:], text)
+		}
 		export := ""
 		if r.exported {
 			export = fmt.Sprintf(`, "Export": {"Name": %q}`, exportOf(id))
@@ -178,6 +188,10 @@ func (v simTemplate) text() string {
 			outputs = append(outputs, fmt.Sprintf(`"%sHid": {"Value": {"Fn::GetAtt": [%q, "hid"]}%s}`, id, id, condition))
 		}
 	}
-	return body(resources, `"Parameters": {"Open": {"Type": "String"}, "Extra": {"Type": "String"}, "Hidden": {"Type": "String", "NoEcho": true}}`,
+	version := `"AWSTemplateFormatVersion": "2010-09-09"`
+	if v.looped() {
+		version += `, "Transform": "AWS::LanguageExtensions"`
+	}
+	return body(resources, version, `"Parameters": {"Open": {"Type": "String"}, "Extra": {"Type": "String"}, "Hidden": {"Type": "String", "NoEcho": true}}`,
 		`"Conditions": {"Extra": {"Fn::Equals": [{"Ref": "Extra"}, "true"]}}`, `"Outputs": {`+strings.Join(outputs, ", ")+`}`)
 }

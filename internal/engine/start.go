@@ -109,12 +109,12 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth
 	}
 	m.applyOptions(&in.Options)
-	revision, scope, err := m.bind(&in.Options, t, nil)
+	revision, to, err := m.bind(&in.Options, t, nil)
 	if err != nil {
 		return err
 	}
 	revision.Template = in.Template
-	return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, in.TimeoutMinutes, store.Operation{
+	return m.carryOutCreate(revision, to, in.TimeoutMinutes, store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
 		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
 	})
@@ -158,23 +158,25 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 		t, text = from.Template, before.Template
 	}
 	m.applyOptions(&in.Options)
-	revision, scope, err := m.bind(&in.Options, t, &before)
+	revision, to, err := m.bind(&in.Options, t, &before)
 	if err != nil {
 		return err
 	}
 	revision.Template, revision.Policy = text, cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
-	to := plan.Side{Template: t, Scope: scope}
 	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, to) && !m.nests(to) {
 		return errUnchanged
 	}
-	return m.carryOutUpdate(revision, t, store.Operation{
+	return m.carryOutUpdate(revision, to.Template, store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		Parent: in.nested.row(),
 	})
 }
 
+// nothingToUpdate is the answer to an update to what is there.
+const nothingToUpdate = "No updates are to be performed."
+
 // errUnchanged refuses an update that would change nothing.
-var errUnchanged = invalid("No updates are to be performed.")
+var errUnchanged = invalid(nothingToUpdate)
 
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
@@ -260,10 +262,9 @@ func (m *machine) applyOptions(in *Options) {
 	m.stackChanged = true
 }
 
-// bind makes the revision that an operation goes to. before is the one it comes from, nil for none.
-func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (
-	store.Revision, *template.Scope, error,
-) {
+// bind makes the revision that an operation goes to, and what is planned by: the template after its transforms. before is
+// the one it comes from, nil for none.
+func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
 	inputs := make(map[string]template.Input, len(in.Parameters))
 	given := make([]string, 0, len(in.Parameters))
 	for _, p := range in.Parameters {
@@ -283,26 +284,39 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 			revision.NotificationARNs = before.NotificationARNs
 		}
 	}
-	if err := checkResourceTypes(t, in.ResourceTypes); err != nil {
-		return store.Revision{}, nil, err
-	}
 	outside, err := m.outside(in, t, inputs, previous)
 	if err != nil {
-		return store.Revision{}, nil, err
+		return store.Revision{}, plan.Side{}, err
+	}
+	if t.WantsZones() {
+		outside.Zones = m.zones
 	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
 	if err != nil {
-		return store.Revision{}, nil, refused(err)
+		return store.Revision{}, plan.Side{}, refused(err)
+	}
+	processed, scope, err := t.Process(scope)
+	if err != nil {
+		return store.Revision{}, plan.Side{}, refused(err)
+	}
+	if t.Unprocessed() {
+		if err := m.runnable(m.dialect, processed); err != nil {
+			return store.Revision{}, plan.Side{}, err
+		}
+	}
+	if err := checkResourceTypes(processed, in.ResourceTypes); err != nil {
+		return store.Revision{}, plan.Side{}, err
 	}
 	members := make([]value.Member, 0, len(t.Parameters))
 	for _, p := range t.Parameters {
 		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
 	}
 	revision.Parameters, revision.Conditions = value.Object(members...), scope.Conditions
-	if err := m.fetch(t, scope, &revision); err != nil {
-		return store.Revision{}, nil, err
+	if err := m.fetch(processed, scope, &revision); err != nil {
+		return store.Revision{}, plan.Side{}, err
 	}
-	return revision, scope, nil
+	revision.Processed = processed.Processed()
+	return revision, plan.Side{Template: processed, Scope: scope}, nil
 }
 
 func (m *machine) addRevision(revision store.Revision) {

@@ -3,54 +3,100 @@ package engine
 import (
 	"sync"
 
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // templates keeps the templates that were parsed last. An operation needs that of its revision again and again, and they
 // are never changed. It is safe for concurrent use; the zero value is empty.
 type templates struct {
+	// limits are those of templates that are submitted.
+	limits template.Limits
+
 	mu     sync.Mutex
-	parsed map[string]*template.Template // by text
-	// texts are the keys, the oldest first, and bytes their length.
-	texts []string
+	parsed map[templateKey]*template.Template
+	// kept are the keys, the oldest first, and bytes the length of their texts.
+	kept  []templateKey
 	bytes int
 }
+
+// templateKey is a text and how it was read.
+type templateKey struct {
+	text string
+	as   reading
+}
+
+type reading uint8
+
+const (
+	submitted reading = iota // by a client, within the limits
+	outgrown                 // once submitted, and not within the limits of today
+	processed                // made by transforms
+)
 
 // keptTemplates is how many bytes of text are kept. What is parsed of a text takes many times as much.
 const keptTemplates = 2 << 20
 
-// parse returns the template of a text.
+// parse returns the template of a text that a client submitted.
 func (t *templates) parse(text string) (*template.Template, error) {
+	return t.read(templateKey{text, submitted})
+}
+
+// of returns the template that a revision goes by: what its transforms made, if it has any. It was within the limits of its
+// time.
+func (t *templates) of(r *store.Revision) (*template.Template, error) {
+	if r.Processed != "" {
+		return t.read(templateKey{r.Processed, processed})
+	}
+	parsed, err := t.read(templateKey{r.Template, submitted})
+	if err != nil {
+		return t.read(templateKey{r.Template, outgrown})
+	}
+	return parsed, nil
+}
+
+func (t *templates) read(key templateKey) (*template.Template, error) {
 	t.mu.Lock()
-	known := t.parsed[text]
+	known := t.parsed[key]
 	t.mu.Unlock()
 	if known != nil {
 		return known, nil
 	}
-	parsed, err := template.Parse(text)
+	limits := template.Unlimited()
+	limits.ParameterBytes = t.limits.ParameterBytes
+	var parsed *template.Template
+	var err error
+	switch key.as {
+	case submitted:
+		parsed, err = template.ParseWithin(key.text, t.limits)
+	case outgrown:
+		parsed, err = template.ParseWithin(key.text, limits)
+	case processed:
+		parsed, err = template.ParseProcessed(key.text, limits)
+	}
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.keep(text, parsed)
+	t.keep(key, parsed)
 	return parsed, nil
 }
 
-func (t *templates) keep(text string, parsed *template.Template) {
-	if t.parsed[text] != nil || len(text) > keptTemplates {
+func (t *templates) keep(key templateKey, parsed *template.Template) {
+	if t.parsed[key] != nil || len(key.text) > keptTemplates {
 		return // another call was first
 	}
 	if t.parsed == nil {
-		t.parsed = make(map[string]*template.Template)
+		t.parsed = make(map[templateKey]*template.Template)
 	}
-	for t.bytes+len(text) > keptTemplates {
-		oldest := t.texts[0]
-		t.texts = t.texts[1:]
-		t.bytes -= len(oldest)
+	for t.bytes+len(key.text) > keptTemplates {
+		oldest := t.kept[0]
+		t.kept = t.kept[1:]
+		t.bytes -= len(oldest.text)
 		delete(t.parsed, oldest)
 	}
-	t.parsed[text] = parsed
-	t.texts = append(t.texts, text)
-	t.bytes += len(text)
+	t.parsed[key] = parsed
+	t.kept = append(t.kept, key)
+	t.bytes += len(key.text)
 }

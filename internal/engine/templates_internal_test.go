@@ -22,8 +22,8 @@ func TestTemplatesAreParsedOnce(t *testing.T) {
 	if _, err := kept.parse(`{"Resources": {}`); err == nil {
 		t.Error("a broken template was parsed")
 	}
-	if len(kept.texts) != 1 {
-		t.Errorf("%d templates are kept, want 1: no broken one", len(kept.texts))
+	if len(kept.kept) != 1 {
+		t.Errorf("%d templates are kept, want 1: no broken one", len(kept.kept))
 	}
 
 	var group sync.WaitGroup
@@ -37,10 +37,10 @@ func TestTemplatesAreParsedOnce(t *testing.T) {
 	}
 	group.Wait()
 	sum := 0
-	for _, text := range kept.texts {
-		sum += len(text)
+	for _, key := range kept.kept {
+		sum += len(key.text)
 	}
-	if sum != kept.bytes || sum > keptTemplates || len(kept.texts) != len(kept.parsed) || len(kept.texts) < 40 {
-		t.Errorf("%d bytes of %d texts are kept, it says %d bytes of %d", sum, len(kept.texts), kept.bytes, len(kept.parsed))
+	if sum != kept.bytes || sum > keptTemplates || len(kept.kept) != len(kept.parsed) || len(kept.kept) < 40 {
+		t.Errorf("%d bytes of %d texts are kept, it says %d bytes of %d", sum, len(kept.kept), kept.bytes, len(kept.parsed))
 	}
 }

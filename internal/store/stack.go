@@ -92,6 +92,8 @@ type Revision struct {
 	Number int      `json:"-"`
 	// Template is the text as it was submitted. Stores keep one copy of equal texts.
 	Template string `json:"-"`
+	// Processed is what transforms made of it; empty if it has none. It holds no secret.
+	Processed string `json:"processed,omitempty"`
 	// Inputs are the parameters as the client gave them: defaults are not among them.
 	Inputs []string `json:"inputs,omitempty"`
 	// Parameters holds the value of every parameter by name; those of NoEcho parameters are secret.

@@ -99,6 +99,9 @@ func subnets(block netip.Prefix, count, bits int) []string {
 	return list
 }
 
+// WantsZones reports whether the template calls Fn::GetAZs, for which the scope should have [Outside.Zones].
+func (t *Template) WantsZones() bool { return t.zones }
+
 func checkGetAZs(s *shapes, argument Node, where path) {
 	name, _, call := argument.call()
 	if call && name != "Ref" || !call && argument.kind != value.String {

@@ -42,6 +42,8 @@ type Template struct {
 	// transforms are those to be applied, and source what to; empty once they are.
 	transforms []string
 	source     Node
+	// zones says that Fn::GetAZs is called.
+	zones bool
 	// processed is the text of a template that was made by transforms.
 	processed string
 }
@@ -82,6 +84,7 @@ func newTemplate(body string, limits Limits) *Template {
 
 // whole reads everything in a template.
 func (p *parser) whole(root Node) (*Template, error) {
+	p.template.zones = root.calls("Fn::GetAZs")
 	p.sections(root)
 	if len(p.found) > 0 {
 		return nil, p.found

@@ -55,7 +55,7 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 	}
 	summary := t.Summary()
 	out.Description, out.Version, out.Metadata = summary.Description, summary.Version, summary.Metadata
-	out.ResourceTypes = summary.ResourceTypes
+	out.ResourceTypes, out.DeclaredTransforms = summary.ResourceTypes, t.Transforms()
 	for _, p := range summary.Parameters {
 		view := parameterDeclarationView{
 			ParameterKey: p.Key, DefaultValue: p.Default, ParameterType: p.Type, NoEcho: p.NoEcho, Description: p.Description,

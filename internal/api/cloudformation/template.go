@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 type getTemplateInput struct {
@@ -17,10 +18,11 @@ type getTemplateOutput struct {
 	StagesAvailable []string
 }
 
-// getTemplate returns the text as it was submitted. A stack that holds change sets only has an empty one: clients such as
-// the CDK's go on from there. No transforms run in this version, so both stages are the same.
+// getTemplate returns the text as it was submitted or, as the stage Processed, what its transforms made of it: without
+// transforms that is the same. A stack that holds change sets only has an empty one: clients such as the CDK's go on from
+// there.
 func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
-	var text string
+	var revision store.Revision
 	switch {
 	case in.ChangeSetName == "" && in.StackName == "":
 		return out, query.Validation("StackName is required if ChangeSetName is not specified.")
@@ -29,17 +31,19 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTem
 		if err != nil {
 			return out, err
 		}
-		text = set.Body.Revision.Template
+		revision = set.Body.Revision
 	default:
 		stack, err := f.find(ctx, in.StackName, noStackWithID)
 		if err != nil {
 			return out, err
 		}
-		revision, err := f.revision(ctx, stack)
-		if err != nil {
+		if revision, err = f.revision(ctx, stack); err != nil {
 			return out, err
 		}
-		text = revision.Template
+	}
+	text := revision.Template
+	if in.TemplateStage == "Processed" && revision.Processed != "" {
+		text = revision.Processed
 	}
 	return getTemplateOutput{TemplateBody: text, StagesAvailable: []string{"Original", "Processed"}}, nil
 }
@@ -47,8 +51,9 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTem
 type validateTemplateInput struct{ templateInput }
 
 type validateTemplateOutput struct {
-	Parameters  []templateParameterView
-	Description string `query:",omitempty"`
+	Parameters         []templateParameterView
+	Description        string   `query:",omitempty"`
+	DeclaredTransforms []string `query:",omitempty"`
 }
 
 // templateParameterView is the structure TemplateParameter.
@@ -70,6 +75,7 @@ func (f *face) validateTemplate(_ context.Context, in validateTemplateInput) (ou
 	}
 	summary := t.Summary()
 	out.Description = summary.Description
+	out.DeclaredTransforms = t.Transforms()
 	for _, p := range summary.Parameters {
 		out.Parameters = append(out.Parameters, templateParameterView{
 			ParameterKey: p.Key, DefaultValue: p.Default, NoEcho: p.NoEcho, Description: p.Description,
