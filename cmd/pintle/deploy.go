@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // deployOptions are the flags of deploy.
@@ -301,12 +302,23 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
 	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
 		StackName: &want.stack, TemplateBody: &want.template, Parameters: want.given(nil), Tags: want.tagList(),
-		DisableRollback: &want.disableRollback,
+		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),
 	})
 	if err != nil {
 		return "", err
 	}
 	return aws.ToString(out.StackId), nil
+}
+
+// capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
+// command has the templates at hand.
+func (w desired) capabilities() []types.Capability {
+	t, err := template.ParseWithin(w.template, template.Unlimited())
+	nests := func(r *template.Resource) bool { return r.Type == "AWS::CloudFormation::Stack" }
+	if err != nil || !t.Unprocessed() && !slices.ContainsFunc(t.Resources, nests) {
+		return nil
+	}
+	return []types.Capability{types.CapabilityCapabilityAutoExpand}
 }
 
 // kept returns the parameters that keep their values if they are not given: those that both the stack and the template
@@ -337,7 +349,7 @@ func (s *session) update(ctx context.Context, want desired, stack types.Stack) (
 	s.begun = true
 	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
 		StackName: stack.StackId, TemplateBody: &want.template, Parameters: want.given(kept), Tags: want.tagList(),
-		DisableRollback: &want.disableRollback,
+		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),
 	})
 	if message, ok := refusal(err); ok && strings.Contains(message, "No updates are to be performed") {
 		return false, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -46,7 +47,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 		drawn, err = s.preview(ctx, p, want, &document)
 		err = errors.Join(err, s.close())
 	} else {
-		drawn, err = a.previewNew(ctx, o.connection.region, want)
+		drawn, err = a.previewNew(ctx, o.connection.region, want, template.Limits{})
 		if told, ok := engine.InputError(err); ok {
 			err = want.refused(a, told.Message, true)
 		}
@@ -102,7 +103,7 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 
 // previewNew says what the first deploy into a data directory would do, without making the directory. What the engine finds
 // wrong is an [engine.InputError].
-func (a *app) previewNew(ctx context.Context, region string, want desired) (drawn engine.Preview, err error) {
+func (a *app) previewNew(ctx context.Context, region string, want desired, limits template.Limits) (drawn engine.Preview, err error) {
 	none, err := memory.New(memory.Config{})
 	if err != nil {
 		return drawn, err
@@ -122,7 +123,7 @@ func (a *app) previewNew(ctx context.Context, region string, want desired) (draw
 	if err != nil {
 		return drawn, err
 	}
-	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types, Stored: reader.Stored})
+	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types, Stored: reader.Stored, Limits: limits})
 	if err != nil {
 		return drawn, err
 	}

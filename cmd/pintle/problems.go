@@ -47,7 +47,7 @@ func (p *problems) documents() []problemDocument {
 // check reads the template as the engine will. The engine answers as the service does, with the first problem and
 // often without its place; here are all of them. It is done before anything is built or deleted.
 func (w desired) check(a *app) error {
-	_, err := template.Parse(w.template)
+	_, err := template.ParseWithin(w.template, template.Unlimited())
 	found, ok := errors.AsType[template.Errors](err)
 	if !ok {
 		return nil // what is wrong with it otherwise, the engine tells
@@ -61,12 +61,15 @@ func (w desired) checkParameters() error {
 	for _, p := range w.parameters {
 		inputs[p.Name] = template.Input{Value: p.Text}
 	}
-	t, err := template.Parse(w.template)
+	t, err := template.ParseWithin(w.template, template.Unlimited())
 	if err == nil && t.StoredNames(inputs, nil) != nil {
 		return nil // what the parameter store has, the engine tells
 	}
 	if err == nil {
-		_, err = t.Bind(inputs, nil, template.Pseudo{})
+		var scope *template.Scope
+		if scope, err = t.Bind(inputs, nil, template.Pseudo{}); err == nil {
+			_, _, err = t.Process(scope)
+		}
 	}
 	found, _ := errors.AsType[template.Errors](err)
 	if len(found) < 2 {

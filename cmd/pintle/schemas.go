@@ -88,7 +88,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 	if want.noSchema || s.data == "" {
 		return nil
 	}
-	t, err := template.Parse(want.template)
+	t, err := template.ParseWithin(want.template, template.Unlimited())
 	if err != nil {
 		return nil //nolint:nilerr // the engine says it as the service does
 	}
@@ -115,7 +115,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 	for _, p := range known {
 		all.names = append(all.names, p.Name)
 	}
-	found := schema.Check(t, partial, func(token string) *schema.Document { return all.find(ctx, token) })
+	found := schema.Check(partial.Template(), partial, func(token string) *schema.Document { return all.find(ctx, token) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

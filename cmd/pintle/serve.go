@@ -24,6 +24,8 @@ type serveOptions struct {
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
 	references                                                                referenceOptions
+	limits                                                                    limitOptions
+	zones                                                                     []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -49,6 +51,8 @@ func (a *app) serveCommand() *cobra.Command {
 	o.keys.flags(flags)
 	o.keep.flags(flags)
 	o.references.flags(flags)
+	o.limits.flags(flags)
+	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
 		"allow-private", "log-level")
@@ -125,6 +129,12 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		return c, err
 	}
 	if c.Fidelity, err = parseFidelity(o.fidelity); err != nil {
+		return c, err
+	}
+	if c.Limits, err = o.limits.parse(); err != nil {
+		return c, err
+	}
+	if c.Zones, err = parseZones(o.zones); err != nil {
 		return c, err
 	}
 	if c.Log, err = a.logger(o.logLevel, slog.LevelInfo); err != nil {

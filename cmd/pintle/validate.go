@@ -23,6 +23,7 @@ type validateOptions struct {
 	parameters                              []string
 	providers                               providerOptions
 	noSchema                                bool
+	limits                                  limitOptions
 }
 
 // validationDocument is the document of validate -o json.
@@ -70,6 +71,7 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
 	o.providers.flags(flags)
 	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
+	o.limits.flags(flags)
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not ask the providers")
 	fromEnvironment(flags, "region")
 	outputFlag(cmd, &o.output)
@@ -86,6 +88,9 @@ func (a *app) validate(ctx context.Context, o *validateOptions, what string) err
 		return err
 	}
 	v := &validation{app: a, want: want, named: named, region: a.regionOr(o.region)}
+	if v.limits, err = o.limits.parse(); err != nil {
+		return err
+	}
 	found, err := v.run(ctx, o.noSchema)
 	if err != nil {
 		return err
@@ -145,20 +150,21 @@ type validation struct {
 	want   desired
 	named  bool
 	region string
+	limits template.Limits
 
 	published []publishedDocument
 	open      []string
 	resources int
+	vague     bool // the transforms need what is not known
 }
 
 // run returns all that is wrong with the template. Each look presumes that the one before found nothing.
 func (v *validation) run(ctx context.Context, noSchema bool) (template.Errors, error) {
 	v.published, v.open = []publishedDocument{}, []string{}
-	t, err := template.Parse(v.want.template)
+	t, err := template.ParseWithin(v.want.template, v.limits)
 	if err != nil {
 		return found(err)
 	}
-	v.resources = len(t.Resources)
 	open := []string{"AWS::StackId"}
 	if !v.named {
 		open = append(open, "AWS::StackName")
@@ -168,6 +174,8 @@ func (v *validation) run(ctx context.Context, noSchema bool) (template.Errors, e
 		return found(err)
 	}
 	v.open = append(v.open, partial.Missing()...)
+	t = partial.Template()
+	v.resources, v.vague = len(t.Resources), t.Unprocessed()
 	scope, whole := partial.Scope()
 	if whole {
 		if _, err := t.Graph(scope); err != nil {
@@ -244,7 +252,7 @@ func (v *validation) checkSchemas(ctx context.Context, t *template.Template, par
 
 // preview asks an engine without stacks what it would refuse.
 func (v *validation) preview(ctx context.Context, t *template.Template) (template.Errors, error) {
-	drawn, err := v.app.previewNew(ctx, v.region, v.want)
+	drawn, err := v.app.previewNew(ctx, v.region, v.want, v.limits)
 	if told, ok := engine.InputError(err); ok {
 		return template.Errors{{Message: told.Message}}, nil
 	}
@@ -267,7 +275,11 @@ func (v *validation) print(file string) {
 	if v.resources == 1 {
 		noun = "resource"
 	}
-	fmt.Fprintf(v.app.stdout, "%s: nothing is wrong with its %d %s\n", file, v.resources, noun)
+	if v.vague {
+		fmt.Fprintf(v.app.stdout, "%s: nothing is wrong with it, as far as can be told before its transforms are applied\n", file)
+	} else {
+		fmt.Fprintf(v.app.stdout, "%s: nothing is wrong with its %d %s\n", file, v.resources, noun)
+	}
 	for _, p := range v.published {
 		if p.Schema {
 			fmt.Fprintf(v.app.stdout, "  checked by the schema of provider %s\n", p.Name)

@@ -28,6 +28,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/upkeep"
 )
 
@@ -69,6 +70,10 @@ type Config struct {
 	Region string
 	// Fidelity is the engine's.
 	Fidelity engine.Fidelity
+	// Limits are how large templates may be; zero fields are CloudFormation's quotas.
+	Limits template.Limits
+	// Zones are what Fn::GetAZs returns for regions; of one that is not among them there are three.
+	Zones map[string][]string
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
 	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
@@ -174,6 +179,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
 		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall,
+		Limits: config.Limits, Zones: config.Zones,
 	})
 	if err != nil {
 		return nil, err
