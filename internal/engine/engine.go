@@ -62,6 +62,8 @@ type Config struct {
 	Stored Stored
 	// Hidden tells the secrets that requests were sent with and that are in no row; nil is none.
 	Hidden Hidden
+	// UnknownTypes is what becomes of templates with resource types that nobody provides; zero is UnknownRefused.
+	UnknownTypes UnknownTypes
 	// NewID returns a new unique id, as a UUID; nil is random ones.
 	NewID func() string
 	Log   *slog.Logger
@@ -117,6 +119,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
 		native:        cfg.Native,
 		zones:         cfg.Zones,
+		unknownTypes:  cfg.UnknownTypes,
 		node:          e.Node,
 		newID:         cfg.NewID,
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -397,7 +398,10 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 	if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
 		return v, nil
 	}
-	if a.m.native.Schema(instance.Body.Type) != nil {
+	if schema := a.m.native.Schema(instance.Body.Type); schema != nil {
+		if schema.Recorded {
+			return native.StandIn(a.m.stack.ID, instance.Body.Type, instance.PhysicalID, name), nil
+		}
 		return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
 	}
 	return value.Value{}, fmt.Errorf("%s", a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{

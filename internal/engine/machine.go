@@ -25,6 +25,7 @@ type environment struct {
 	cancelledWait time.Duration
 	native        *native.Registry
 	zones         map[string][]string
+	unknownTypes  UnknownTypes
 	// node returns the incarnation that owns the requests this machine makes.
 	node func() store.Incarnation
 	// newID returns a new UUID; random n characters of A–Z and 0–9.
@@ -301,6 +302,9 @@ func (m *machine) resourceEvent(
 		if last := m.instances[number].Changed; !at.After(last) {
 			at = last.Add(time.Millisecond)
 		}
+	}
+	if reason == "" && progress == store.ProgressSucceeded {
+		reason = m.remark(i, verb)
 	}
 	i.Verb, i.Progress, i.Reason, i.Changed = verb, progress, reason, at
 	i.Stuck = verb == store.VerbUpdate && progress == store.ProgressFailed && m.op.Phase == store.PhaseRevert

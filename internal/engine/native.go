@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -11,70 +8,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
-
-// checkType refuses a resource type that nobody provides.
-func (e *environment) checkType(dialect Dialect, resourceType string) error {
-	if e.native.Schema(resourceType) != nil {
-		return nil
-	}
-	return dialect.checkType(resourceType)
-}
-
-// runs says which types there are.
-func (e *environment) runs() string {
-	if names := e.native.Names(); len(names) > 0 {
-		return "custom resources and " + strings.Join(names, ", ")
-	}
-	return "custom resources"
-}
-
-// checkDeclarations refuses what can be told to be wrong from the text of the template alone. The real service finds most
-// of it when the resource's turn comes, and so do we if we are to be like it.
-func (e *environment) checkDeclarations(t *template.Template) error {
-	var problems []string
-	for _, r := range t.Resources {
-		schema := e.native.Schema(r.Type)
-		switch {
-		case schema == nil && !r.CreationPolicy.IsZero():
-			problems = append(problems, fmt.Sprintf("resource %s at line %d, column %d: CreationPolicy is not for custom resources",
-				r.LogicalID, r.Line, r.Column))
-		case schema != nil && e.fidelity != FidelityAWS:
-			for _, p := range schema.Check(r) {
-				problems = append(problems, fmt.Sprintf("resource %s at line %d, column %d: %s", r.LogicalID, p.Line, p.Column, p.Text))
-			}
-		}
-	}
-	if e.fidelity != FidelityAWS {
-		problems = append(problems, e.checkAttributes(t)...)
-	}
-	if problems == nil {
-		return nil
-	}
-	return invalid("Template error: " + strings.Join(problems, "; "))
-}
-
-// checkAttributes returns the reads of attributes that a native type does not have.
-func (e *environment) checkAttributes(t *template.Template) []string {
-	var references []template.Reference
-	for _, r := range t.Resources {
-		references = append(references, r.References()...)
-	}
-	for _, o := range t.Outputs {
-		references = append(references, o.References()...)
-	}
-	var problems []string
-	for _, use := range references {
-		read := t.Resource(use.Resource)
-		if use.Attribute == "" || strings.HasPrefix(use.Attribute, "${") || read == nil {
-			continue
-		}
-		if schema := e.native.Schema(read.Type); schema != nil && !schema.HasAttribute(use.Attribute) {
-			problems = append(problems, fmt.Sprintf("resource %s does not support attribute type %s in Fn::GetAtt (line %d, column %d)",
-				use.Resource, use.Attribute, use.Line, use.Column))
-		}
-	}
-	return problems
-}
 
 // request splits an evaluated declaration into what is sent and what it says of its provider.
 func (m *machine) request(declared *template.Resource, properties, policy value.Value) (asked, error) {

@@ -290,7 +290,16 @@ func TestNativeDeclarations(t *testing.T) {
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]. This version runs custom resources and ` +
 				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::S3::Bucket"`},
+				`X at line 1, column 16: nobody provides AWS::S3::Bucket here; with --unknown-types record it is kept as a record, and nothing is created in AWS`},
+		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
+			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]. This version runs custom resources and ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`X at line 1, column 16: nobody provides AWS::CDK::Metadate here, did you mean AWS::CDK::Metadata?; ` +
+				`with --unknown-types record it is kept as a record, and nothing is created in AWS`},
+		{"type of the service's own", `{"Type": "AWS::CloudFormation::Macro"}`, "",
+			`Template format error: Unrecognized resource types: [AWS::CloudFormation::Macro]. This version runs custom resources and ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::Macro"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWaiting(t, engine.FidelityPintle)

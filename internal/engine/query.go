@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -95,7 +96,13 @@ func (e *Engine) Parse(text string) (*template.Template, error) {
 
 // Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
 func (e *Engine) Unrecognized(t *template.Template) []string {
-	types, _ := e.env.unrecognized(CloudFormation, t)
+	var types []string
+	list, _ := e.env.unrecognized(CloudFormation, t)
+	for _, r := range list {
+		if !slices.Contains(types, r.Type) {
+			types = append(types, r.Type)
+		}
+	}
 	return types
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,9 +21,8 @@ func (e *environment) parse(dialect Dialect, text string) (*template.Template, e
 
 // runnable refuses what parse refuses of a template that is no text.
 func (e *environment) runnable(dialect Dialect, t *template.Template) error {
-	if unknown, reasons := e.unrecognized(dialect, t); unknown != nil {
-		return invalid("Template format error: Unrecognized resource types: [" + strings.Join(unknown, ", ") +
-			"]. This version runs " + e.runs() + " only: " + strings.Join(reasons, "; "))
+	if err := e.checkRecognized(dialect, t); err != nil {
+		return err
 	}
 	return e.checkDeclarations(t)
 }
@@ -39,17 +37,6 @@ func checkCapabilities(t *template.Template, given []string) error {
 		return &Error{CodeInsufficientRights, "Requires capabilities : [" + capabilityAutoExpand + "]"}
 	}
 	return nil
-}
-
-// unrecognized returns the types in a template that nobody provides, each once, and what is wrong with them.
-func (e *environment) unrecognized(dialect Dialect, t *template.Template) (types, reasons []string) {
-	for _, r := range t.Resources {
-		if err := e.checkType(dialect, r.Type); err != nil && !slices.Contains(types, r.Type) {
-			types = append(types, r.Type)
-			reasons = append(reasons, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, err))
-		}
-	}
-	return types, reasons
 }
 
 // checkResourceTypes refuses a template with a resource of a type that the client did not allow.

@@ -39,21 +39,25 @@ type world struct {
 
 func newWorld(t *testing.T, fidelity engine.Fidelity) *world { return newWorldOf(t, fidelity, nil) }
 
-func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry) *world {
+func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry, settings ...func(*engine.Config)) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	var err error
 	if w.store, err = memory.New(memory.Config{Now: func() time.Time { return w.now }}); err != nil {
 		t.Fatal(err)
 	}
-	w.engine, err = engine.Open(w.ctx, engine.Config{
+	config := engine.Config{
 		Store: w.store, Alone: true, Fidelity: fidelity, Native: types,
 		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
 		NewID: func() string {
 			w.ids++
 			return fmt.Sprintf("id-%d", w.ids)
 		},
-	})
+	}
+	for _, set := range settings {
+		set(&config)
+	}
+	w.engine, err = engine.Open(w.ctx, config)
 	if err != nil {
 		t.Fatal(err)
 	}

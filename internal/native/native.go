@@ -132,7 +132,9 @@ func (g *Registry) Names() []string {
 	return g.names
 }
 
-// Schema returns the schema of a type, nil if the registry does not know it.
+// Schema returns the schema of a type, nil if the registry does not know it. A type that nobody provides has one if it can
+// be kept as a record: see [Schema.Recorded]. Whether it may be declared is for the caller to say; what there is of it can
+// be updated and deleted in any case.
 func (g *Registry) Schema(name string) *Schema {
 	if t := g.named(name); t != nil {
 		return t.Schema()
@@ -144,7 +146,10 @@ func (g *Registry) named(name string) Type {
 	if g == nil {
 		return nil
 	}
-	return g.types[name]
+	if t := g.types[name]; t != nil {
+		return t
+	}
+	return recordNamed(name)
 }
 
 // DefaultTimeout is how long a request may take whose type says nothing else.

@@ -74,9 +74,50 @@ func TestServe(t *testing.T) {
 	if _, err := types.Serve(t.Context(), bad); err == nil || err.Error() != "make the URL of the handle: no such host" {
 		t.Errorf("error %v", err)
 	}
-	for _, types := range []*native.Registry{types, nil} {
-		if _, err := types.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket")); err == nil || !strings.Contains(err.Error(), "is no native one") {
+	for _, name := range []string{"AWS::CloudFormation::Macro", "Custom::Thing::More", "AWS::S3", "AWS::S3::Bucket::Policy", "AWS::S3::", "A::S3::Bucket"} {
+		if _, err := types.Serve(t.Context(), request(wire.Create, name)); err == nil || !strings.Contains(err.Error(), "is no native one") {
 			t.Errorf("a type that is not there: %v", err)
+		}
+		if types.Schema(name) != nil {
+			t.Errorf("%s has a schema", name)
+		}
+	}
+	var none *native.Registry
+	if _, err := none.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket")); err == nil || !strings.Contains(err.Error(), "is no native one") {
+		t.Errorf("a registry that is not there: %v", err)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	types := registry(t)
+	schema := types.Schema("AWS::S3::Bucket")
+	if schema == nil || !schema.Recorded || !schema.HasAttribute("Anything") {
+		t.Fatalf("schema %+v", schema)
+	}
+	wanted, err := types.Declare("AWS::S3::Bucket", native.Declaration{
+		StackID: stackID, Properties: object("Anything", "x"), CreationPolicy: object("ResourceSignal", "x"),
+	})
+	if diff := cmp.Diff(native.Wanted{Timeout: native.DefaultTimeout}, wanted); err != nil || diff != "" {
+		t.Errorf("error %v, (-want +got):\n%s", err, diff)
+	}
+	if change, reason := schema.Change(object("A", "1"), object("A", "2")); change != native.InPlace || reason != "" {
+		t.Errorf("a change is %v %q", change, reason)
+	}
+	got, err := types.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket"))
+	if err != nil || !strings.HasPrefix(string(got.PhysicalID), "signal-H-") {
+		t.Errorf("served %+v, error %v", got, err)
+	}
+	if got, err := types.Serve(t.Context(), request(wire.Update, "AWS::S3::Bucket")); err != nil || got.PhysicalID != "" {
+		t.Errorf("served %+v, error %v", got, err)
+	}
+	for attribute, want := range map[string]string{
+		"Arn":         "arn:aws:s3:eu-west-1:123456789012:bucket/signal-H-1",
+		"ClusterArn":  "arn:aws:s3:eu-west-1:123456789012:bucket/signal-H-1",
+		"DomainName":  "signal-H-1.DomainName",
+		"Outputs.Key": "signal-H-1.Outputs.Key",
+	} {
+		if got := native.StandIn(stackID, "AWS::S3::Bucket", "signal-H-1", attribute); got.Text() != want || got.HasSecret() {
+			t.Errorf("%s is %s", attribute, got)
 		}
 	}
 }

@@ -27,6 +27,9 @@ type Schema struct {
 	Nested bool
 	// Fixed says that no property of a resource that is there can change.
 	Fixed bool
+	// Recorded says that resources of the type are records only: anything may be declared, every attribute can be read, as a
+	// [StandIn], and nothing is done.
+	Recorded bool
 }
 
 // Property is one property of a type.
@@ -102,11 +105,15 @@ func (s *Schema) property(name string) *Property {
 
 // HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
 func (s *Schema) HasAttribute(name string) bool {
-	return slices.Contains(s.Attributes, name) || s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
+	return s.Recorded || slices.Contains(s.Attributes, name) ||
+		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
 }
 
 // check returns the first thing that is wrong with an evaluated declaration.
 func (s *Schema) check(d Declaration) error {
+	if s.Recorded {
+		return nil
+	}
 	for _, m := range d.Properties.Members() {
 		p := s.property(m.Key)
 		if p == nil {
@@ -128,6 +135,9 @@ func (s *Schema) check(d Declaration) error {
 // Check returns everything that is wrong with a declaration and can be told from its text alone: what functions return
 // is seen when they are evaluated.
 func (s *Schema) Check(r *template.Resource) []Problem {
+	if s.Recorded {
+		return nil
+	}
 	problems := s.checkPolicy(r)
 	add := func(err error, line, column int) {
 		if err != nil {

@@ -7,6 +7,7 @@
 //	tags: {team: web}
 //	ssm: aws
 //	resolveSecrets: true
+//	unknownTypes: record
 //	providers:
 //	  CRTest: ./provider
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
@@ -50,6 +51,9 @@ type Project struct {
 	SSM string
 	// ResolveSecrets has dynamic references to secrets resolved.
 	ResolveSecrets bool
+	// UnknownTypes says what becomes of resource types that nobody provides: "record", "refuse", or empty if the file does
+	// not say.
+	UnknownTypes string
 }
 
 // The places of parameters that have a name.

@@ -87,6 +87,11 @@ func (r *reader) top(root *yaml.Node) {
 				r.problem(v, "resolveSecrets: want true or false, got %q", text)
 			}
 		}},
+		{"unknownTypes", func(v *yaml.Node) {
+			if p.UnknownTypes = r.text(v, "unknownTypes"); p.UnknownTypes != "record" && p.UnknownTypes != "refuse" {
+				r.problem(v, "unknownTypes: want record or refuse, got %q", p.UnknownTypes)
+			}
+		}},
 	})
 }
 

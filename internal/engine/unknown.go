@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// UnknownTypes is what becomes of templates with resource types that nobody provides. The set is closed.
+type UnknownTypes string
+
+// The ways with unknown types. The zero value is UnknownRefused.
+const (
+	// UnknownRefused refuses the template.
+	UnknownRefused UnknownTypes = ""
+	// UnknownRecorded keeps the resources as records: see [native.Schema.Recorded].
+	UnknownRecorded UnknownTypes = "record"
+)
+
+// checkType refuses a resource type that nobody provides.
+func (e *environment) checkType(dialect Dialect, resourceType string) error {
+	schema := e.native.Schema(resourceType)
+	switch {
+	case schema == nil:
+		return dialect.checkType(resourceType)
+	case !schema.Recorded || e.unknownTypes == UnknownRecorded:
+		return nil
+	}
+	text := "nobody provides " + resourceType + " here"
+	if near := nearest.Name(resourceType, e.native.Names()); near != "" {
+		text += ", did you mean " + near + "?"
+	}
+	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in AWS", text)
+}
+
+// runs says which types there are.
+func (e *environment) runs() string {
+	if names := e.native.Names(); len(names) > 0 {
+		return "custom resources and " + strings.Join(names, ", ")
+	}
+	return "custom resources"
+}
+
+// unrecognized returns the resources of a template whose types nobody provides, with what is wrong with them.
+func (e *environment) unrecognized(dialect Dialect, t *template.Template) (list []*template.Resource, reasons []error) {
+	for _, r := range t.Resources {
+		if err := e.checkType(dialect, r.Type); err != nil {
+			list, reasons = append(list, r), append(reasons, err)
+		}
+	}
+	return list, reasons
+}
+
+// checkRecognized refuses a template with types that nobody provides, each of which is told once.
+func (e *environment) checkRecognized(dialect Dialect, t *template.Template) error {
+	var types, texts []string
+	list, reasons := e.unrecognized(dialect, t)
+	for i, r := range list {
+		if !slices.Contains(types, r.Type) {
+			types = append(types, r.Type)
+			texts = append(texts, fmt.Sprintf("%s at line %d, column %d: %v", r.LogicalID, r.Line, r.Column, reasons[i]))
+		}
+	}
+	if types == nil {
+		return nil
+	}
+	return invalid(unrecognizedText(types...) + ". This version runs " + e.runs() + " only: " + strings.Join(texts, "; "))
+}
+
+func unrecognizedText(types ...string) string {
+	return "Template format error: Unrecognized resource types: [" + strings.Join(types, ", ") + "]"
+}
+
+// remark is the reason of an event of success, empty if there is nothing to say.
+func (m *machine) remark(i *store.Instance, verb store.Verb) string {
+	if schema := m.native.Schema(i.Body.Type); schema == nil || !schema.Recorded {
+		return ""
+	}
+	switch verb {
+	case store.VerbCreate:
+		return native.RecordedOnly(wire.Create)
+	case store.VerbUpdate:
+		return native.RecordedOnly(wire.Update)
+	case store.VerbDelete:
+		return native.RecordedOnly(wire.Delete)
+	}
+	return ""
+}
