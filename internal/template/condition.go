@@ -42,12 +42,15 @@ func (p *parser) resolveConditions() {
 	var first Node
 	for _, c := range p.template.Conditions {
 		where := path{"Conditions", c.Name}
-		c.Expression = p.link(c.Expression, where)
+		c.Expression = p.linked(c.Expression, where)
 		w := &walk{truth: true, found: func(u use) {
 			switch {
+			case u.name == "" && p.unsound[member(where)]:
+				// said already
 			case u.kind == useCondition:
 				if !p.conditionNames[u.name] {
 					p.at(u.at, where, "%s", unresolvedCondition(u.name, "Conditions"))
+					p.spoil(where)
 				}
 				needs[c.Name] = append(needs[c.Name], u.name)
 			case isPseudo(u.name) || p.parameterNames[u.name]:
@@ -56,6 +59,7 @@ func (p *parser) resolveConditions() {
 					first = u.at
 				}
 				bad.add(u.name)
+				p.spoil(where)
 			}
 		}}
 		w.node(c.Expression, false)
@@ -76,6 +80,9 @@ func (p *parser) orderConditions(needs map[string][]string) {
 	}
 	order, cycle := sortByNeeds(all, needs)
 	if len(cycle) > 0 {
+		for name := range byName {
+			p.spoil(path{"Conditions", name}) // they are in no order
+		}
 		c := byName[cycle[0]]
 		p.add(&Error{
 			Message: fmt.Sprintf("Template format error: Circular dependency between conditions: [%s]", strings.Join(cycle, ", ")),

@@ -2,6 +2,7 @@ package template
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -19,6 +20,8 @@ type Partial struct {
 
 // BindPartly is [Template.Bind] for a new stack of which not all is known: it is no error if a parameter has neither an
 // input nor a default, nor if one is named in open, as pseudo parameters may be. What depends on those is not known.
+//
+// Beside an error, which is an [Errors], there is a Partial all the same: in it nothing is known of what has a problem.
 func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pseudo) (*Partial, error) {
 	p := &Partial{template: t, open: make(map[string]bool), undecided: make(map[string]bool)}
 	for _, name := range open {
@@ -30,7 +33,7 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		name := declared.Name
 		text, secret, ok := b.text(declared)
 		switch {
-		case !ok || p.open[name]:
+		case !ok || p.open[name] || t.unsound["Parameters/"+name]:
 			p.open[name] = true
 			b.values[name] = declared.value("")
 		default:
@@ -43,14 +46,14 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 			p.open[name] = declared.Stored()
 		}
 	}
-	if len(b.found) > 0 {
-		return nil, b.found
-	}
 	p.scope = NewScope(b.values, make(map[string]bool), pseudo)
-	if err := p.process(); err != nil {
-		return nil, err
+	found := b.found
+	for _, wrong := range found {
+		if declared := t.Parameter(strings.TrimPrefix(wrong.Path, "/Parameters/")); declared != nil {
+			p.open[declared.Name] = true
+		}
 	}
-	var found Errors
+	found = append(found, p.process()...)
 	e := &evaluation{scope: p.scope}
 	for _, c := range p.template.Conditions {
 		w := &walk{truth: true, found: func(u use) {
@@ -60,6 +63,9 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		}}
 		w.node(c.Expression, false)
 		p.scope.Conditions[c.Name] = false
+		if p.template.unsound["Conditions/"+c.Name] {
+			p.undecided[c.Name] = true
+		}
 		if p.undecided[c.Name] {
 			continue
 		}
@@ -71,32 +77,25 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		}
 		p.scope.Conditions[c.Name] = holds
 	}
-	if found == nil {
-		if err := t.enforce(p.scope, p.open); err != nil {
-			return nil, err
-		}
+	if len(found) == 0 {
+		found = first(t.enforce(p.scope, p.open), nil)
 	}
-	if err := found.orNil(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, found.orNil()
 }
 
-// process applies the transforms of the template, if all that they need is known.
-func (p *Partial) process() error {
+// process applies the transforms of the template, if all that they need is known, and returns what is wrong with that.
+func (p *Partial) process() Errors {
 	if !p.template.Unprocessed() {
 		return nil
 	}
 	q := p.template.processing(p.scope)
 	q.rehearse(func(name string) bool { return p.open[name] })
+	q.lenient = true
 	made, err := q.run()
-	if err != nil {
-		return err
-	}
 	if p.vague = made == nil; !p.vague {
 		p.template = made
 	}
-	return nil
+	return first(err, nil)
 }
 
 // Template returns the template whose resources and outputs are looked at: what the transforms make of the one that was

@@ -127,6 +127,8 @@ Resources: {A: {Type: Custom::A}}
 	}{
 		{map[string]template.Input{"Many": {Value: "5"}, "Other": {Value: "1"}}, []string{
 			"Parameters: [Other] do not exist in the template", "Parameter 'Many' must be a number not greater than 3",
+			"Template error: Fn::Select cannot select nonexistent value at index 3",
+			"Template error: Fn::Select cannot select nonexistent value at index 4",
 		}},
 		{nil, []string{
 			"Template error: Fn::Select cannot select nonexistent value at index 3",

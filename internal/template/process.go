@@ -38,10 +38,14 @@ func (t *Template) Process(s *Scope) (*Template, *Scope, error) {
 
 // rehearse applies the transforms without the parameters' values, as far as that goes, to find what is wrong in any case.
 func (t *Template) rehearse() error {
+	_, err := t.rehearsal().run()
+	return err
+}
+
+func (t *Template) rehearsal() *processing {
 	p := t.processing(NewScope(nil, nil, Pseudo{}))
 	p.rehearse(func(name string) bool { return isPseudo(name) && name != noValue })
-	_, err := p.run()
-	return err
+	return p
 }
 
 // rehearse makes it no problem if a value is not known. Those of pseudo parameters for which open is true are not.
@@ -60,6 +64,8 @@ type processing struct {
 	conditions map[string]bool
 	expansion  *expansion
 	lookups    int // nodes of mappings that lookups reached
+	// lenient says that what is made is wanted though something is wrong with it: see [Examine].
+	lenient bool
 }
 
 // maxProcessingLookups bounds the nodes of mappings that are gone through to resolve lookups. What is left when they are used
@@ -110,7 +116,14 @@ func (p *processing) run() (*Template, error) {
 	}
 	last := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
 	last.template.processed = string(text)
-	return last.whole(made)
+	t, err := last.whole(made)
+	if err == nil || !p.lenient {
+		return t, err
+	}
+	again := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
+	again.template.processed = string(text)
+	t, found := again.examine(made)
+	return t, first(err, found)
 }
 
 // section returns a section with its loops expanded.

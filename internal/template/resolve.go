@@ -25,11 +25,18 @@ func (p *parser) resolve() {
 			})
 		}
 	}
+	for section, names := range map[string]map[string]bool{
+		"Parameters": p.parameterNames, "Conditions": p.conditionNames, "Resources": p.resourceNames,
+	} {
+		for _, m := range p.declared.Get(section).members {
+			names[m.Key] = true // though it is malformed
+		}
+	}
 	p.resolveRules()
 	p.resolveConditions()
 	p.resolveResources()
 	p.resolveOutputs()
-	if len(p.found) == 0 {
+	if len(p.found) == 0 || p.lenient {
 		p.refuseCycles()
 	}
 }
@@ -47,6 +54,7 @@ func (p *parser) resolveResources() {
 		r.Properties = b.tree(r.Properties, where.to("Properties"), &r.parameters)
 		r.Metadata = b.tree(r.Metadata, where.to("Metadata"), &r.parameters)
 		r.CreationPolicy = b.aloof(r.CreationPolicy, where.to("CreationPolicy"), &r.parameters, "a CreationPolicy")
+		b.where = where.to("DependsOn")
 		for _, name := range r.DependsOn {
 			if !p.resourceNames[name] {
 				b.miss(name, Node{line: r.Line, column: r.Column})
@@ -80,6 +88,7 @@ type block struct {
 	name    string
 	missing names
 	first   Node
+	where   path // of the tree that is looked at
 }
 
 // tree links a tree and checks its names. It adds those that are parameters to the list.
@@ -87,12 +96,16 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 	if n.IsZero() {
 		return n
 	}
-	n = b.link(n, where)
+	n = b.linked(n, where)
+	b.where = where
 	uses(n, nil, func(u use) {
 		switch {
+		case u.name == "" && b.unsound[member(where)]:
+			// said already
 		case u.kind == useCondition:
 			if !b.conditionNames[u.name] {
 				b.at(u.at, where, "Template error: unresolved condition dependency %s in Fn::If", u.name)
+				b.spoil(where)
 			}
 		case u.kind == useGetAtt:
 			if !b.resourceNames[u.name] {
@@ -140,6 +153,10 @@ func (b *block) aloof(n Node, where path, parameters *[]string, what string) Nod
 }
 
 func (b *block) miss(name string, at Node) {
+	if b.lenient {
+		b.at(at, b.where, "%s", unresolved(b.name, name))
+		return
+	}
 	if len(b.missing.list) == 0 {
 		b.first = at
 	}

@@ -114,6 +114,7 @@ func (p *parser) resolveRules() {
 			ruleNames(n, func(name string, at Node) {
 				if !p.parameterNames[name] && !isPseudo(name) {
 					p.at(at, where, "Template format error: Unresolved dependencies [%s]. Cannot reference resources in the Rules block of the template", name)
+					p.spoil(where)
 				}
 			}, nil)
 		}

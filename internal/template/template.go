@@ -46,6 +46,8 @@ type Template struct {
 	zones bool
 	// processed is the text of a template that was made by transforms.
 	processed string
+	// unsound are the members of sections, as SECTION/NAME, with which something is wrong; nil but for [Examine].
+	unsound map[string]bool
 }
 
 // Parse reads a template in JSON or YAML and checks it within CloudFormation's own [Limits]. What begins with a brace
@@ -155,6 +157,12 @@ type parser struct {
 	dynamic        int // references that were met
 	lookups        int // nodes of mappings that lookups carry
 	tooManyLookups bool
+
+	// lenient says that names are looked up though something is wrong: see [Examine]. declared is the template then, and unsound
+	// its members with problems.
+	lenient  bool
+	declared Node
+	unsound  map[string]bool
 }
 
 // sections reads the top level. Every section is looked at, so that all problems are told at once.

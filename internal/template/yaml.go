@@ -42,7 +42,11 @@ func yamlError(err error) error {
 	if at := yamlPlace.FindStringSubmatch(err.Error()); at != nil {
 		line, _ = strconv.Atoi(at[1])
 	}
-	return Errors{notWellFormed(line, 0, yamlPlace.ReplaceAllString(err.Error(), ""))}
+	detail := yamlPlace.ReplaceAllString(err.Error(), "")
+	if strings.HasPrefix(detail, "unknown anchor") { // whose name may be a secret that begins with an asterisk
+		detail = "an alias refers to no anchor, and aliases are not supported: put quotes around a text that begins with *"
+	}
+	return Errors{notWellFormed(line, 0, detail)}
 }
 
 func notWellFormed(line, column int, detail string) *Error {
