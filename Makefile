@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,14 +55,17 @@ templatecost: ## what a template costs for each resource, with 500 and with 5,00
 overhead: ## what an event costs a provider, in turns with one on aws-lambda-go
 	go test ./internal/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m
 
+lintcost: ## what validate takes for 500 resources, in turns with cfn-lint
+	PINTLE_REQUIRE=cfn-lint go test ./cmd/pintle -count=1 -timeout 20m -run '^TestLintCost$$' -v -lint.cost
+
 starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
 	PINTLE_REQUIRE=postgres go test ./internal/store/postgres -count=1 -timeout 30m -v -run '^TestStartedAtOnce$$' -starts=$(STARTS)
 
 failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS times; prints what was lost
 	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^TestFailover$$' -failovers=$(FAILOVERS)
 
-clients: ## every test, with the AWS CLI, boto3, Python and Node required instead of skipped
-	PINTLE_REQUIRE=aws,boto3,python3,node go test -count=1 ./...
+clients: ## every test, with the AWS CLI, boto3, cfn-lint, Python and Node required instead of skipped
+	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 ./...
 
 walkthrough: ## deploy the example, then delete it
 	go run ./cmd/pintle deploy examples/walkthrough

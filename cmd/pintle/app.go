@@ -17,6 +17,7 @@ import (
 
 // app is what the commands know of the world around them.
 type app struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	// cwd is what relative paths are relative to.
@@ -55,7 +56,7 @@ func (a *app) root() *cobra.Command {
 
   pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
   pintle delete DIR    delete it
-  pintle validate DIR  find what is wrong with its template, before anything is created
+  pintle validate DIR  find what is wrong with its template, or with files, before anything is created
   pintle new NAME      write the project of a provider in Go
   pintle invoke TARGET send one request to a provider, and show its answer
   pintle serve --dev   serve the CloudFormation API to the AWS CLI and SDKs

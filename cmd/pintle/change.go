@@ -32,6 +32,7 @@ type change struct {
 	place
 	verb     string // the command's name
 	fidelity engine.Fidelity
+	unknown  engine.UnknownTypes
 	// references are those of the flags and the project.
 	references referenceOptions
 	asJSON     bool

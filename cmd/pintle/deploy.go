@@ -21,6 +21,8 @@ import (
 type deployOptions struct {
 	changeOptions
 	template, parameterFile string
+	unknownTypes            string
+	read                    *templateFile // nil if the template is still to be read
 	parameters, tags        []string
 	disableRollback, dryRun bool
 	noSchema                bool
@@ -34,6 +36,7 @@ type desired struct {
 	disableRollback       bool
 	noSchema              bool
 	references            referenceOptions
+	unknown               engine.UnknownTypes
 }
 
 func (a *app) deployCommand() *cobra.Command {
@@ -85,6 +88,7 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
+	unknownTypesFlag(cmd, &o.unknownTypes)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
 	return cmd
 }
@@ -106,7 +110,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	c.result = &result{Stack: want.stack, Action: "none"}
+	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
 	if o.endpoint == "" { // another server may know more than this program
 		if err := want.check(a); err != nil {
 			return a.conclude(c.result, c.asJSON, err)
@@ -154,6 +158,7 @@ func (o *deployOptions) repeated() string {
 	add("allow", o.providers.allow...)
 	add("fidelity", o.fidelity)
 	b.WriteString(o.references.repeated())
+	add("unknown-types", o.unknownTypes)
 	if o.noSchema {
 		b.WriteString(" --no-schema")
 	}
@@ -167,14 +172,19 @@ func (o *deployOptions) repeated() string {
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	want.disableRollback, want.noSchema = o.disableRollback, o.noSchema
 	want.references = o.references.with(p.project)
-	if p.project == nil && o.template == "" {
+	if p.project == nil && o.template == "" && o.read == nil {
 		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
 			project.FileName, a.short(p.dir))
 	}
 	if want.stack, err = p.stack(o.stack); err != nil {
 		return want, err
 	}
-	if want.template, want.path, err = a.templateText(p, o.template); err != nil {
+	if want.unknown, err = p.unknownTypes(o.unknownTypes); err != nil {
+		return want, err
+	}
+	if o.read != nil {
+		want.template, want.path = o.read.text, o.read.path
+	} else if want.template, want.path, err = a.templateText(p, o.template); err != nil {
 		return want, err
 	}
 	if p.project != nil {
@@ -215,6 +225,9 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	}
 	if note := unresolved(want.template); note != "" && s.here != nil && !s.references.secrets {
 		s.app.say("%s", note)
+	}
+	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
+		s.app.say("--unknown-types is for an engine that this command starts; the one at %s has its own", s.url)
 	}
 	for {
 		stack, err := s.describe(ctx, want.stack)

@@ -15,14 +15,12 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // previewDocument is what a deploy would do: the document of deploy --dry-run -o json.
@@ -47,7 +45,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 		drawn, err = s.preview(ctx, p, want, &document)
 		err = errors.Join(err, s.close())
 	} else {
-		drawn, err = a.previewNew(ctx, o.connection.region, want, template.Limits{})
+		drawn, err = a.previewNew(ctx, o.connection.region, want)
 		if told, ok := engine.InputError(err); ok {
 			err = want.refused(a, told.Message, true)
 		}
@@ -103,34 +101,53 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 
 // previewNew says what the first deploy into a data directory would do, without making the directory. What the engine finds
 // wrong is an [engine.InputError].
-func (a *app) previewNew(ctx context.Context, region string, want desired, limits template.Limits) (drawn engine.Preview, err error) {
-	none, err := memory.New(memory.Config{})
+func (a *app) previewNew(ctx context.Context, region string, want desired) (drawn engine.Preview, err error) {
+	none, err := newIdleEngine(ctx, want, template.Limits{})
 	if err != nil {
 		return drawn, err
 	}
-	defer func() { err = errors.Join(err, none.Close()) }()
-	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
-		return "", errors.New("nothing is made in a preview")
-	}})
+	defer func() { err = errors.Join(err, none.close()) }()
+	return none.preview(ctx, a.regionOr(region), want)
+}
+
+// idleEngine is an engine without stacks, which says what it would do and does nothing.
+type idleEngine struct {
+	*engine.Engine
+	close func() error
+}
+
+func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (idleEngine, error) {
+	none, err := memory.New(memory.Config{})
 	if err != nil {
-		return drawn, err
+		return idleEngine{}, err
+	}
+	types, err := nativeTypes()
+	if err != nil {
+		return idleEngine{}, errors.Join(err, none.Close())
 	}
 	source, err := want.references.source()
 	if err != nil {
-		return drawn, err
+		return idleEngine{}, errors.Join(err, none.Close())
 	}
 	reader, err := node.NewReader(none, source, false, nil)
 	if err != nil {
-		return drawn, err
+		return idleEngine{}, errors.Join(err, none.Close())
 	}
-	e, err := engine.Open(ctx, engine.Config{Store: none, Alone: true, Native: types, Stored: reader.Stored, Limits: limits})
+	e, err := engine.Open(ctx, engine.Config{
+		Store: none, Alone: true, Native: types, Stored: reader.Stored, UnknownTypes: want.unknown, Limits: limits,
+	})
 	if err != nil {
-		return drawn, err
+		return idleEngine{}, errors.Join(err, none.Close())
 	}
+	return idleEngine{e, none.Close}, nil
+}
+
+// preview says what the first deploy of what is desired would do. What the engine finds wrong is an [engine.InputError].
+func (e idleEngine) preview(ctx context.Context, region string, want desired) (engine.Preview, error) {
 	request := want.previewRequest(nil)
 	return e.Preview(ctx, engine.PreviewStack{
 		Options: request.Options(), Template: request.Template,
-		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: a.regionOr(region), Stack: want.stack},
+		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: region, Stack: want.stack},
 	})
 }
 

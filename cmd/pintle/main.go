@@ -20,7 +20,7 @@ func run() int {
 		cwd = "."
 	}
 	a := &app{
-		stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, screen: terminal(os.Stdout),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, screen: terminal(os.Stdout),
 	}
 	return a.run(ctx, os.Args[1:])
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
@@ -180,6 +181,27 @@ func fidelityFlag(cmd *cobra.Command, fidelity *string) {
 	cmd.Flags().StringVar(fidelity, "fidelity", "", "whose behaviour to keep to where they differ, as `MODE`: pintle or aws (default pintle)")
 	fromEnvironment(cmd.Flags(), "fidelity")
 	choices(cmd, "fidelity", "pintle", "aws")
+}
+
+// unknownTypesFlag is the flag that says what becomes of resource types that nobody provides.
+func unknownTypesFlag(cmd *cobra.Command, unknown *string) {
+	cmd.Flags().StringVar(unknown, "unknown-types", "", "what becomes of resource types that nobody provides, as `MODE`: refuse, or record, which keeps what is declared and creates nothing (default: the project's, or refuse)")
+	fromEnvironment(cmd.Flags(), "unknown-types")
+	choices(cmd, "unknown-types", "refuse", "record")
+}
+
+// unknownTypes reads what was given to that flag, or what the project says.
+func (p place) unknownTypes(given string) (engine.UnknownTypes, error) {
+	if given == "" && p.project != nil {
+		given = p.project.UnknownTypes
+	}
+	switch given {
+	case "", "refuse":
+		return engine.UnknownRefused, nil
+	case "record":
+		return engine.UnknownRecorded, nil
+	}
+	return "", usagef("want refuse or record", "--unknown-types %q is not known", given)
 }
 
 // choices completes a flag to one of a few words.

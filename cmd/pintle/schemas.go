@@ -29,9 +29,14 @@ type schemas struct {
 	why   map[string]error
 }
 
+// match returns the name of the provider behind a token; false if there is none.
+func (s *schemas) match(token string) (string, bool) {
+	return local.Match(wire.ServiceToken(token), func(name string) bool { return slices.Contains(s.names, name) })
+}
+
 // find returns the schema of the provider behind a token, nil if there is none.
 func (s *schemas) find(ctx context.Context, token string) *schema.Document {
-	name, ok := local.Match(wire.ServiceToken(token), func(name string) bool { return slices.Contains(s.names, name) })
+	name, ok := s.match(token)
 	if !ok {
 		return nil
 	}

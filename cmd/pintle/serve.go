@@ -18,7 +18,7 @@ import (
 
 type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
-	database                                                                  string
+	database, unknownTypes                                                    string
 	providers                                                                 providerOptions
 	dev, allowPrivate                                                         bool
 	keys                                                                      keyOptions
@@ -47,6 +47,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
 	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
 	fidelityFlag(cmd, &o.fidelity)
+	unknownTypesFlag(cmd, &o.unknownTypes)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
 	o.keys.flags(flags)
 	o.keep.flags(flags)
@@ -86,6 +87,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 	o.references = o.references.with(p.project)
 	config, err := a.serveConfig(o)
 	if err != nil {
+		return err
+	}
+	if config.UnknownTypes, err = p.unknownTypes(o.unknownTypes); err != nil {
 		return err
 	}
 	list, err := a.providers(p, o.providers)

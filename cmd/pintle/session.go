@@ -39,6 +39,7 @@ type session struct {
 	role       node.Role
 	fidelity   engine.Fidelity
 	references referenceOptions
+	unknown    engine.UnknownTypes
 	keys       keyOptions
 
 	stacks   *cloudformation.Client
@@ -54,7 +55,7 @@ type session struct {
 // open connects to the engine of a data directory, or becomes it for a command; with --endpoint it connects to that.
 func (a *app) open(ctx context.Context, c change) (*session, error) {
 	s := &session{
-		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, references: c.references,
+		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, references: c.references,
 		stop: func() error { return nil },
 	}
 	if c.connection.endpoint != "" {
@@ -155,7 +156,7 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 		return errors.Join(err, lock.Release())
 	}
 	here, err := node.Open(ctx, node.Config{
-		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, AllowPrivate: true,
+		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, UnknownTypes: s.unknown, AllowPrivate: true,
 		SSM: source, ResolveSecrets: s.references.secrets,
 		Version: buildRelease().Version, Log: log,
 	})

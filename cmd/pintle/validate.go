@@ -2,56 +2,37 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/schema"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // validateOptions are the flags of validate.
 type validateOptions struct {
-	template, parameterFile, region, output string
-	parameters                              []string
-	providers                               providerOptions
-	noSchema                                bool
-	limits                                  limitOptions
-}
-
-// validationDocument is the document of validate -o json.
-type validationDocument struct {
-	Template string            `json:"template"`
-	Valid    bool              `json:"valid"`
-	Problems []problemDocument `json:"problems"`
-	// Providers are those that the template's resources name and that run on this machine.
-	Providers []publishedDocument `json:"providers"`
-	// Open are the parameters without a value: what depends on them was not checked.
-	Open []string `json:"open"`
-}
-
-// publishedDocument says whether a provider publishes a schema, or why it does not.
-type publishedDocument struct {
-	Name   string `json:"name"`
-	Schema bool   `json:"schema"`
-	Reason string `json:"reason,omitempty"`
+	template, parameterFile, region, output, unknownTypes string
+	parameters                                            []string
+	providers                                             providerOptions
+	noSchema                                              bool
+	limits                                                limitOptions
 }
 
 func (a *app) validateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
-		Use:   "validate [DIR | TEMPLATE]",
-		Short: "Find what is wrong with a template, before anything is created",
-		Long: `Find all that is wrong with a template, each with its line and column: that of
+		Use:   "validate [DIR | TEMPLATE | -]...",
+		Short: "Find what is wrong with templates, before anything is created",
+		Long: `Find all that is wrong with templates, each with its line and column: that of
 DIR/pintle.yaml (DIR: the current folder), or the file TEMPLATE, with the
-providers of the pintle.yaml beside it. No engine is needed and nothing is kept.
+providers of the pintle.yaml beside it; - is standard input. Any number can be
+given. No engine is needed and nothing is kept.
 
 Providers that run here are built and asked what they take, with the command
 schema that every program made with package pintle knows. Misspelt and missing
@@ -59,11 +40,15 @@ properties, values of a wrong type or out of range, and attributes that there ar
 not are found by that. What depends on a resource, or on a parameter that has no
 value yet, is not checked; one with x-migrates in its schema may take properties
 of an earlier time, so that only names near to those of today are refused. A
-provider behind a URL, or without a schema, is not asked.
+provider behind a URL, or without a schema, is not asked, and one that no resource
+names is not built.
+
+A parameter that is given for several templates counts for those that declare it;
+one of them must. With -o sarif a log for code scanners is printed. The rules that
+problems have are listed in docs/validate.md.
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.validate(ctx, &o, first(args)) }),
+		RunE: a.command(func(ctx context.Context, args []string) error { return a.validate(ctx, &o, args) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
@@ -73,221 +58,157 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
 	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
 	o.limits.flags(flags)
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not ask the providers")
+	unknownTypesFlag(cmd, &o.unknownTypes)
 	fromEnvironment(flags, "region")
-	outputFlag(cmd, &o.output)
+	flags.StringVarP(&o.output, "output", "o", "text", "`FORMAT` of what is printed: text, json or sarif")
+	choices(cmd, "output", "text", "json", "sarif")
 	return cmd
 }
 
-func (a *app) validate(ctx context.Context, o *validateOptions, what string) error {
-	asJSON, err := wantJSON(o.output)
+func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (err error) {
+	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
+		return usagef("", "--output %q: want text, json or sarif", o.output)
+	}
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	if o.template != "" && len(args) > 1 {
+		return usagef("", "--template is for one folder, and there are %d", len(args))
+	}
+	v, err := a.newValidator(o)
 	if err != nil {
 		return err
 	}
-	want, named, err := a.validated(o, what)
-	if err != nil {
-		return err
-	}
-	v := &validation{app: a, want: want, named: named, region: a.regionOr(o.region)}
-	if v.limits, err = o.limits.parse(); err != nil {
-		return err
-	}
-	found, err := v.run(ctx, o.noSchema)
-	if err != nil {
-		return err
-	}
-	file := a.short(want.path)
-	wrong := &problems{where: file, found: found}
-	if asJSON {
-		document := validationDocument{
-			Template: file, Valid: len(found) == 0, Problems: wrong.documents(), Providers: v.published, Open: v.open,
-		}
-		if err := a.document(document); err != nil {
+	defer func() { err = errors.Join(err, v.close()) }()
+	for _, what := range args {
+		if err := v.add(what); err != nil {
 			return err
 		}
 	}
-	if len(found) > 0 {
-		return failed(wrong)
+	if err := v.share(); err != nil {
+		return err
 	}
-	if note := unresolved(want.template); note != "" && !want.references.secrets {
-		a.say("%s", note)
+	for _, one := range v.list {
+		if err := v.look(ctx, one); err != nil {
+			return err
+		}
 	}
-	if !asJSON {
-		v.print(file)
-	}
-	return nil
+	return v.report(o.output)
 }
 
-// validated reads what is to be validated. named says that the stack has a name.
-func (a *app) validated(o *validateOptions, what string) (want desired, named bool, err error) {
+// templateFile is a template that was read.
+type templateFile struct{ text, path string }
+
+// add reads what is to be validated: a template, or the one of a folder.
+func (v *validator) add(what string) error {
+	a, o := v.app, v.options
 	dir, file := what, o.template
-	if info, err := os.Stat(a.path(what)); err == nil && !info.IsDir() {
+	var read *templateFile
+	if what == "-" {
+		dir = ""
+		text, err := io.ReadAll(io.LimitReader(a.stdin, maxValidated+1))
+		if err != nil {
+			return usageError(err)
+		}
+		if len(text) > maxValidated {
+			return usagef("", "standard input has more than %d bytes, which is the most that is read", maxValidated)
+		}
+		read = &templateFile{string(text), stdinName}
+	} else if info, err := os.Stat(a.path(what)); err == nil && !info.IsDir() {
 		if o.template != "" {
-			return want, false, usagef("", "there are two templates: %s and %s", what, o.template)
+			return usagef("", "there are two templates: %s and %s", what, o.template)
 		}
 		dir, file = filepath.Dir(what), what
 	}
 	p, err := a.locate(dir, "")
 	if err != nil {
-		return want, false, err
+		return err
 	}
-	if file == "" && p.project == nil {
-		if file, err = findTemplate(p.dir); err != nil {
-			return want, false, err
+	if read == nil {
+		if read, err = a.readTemplate(p, file); err != nil {
+			return err
 		}
 	}
-	d := &deployOptions{template: file, parameters: o.parameters, parameterFile: o.parameterFile}
+	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile, unknownTypes: o.unknownTypes}
 	d.providers = o.providers
-	if named = p.project != nil; !named {
+	if p.project == nil {
 		d.stack = "stack"
 	}
-	want, err = a.desire(p, d)
-	return want, named, err
-}
-
-// validation is one run of the command.
-type validation struct {
-	app    *app
-	want   desired
-	named  bool
-	region string
-	limits template.Limits
-
-	published []publishedDocument
-	open      []string
-	resources int
-	vague     bool // the transforms need what is not known
-}
-
-// run returns all that is wrong with the template. Each look presumes that the one before found nothing.
-func (v *validation) run(ctx context.Context, noSchema bool) (template.Errors, error) {
-	v.published, v.open = []publishedDocument{}, []string{}
-	t, err := template.ParseWithin(v.want.template, v.limits)
+	want, err := a.desire(p, d)
 	if err != nil {
-		return found(err)
+		return err
 	}
-	open := []string{"AWS::StackId"}
-	if !v.named {
-		open = append(open, "AWS::StackName")
+	one := &validation{want: want, named: p.project != nil, dir: p.dir}
+	one.file.Name, one.file.Source = read.path, diagnosis.NewSource(read.text)
+	if read.path != stdinName {
+		one.file.Name = a.short(read.path)
 	}
-	partial, err := v.want.foreseen(t, v.region, open, nil)
-	if err != nil {
-		return found(err)
-	}
-	v.open = append(v.open, partial.Missing()...)
-	t = partial.Template()
-	v.resources, v.vague = len(t.Resources), t.Unprocessed()
-	scope, whole := partial.Scope()
-	if whole {
-		if _, err := t.Graph(scope); err != nil {
-			return found(err)
-		}
-	}
-	if !noSchema {
-		list, err := v.checkSchemas(ctx, t, partial)
-		if err != nil || len(list) > 0 {
-			return list, err
-		}
-	}
-	if !whole {
-		return nil, nil
-	}
-	return v.preview(ctx, t)
+	v.list = append(v.list, one)
+	return nil
 }
 
-// found returns the problems that an error is, in the order of their places.
-func found(err error) (template.Errors, error) {
-	list, ok := errors.AsType[template.Errors](err)
-	if !ok {
-		return nil, err
+// stdinName is what standard input is called.
+const stdinName = "stdin"
+
+// maxValidated is the size of the largest template that is read: one that is passed by URL. Source: CloudFormation, quotas.
+const maxValidated = 1_000_000
+
+// readTemplate reads a template that may be too large to be passed inline.
+func (a *app) readTemplate(p place, file string) (*templateFile, error) {
+	switch {
+	case file != "":
+		file = a.path(file)
+	case p.project != nil && p.project.Template != "":
+		file = p.project.Template
+	default:
+		var err error
+		if file, err = findTemplate(p.dir); err != nil {
+			return nil, err
+		}
 	}
-	schema.Sort(list)
-	return list, nil
+	info, err := os.Stat(file)
+	if err != nil || info.Size() <= maxTemplate {
+		text, path, err := a.templateText(p, file)
+		return &templateFile{text, path}, err
+	}
+	text, err := readFile(file, maxValidated)
+	if err != nil {
+		return nil, usagef("name it with --template", "template: %w", err)
+	}
+	return &templateFile{string(text), file}, nil
 }
 
-// checkSchemas holds the template against what the providers publish. They are built into a folder that does not stay.
-func (v *validation) checkSchemas(ctx context.Context, t *template.Template, partial *template.Partial) (_ template.Errors, err error) {
-	dir, err := os.MkdirTemp("", "pintle-validate-")
-	if err != nil {
-		return nil, failed(err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	runtime, err := local.New(local.Config{
-		Done:     func(string, local.Outcome) {}, // nothing is invoked
-		Progress: v.app.building, CacheDir: dir, SchemaDir: schemaCache(), Region: v.region,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, runtime.Close()) }()
-	all := schemas{ask: func(ctx context.Context, name string) (json.RawMessage, error) { return runtime.Schema(ctx, name) }}
-	for _, p := range v.want.providers {
-		provider, ok, err := p.definition.Program(p.name)
-		if err != nil {
-			return nil, usageError(err)
-		}
-		if !ok {
-			continue
-		}
-		if err := runtime.Set(provider); err != nil {
-			return nil, usageError(err)
-		}
-		all.names = append(all.names, p.name)
-	}
-	list := schema.Check(t, partial, func(token string) *schema.Document { return all.find(ctx, token) })
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	for _, name := range sortedKeys(all.asked) {
-		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
-			return nil, failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "mend the provider, or leave it out with --no-schema")
-		}
-		told := publishedDocument{Name: name, Schema: all.asked[name] != nil}
-		if why := all.why[name]; why != nil {
-			told.Reason = why.Error()
-		}
-		v.published = append(v.published, told)
-	}
-	return list, nil
-}
-
-// preview asks an engine without stacks what it would refuse.
-func (v *validation) preview(ctx context.Context, t *template.Template) (template.Errors, error) {
-	drawn, err := v.app.previewNew(ctx, v.region, v.want, v.limits)
-	if told, ok := engine.InputError(err); ok {
-		return template.Errors{{Message: told.Message}}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var list template.Errors
-	for _, c := range drawn.Changes {
-		if r := t.Resource(c.LogicalID); c.Problem != "" && r != nil {
-			list = append(list, &template.Error{Message: c.Problem, Path: "/Resources/" + c.LogicalID, Line: r.Line, Column: r.Column})
+// share examines the templates, and takes parameters that were given for several from those that do not declare them.
+func (v *validator) share() error {
+	for _, one := range v.list {
+		var found template.Errors
+		one.template, found = template.Examine(one.want.template, v.limits)
+		one.file.Add(diagnosis.Err, found)
+		one.malformed = len(found) > 0
+		if size := len(one.want.template); size > maxTemplate {
+			one.file.Add(diagnosis.Warning, template.Errors{{
+				Message: fmt.Sprintf("the template is %d bytes long: it cannot be passed inline, where %d are allowed, only by URL", size, maxTemplate),
+			}})
 		}
 	}
-	schema.Sort(list)
-	return list, nil
-}
-
-// print says what was looked at.
-func (v *validation) print(file string) {
-	noun := "resources"
-	if v.resources == 1 {
-		noun = "resource"
+	if len(v.list) == 1 {
+		return nil
 	}
-	if v.vague {
-		fmt.Fprintf(v.app.stdout, "%s: nothing is wrong with it, as far as can be told before its transforms are applied\n", file)
-	} else {
-		fmt.Fprintf(v.app.stdout, "%s: nothing is wrong with its %d %s\n", file, v.resources, noun)
-	}
-	for _, p := range v.published {
-		if p.Schema {
-			fmt.Fprintf(v.app.stdout, "  checked by the schema of provider %s\n", p.Name)
-		} else {
-			fmt.Fprintf(v.app.stdout, "  provider %s was not asked: %s\n", p.Name, p.Reason)
+	var given pairs
+	if v.options.parameterFile != "" {
+		if err := given.readParameterFile(v.app.path(v.options.parameterFile)); err != nil {
+			return err
 		}
 	}
-	if len(v.open) > 0 {
-		fmt.Fprintf(v.app.stdout, "  not known, and what depends on it not checked: %s\n", strings.Join(v.open, ", "))
+	if err := given.setAll("parameter", v.options.parameters); err != nil {
+		return err
 	}
+	for _, p := range given {
+		if slices.ContainsFunc(v.list, func(one *validation) bool { return one.template == nil || one.template.Parameter(p.Name) != nil }) {
+			for _, one := range v.list {
+				one.leaveOut(p.Name)
+			}
+		}
+	}
+	return nil
 }

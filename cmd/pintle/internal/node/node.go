@@ -74,6 +74,8 @@ type Config struct {
 	Limits template.Limits
 	// Zones are what Fn::GetAZs returns for regions; of one that is not among them there are three.
 	Zones map[string][]string
+	// UnknownTypes is the engine's.
+	UnknownTypes engine.UnknownTypes
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
 	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
@@ -176,7 +178,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
-		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, Log: n.log,
+		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
 		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall,
 		Limits: config.Limits, Zones: config.Zones,

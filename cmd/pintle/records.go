@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// nativeTypes returns the native types of an engine that makes nothing.
+func nativeTypes() (*native.Registry, error) {
+	return native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
+		return "", errors.New("nothing is made in a preview")
+	}})
+}
+
+// maxRecordsTold is how many resources are named in one warning.
+const maxRecordsTold = 10
+
+// recorded returns the resources of a template that can be records only.
+func recorded(t *template.Template, types *native.Registry) []*template.Resource {
+	var list []*template.Resource
+	for _, r := range t.Resources {
+		if schema := types.Schema(r.Type); schema != nil && schema.Recorded {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// warnOfRecords says which resources of a template are records only, and reports whether there are any.
+func (s *session) warnOfRecords(want desired) bool {
+	types, err := nativeTypes()
+	if err != nil {
+		return false
+	}
+	t, err := template.Parse(want.template)
+	if err != nil {
+		return false // the engine says what is wrong with it
+	}
+	list := recorded(t, types)
+	if len(list) == 0 || s.here != nil && s.unknown != engine.UnknownRecorded {
+		return false // or the engine refuses them
+	}
+	var names []string
+	for _, r := range list[:min(len(list), maxRecordsTold)] {
+		names = append(names, r.LogicalID+" ("+r.Type+")")
+	}
+	more := ""
+	if left := len(list) - len(names); left > 0 {
+		more = fmt.Sprintf(" and %d more", left)
+	}
+	s.app.say("warning: nobody provides %s%s: what is not refused is recorded only, and nothing is created in AWS", strings.Join(names, ", "), more)
+	return true
+}

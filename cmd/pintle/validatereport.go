@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+)
+
+// validationsDocument is the document of validate -o json.
+type validationsDocument struct {
+	// Valid says that no file has an error; there may be warnings.
+	Valid bool                 `json:"valid"`
+	Files []validationDocument `json:"files"`
+}
+
+// validationDocument is what was found out of one template.
+type validationDocument struct {
+	Template string              `json:"template"`
+	Valid    bool                `json:"valid"`
+	Problems []diagnosedDocument `json:"problems"`
+	// Providers are those that the template's resources name and that run on this machine.
+	Providers []publishedDocument `json:"providers"`
+	// Open are the parameters without a value: what depends on them was not checked.
+	Open []string `json:"open"`
+}
+
+// diagnosedDocument is a problem with its rule.
+type diagnosedDocument struct {
+	Rule  string          `json:"rule"`
+	Level diagnosis.Level `json:"level"`
+	problemDocument
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// publishedDocument says whether a provider publishes a schema, or why it does not.
+type publishedDocument struct {
+	Name   string `json:"name"`
+	Schema bool   `json:"schema"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// report prints what was found, and returns the error that the command ends with.
+func (v *validator) report(output string) error {
+	var err error
+	switch output {
+	case "json":
+		err = v.app.document(v.document())
+	case "sarif":
+		err = v.printSARIF()
+	default:
+		v.print()
+	}
+	return errors.Join(err, v.verdict())
+}
+
+// verdict is the error that says how much is wrong; nil if nothing is.
+func (v *validator) verdict() error {
+	count, files, name := 0, 0, ""
+	for _, one := range v.list {
+		if n := one.file.Errors(); n > 0 {
+			count, files, name = count+n, files+1, one.file.Name
+		}
+	}
+	if count == 0 {
+		return v.broken
+	}
+	noun := "errors"
+	if count == 1 {
+		noun = "error"
+	}
+	where := name
+	if len(v.list) > 1 {
+		where = fmt.Sprintf("%d of %d templates", files, len(v.list))
+	}
+	err := error(failed(fmt.Errorf("%d %s in %s", count, noun, where)))
+	if v.broken != nil {
+		if told, ok := errors.AsType[*failure](v.broken); ok {
+			err = failed(fmt.Errorf("%w\n%w", err, told.err), told.hints...)
+		}
+	}
+	return err
+}
+
+func (v *validator) document() validationsDocument {
+	whole := validationsDocument{Valid: true, Files: []validationDocument{}}
+	for _, one := range v.list {
+		d := validationDocument{
+			Template: one.file.Name, Valid: one.file.Errors() == 0, Problems: []diagnosedDocument{},
+			Providers: append([]publishedDocument{}, one.providers...), Open: append([]string{}, one.open...),
+		}
+		for _, p := range one.file.Problems {
+			d.Problems = append(d.Problems, diagnosedDocument{
+				p.Rule.ID, p.Level,
+				problemDocument{Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Message, Detail: p.Detail}, p.Remedy(),
+			})
+		}
+		whole.Valid = whole.Valid && d.Valid
+		whole.Files = append(whole.Files, d)
+	}
+	return whole
+}
+
+func (v *validator) printSARIF() error {
+	files := make([]diagnosis.File, len(v.list))
+	for i, one := range v.list {
+		files[i] = one.file
+	}
+	text, err := diagnosis.SARIF(buildRelease().Version, files)
+	if err != nil {
+		return err
+	}
+	_, err = v.app.stdout.Write(text)
+	return err
+}
+
+// print shows the problems to people, as compilers do, and says of what is well what was looked at.
+func (v *validator) print() {
+	remedies := map[string]bool{} // that were told: once is enough
+	for _, one := range v.list {
+		for _, p := range one.file.Problems {
+			v.printProblem(one, p, !remedies[p.Rule.ID])
+			remedies[p.Rule.ID] = true
+		}
+		if one.file.Errors() == 0 {
+			if note := unresolved(one.want.template); note != "" && !one.want.references.secrets {
+				v.app.say("%s: %s", one.file.Name, note)
+			}
+			one.print(v.app)
+		}
+	}
+}
+
+func (v *validator) printProblem(one *validation, p diagnosis.Problem, remedy bool) {
+	place := one.file.Name
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d", place, p.Line)
+		if p.Column > 0 {
+			place = fmt.Sprintf("%s:%d", place, p.Column)
+		}
+	}
+	v.app.say("%s: %s: %s [%s]", place, p.Level, p.Message, p.Rule.ID)
+	if shown, ok := one.file.Source.Excerpt(p.Line, p.Column); ok {
+		fmt.Fprint(v.app.stderr, display.Snippet(p.Line, shown.Text, shown.Column, shown.Length))
+	}
+	note := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(v.app.stderr, "      = %s: %s\n", label, display.Clean(text))
+		}
+	}
+	note("note", p.Detail)
+	if remedy {
+		note("remedy", p.Remedy())
+	}
+}
+
+// print says what was looked at in a template without errors.
+func (one *validation) print(a *app) {
+	resources := 0
+	if one.template != nil {
+		resources = len(one.template.Resources)
+	}
+	noun := "resources"
+	if resources == 1 {
+		noun = "resource"
+	}
+	if one.template != nil && one.template.Unprocessed() {
+		fmt.Fprintf(a.stdout, "%s: nothing is wrong with it, as far as can be told before its transforms are applied\n", display.Clean(one.file.Name))
+	} else {
+		fmt.Fprintf(a.stdout, "%s: nothing is wrong with its %d %s\n", display.Clean(one.file.Name), resources, noun)
+	}
+	for _, p := range one.providers {
+		if p.Schema {
+			fmt.Fprintf(a.stdout, "  checked by the schema of provider %s\n", p.Name)
+		} else {
+			fmt.Fprintf(a.stdout, "  provider %s was not asked: %s\n", p.Name, p.Reason)
+		}
+	}
+	if len(one.open) > 0 {
+		fmt.Fprintf(a.stdout, "  not known, and what depends on it not checked: %s\n", strings.Join(one.open, ", "))
+	}
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/schema"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// validator is one run of validate.
+type validator struct {
+	app     *app
+	options *validateOptions
+	region  string
+	limits  template.Limits
+	types   *native.Registry
+	list    []*validation
+	engines map[engineSettings]idleEngine
+	asked   map[string]*published // by folder
+	// broken is a provider that could not be built; nil if all could that were needed.
+	broken error
+}
+
+// engineSettings are those by which engines without stacks differ.
+type engineSettings struct {
+	unknown    engine.UnknownTypes
+	references referenceOptions
+}
+
+// validation is what is found out of one template.
+type validation struct {
+	want  desired
+	named bool   // the stack has a name
+	dir   string // of the project
+
+	// template is what is sound of it, once its transforms are applied if they can be; nil if there is nothing.
+	template  *template.Template
+	malformed bool
+	file      diagnosis.File
+	providers []publishedDocument
+	open      []string
+}
+
+// published is what the providers of a folder publish of themselves.
+type published struct {
+	schemas
+	runtime *local.Runtime
+	dir     string // of what is built
+}
+
+func (a *app) newValidator(o *validateOptions) (*validator, error) {
+	limits, err := o.limits.parse()
+	if err != nil {
+		return nil, err
+	}
+	types, err := nativeTypes()
+	return &validator{
+		app: a, options: o, region: a.regionOr(o.region), limits: limits, types: types,
+		engines: map[engineSettings]idleEngine{}, asked: map[string]*published{},
+	}, err
+}
+
+// close ends what was begun.
+func (v *validator) close() error {
+	var errs []error
+	for _, e := range v.engines {
+		errs = append(errs, e.close())
+	}
+	for _, p := range v.asked {
+		errs = append(errs, p.runtime.Close(), os.RemoveAll(p.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// leaveOut forgets a parameter if the template does not declare it.
+func (one *validation) leaveOut(name string) {
+	if one.template == nil || one.template.Parameter(name) == nil {
+		one.want.parameters = slices.DeleteFunc(one.want.parameters, func(p project.Pair) bool { return p.Name == name })
+	}
+}
+
+// add adds problems, whether they come as an [template.Errors] or as one; other errors are returned.
+func (one *validation) add(err error) error {
+	if err == nil {
+		return nil
+	}
+	list, ok := errors.AsType[template.Errors](err)
+	if ok {
+		one.file.Add(diagnosis.Err, list)
+		return nil
+	}
+	return err
+}
+
+// look finds what is wrong with a template beyond its form. Each look is at what is sound for it.
+func (v *validator) look(ctx context.Context, one *validation) error {
+	t := one.template
+	if t == nil {
+		return nil
+	}
+	idle, err := v.engine(ctx, one.want)
+	if err != nil {
+		return err
+	}
+	open := []string{"AWS::StackId"}
+	if !one.named {
+		open = append(open, "AWS::StackName")
+	}
+	partial, err := one.want.foreseen(t, v.region, open, nil)
+	one.malformed = one.malformed || err != nil
+	if err := one.add(err); err != nil {
+		return err
+	}
+	one.open = partial.Missing()
+	t = partial.Template()
+	one.template = t
+	one.file.Add(diagnosis.Err, idle.Inspect(t))
+	if one.want.unknown == engine.UnknownRecorded {
+		for _, r := range recorded(t, v.types) {
+			one.file.Add(diagnosis.Warning, template.Errors{{
+				Message: r.LogicalID + " is recorded only: nobody provides " + r.Type + " here",
+				Path:    "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
+			}})
+		}
+	}
+	scope, whole := partial.Scope()
+	if whole = whole && !one.malformed; whole {
+		if _, err := t.Graph(scope); one.add(err) != nil {
+			return err
+		}
+	}
+	one.file.Add(diagnosis.Err, schema.Evaluate(partial))
+	if !v.options.noSchema {
+		if err := v.checkSchemas(ctx, one, partial); err != nil {
+			return err
+		}
+	}
+	if whole && one.file.Errors() == 0 {
+		return v.preview(ctx, idle, one)
+	}
+	return nil
+}
+
+// engine returns an engine without stacks.
+func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error) {
+	settings := engineSettings{want.unknown, want.references}
+	if e, ok := v.engines[settings]; ok {
+		return e, nil
+	}
+	e, err := newIdleEngine(ctx, want, v.limits)
+	if err == nil {
+		v.engines[settings] = e
+	}
+	return e, err
+}
+
+// publish makes ready to ask the providers of a folder. They are built into a folder that does not stay.
+func (v *validator) publish(one *validation) (*published, error) {
+	if p, ok := v.asked[one.dir]; ok {
+		return p, nil
+	}
+	dir, err := os.MkdirTemp("", "pintle-validate-")
+	if err != nil {
+		return nil, failed(err)
+	}
+	runtime, err := local.New(local.Config{
+		Done:     func(string, local.Outcome) {}, // nothing is invoked
+		Progress: v.app.building, CacheDir: dir, SchemaDir: schemaCache(), Region: v.region,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	p := &published{runtime: runtime, dir: dir}
+	v.asked[one.dir] = p
+	p.ask = func(ctx context.Context, name string) (json.RawMessage, error) { return runtime.Schema(ctx, name) }
+	for _, declared := range one.want.providers {
+		program, ok, err := declared.definition.Program(declared.name)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		if !ok {
+			continue
+		}
+		if err := runtime.Set(program); err != nil {
+			return nil, usageError(err)
+		}
+		p.names = append(p.names, declared.name)
+	}
+	return p, nil
+}
+
+// checkSchemas holds a template against what the providers publish.
+func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *template.Partial) error {
+	if len(one.want.providers) == 0 {
+		return nil // nobody is asked
+	}
+	all, err := v.publish(one)
+	if err != nil {
+		return err
+	}
+	asked := map[string]bool{}
+	one.file.Add(diagnosis.Err, schema.Check(one.template, partial, func(token string) *schema.Document {
+		if name, ok := all.match(token); ok {
+			asked[name] = true
+		}
+		return all.find(ctx, token)
+	}))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, name := range sortedKeys(asked) {
+		told := publishedDocument{Name: name, Schema: all.asked[name] != nil}
+		if why := all.why[name]; why != nil {
+			told.Reason = why.Error()
+		}
+		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
+			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "mend the provider, or leave it out with --no-schema")
+		}
+		one.providers = append(one.providers, told)
+	}
+	return nil
+}
+
+// preview asks an engine without stacks what it would refuse.
+func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
+	drawn, err := idle.preview(ctx, v.region, one.want)
+	if told, ok := engine.InputError(err); ok {
+		one.file.Add(diagnosis.Err, template.Errors{{Message: told.Message}})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range drawn.Changes {
+		if r := one.template.Resource(c.LogicalID); c.Problem != "" && r != nil {
+			one.file.Add(diagnosis.Err, template.Errors{{Message: c.Problem, Path: "/Resources/" + c.LogicalID, Line: r.Line, Column: r.Column}})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+// Package diagnosis prepares what is wrong with templates for those who read it: people at a terminal, editors, and code
+// scanners. It knows the kinds of problems by their [Rule], the [Source] of a template without its secrets, and the document
+// of SARIF.
+//
+// Messages are CloudFormation's own words, which do not change; so they are what a rule is told by.
+package diagnosis
+
+import (
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// Level is how bad a problem is, in the words of SARIF.
+type Level string
+
+// The levels.
+const (
+	// Err is a problem for which the template, or its stack, fails.
+	Err Level = "error"
+	// Warning is something that is perhaps not meant.
+	Warning Level = "warning"
+)
+
+// Problem is one thing that was found.
+type Problem struct {
+	*template.Error
+	Rule  Rule
+	Level Level
+}
+
+// Remedy is what to do about the problem; "" if nobody can say.
+func (p *Problem) Remedy() string { return p.Rule.Remedy }
+
+// File is what was found in one template.
+type File struct {
+	// Name is the path as it is shown.
+	Name     string
+	Source   *Source
+	Problems []Problem
+}
+
+// Add adds what was found, each with its rule, in the order of the places.
+func (f *File) Add(level Level, found template.Errors) {
+	for _, e := range found {
+		if !slices.ContainsFunc(f.Problems, func(p Problem) bool { return same(p.Error, e) }) {
+			f.Problems = append(f.Problems, Problem{e, RuleOf(e), level})
+		}
+	}
+	slices.SortStableFunc(f.Problems, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+}
+
+func same(a, b *template.Error) bool {
+	return a.Message == b.Message && a.Line == b.Line && a.Column == b.Column
+}
+
+// Errors returns how many problems are errors.
+func (f *File) Errors() int {
+	n := 0
+	for _, p := range f.Problems {
+		if p.Level == Err {
+			n++
+		}
+	}
+	return n
+}
