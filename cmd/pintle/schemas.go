@@ -65,6 +65,15 @@ func schemaCache() string {
 	return filepath.Join(cache, "pintle", "schemas")
 }
 
+// inputs are the parameters that are desired.
+func (w desired) inputs() map[string]template.Input {
+	inputs := map[string]template.Input{}
+	for _, p := range w.parameters {
+		inputs[p.Name] = template.Input{Value: p.Text}
+	}
+	return inputs
+}
+
 // foreseen returns what is known of the stack before it is deployed. The parameters that are named open may have any
 // value; given are those of a stack that is there.
 func (w desired) foreseen(t *template.Template, region string, open []string, given map[string]template.Input) (*template.Partial, error) {

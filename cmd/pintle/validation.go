@@ -146,7 +146,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 			return err
 		}
 	}
-	if whole && one.file.Errors() == 0 {
+	if whole && one.file.Errors() == 0 && len(t.StoredNames(one.want.inputs(), nil)) == 0 { // the parameter store is not asked
 		return v.preview(ctx, idle, one)
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestCorpus(t *testing.T) {
 			}
 			stack := aws.String(strings.ReplaceAll(name, "_", "-"))
 			_, err = client.CreateStack(t.Context(), &cloudformation.CreateStackInput{
-				StackName: stack, TemplateBody: aws.String(given["template"]), Parameters: parameters(t, given["parameters.json"]),
+				StackName: stack, TemplateBody: aws.String(given["template"]), Parameters: inputs(t, given["parameters.json"]),
 				Capabilities: []types.Capability{types.CapabilityCapabilityAutoExpand},
 			})
 			wrong, isWrong := given["error"]
@@ -101,7 +101,7 @@ func reasonsOf(t *testing.T, client *cloudformation.Client, stack *string) (list
 	return list
 }
 
-func parameters(t *testing.T, text string) (list []types.Parameter) {
+func inputs(t *testing.T, text string) (list []types.Parameter) {
 	t.Helper()
 	if text == "" {
 		return nil

@@ -23,10 +23,13 @@ var lintDiffers = map[string]string{
 	"extensions_collections-computed": "the linter takes literal lists and `Ref` for the collection of a loop, no other function",
 	"extensions_empty":                "the linter wants one turn of a loop at least",
 	"extensions_parameters":           "the linter does not replace the name of a loop in all the places where the transform does",
+	"extensions_zones":                "the linter takes literal lists and `Ref` for the collection of a loop, no other function",
 	"functions_cidr":                  "the linter knows IPv4 only",
 	"functions_getazs":                "the linter knows the regions of AWS, and an empty region is a mistake for it; zones here are what the server says",
 	"functions_if":                    "the linter does not know `{Condition: Name}` as the first argument of `Fn::If`",
 	"language_depends":                "the linter minds `DependsOn` of a resource that a condition takes away, which CloudFormation leaves out",
+	"references_kept":                 "the linter minds references that nobody resolves, which are handed on as they are written",
+	"rules_attributes":                "the linter does not take `Fn::ValueOf` for a string",
 	"yaml_keys":                       "the linter takes a key without quotes for null, which is a text here",
 	"yaml_scalars":                    "the linter breaks down at `.inf`",
 }
