@@ -236,6 +236,9 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
 	drawn, err := idle.preview(ctx, v.region, one.want)
 	if told, ok := engine.InputError(err); ok {
+		if diagnosis.RuleOf(&template.Error{Message: told.Message}).ID == diagnosis.Import {
+			return nil // other stacks are not known
+		}
 		one.file.Add(diagnosis.Err, template.Errors{{Message: told.Message}})
 		return nil
 	}
@@ -243,6 +246,9 @@ func (v *validator) preview(ctx context.Context, idle idleEngine, one *validatio
 		return err
 	}
 	for _, c := range drawn.Changes {
+		if diagnosis.RuleOf(&template.Error{Message: c.Problem}).ID == diagnosis.Import {
+			continue // other stacks are not known
+		}
 		if r := one.template.Resource(c.LogicalID); c.Problem != "" && r != nil {
 			one.file.Add(diagnosis.Err, template.Errors{{Message: c.Problem, Path: "/Resources/" + c.LogicalID, Line: r.Line, Column: r.Column}})
 		}

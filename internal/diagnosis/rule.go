@@ -20,6 +20,9 @@ type Rule struct {
 // Other is the ID of the rule for what no other rule is about.
 const Other = "template"
 
+// Import is the ID of the rule for what is not known without other stacks.
+const Import = "import"
+
 // Rules returns all rules, each ID once. The order is that in which a message is held against them.
 func Rules() []Rule {
 	return []Rule{
@@ -41,8 +44,8 @@ func Rules() []Rule {
 			"mend what the transform is given", []string{"Transform ", "transform"}},
 		{"rule-assertion", "What is passed for parameters satisfies the template's Rules.",
 			"pass other values, or mend the rule", []string{"Template validation error"}},
-		{"import", "What is imported is exported by another stack.",
-			"deploy the stack that exports it first, or mend the name", []string{"No export named", "Fn::ImportValue", "Fn::GetStackOutput", "!GetStackOutput"}},
+		{Import, "What is imported is exported by another stack.",
+			"deploy the stack that exports it first, or mend the name", []string{"No export named", "No output ", "Fn::ImportValue", "Fn::GetStackOutput", "!GetStackOutput"}},
 		{"dynamic-reference", "Dynamic references are spelled as the service takes them.",
 			"write it as {{resolve:SERVICE:NAME:…}}", []string{"dynamic reference", "{{resolve"}},
 		{"unresolved-condition", "A condition that is named is declared.",
