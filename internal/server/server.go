@@ -84,6 +84,8 @@ type Config struct {
 	PublicURL *url.URL
 	// Parameters are what the face of the Parameter Store has; nil means that there is no such face.
 	Parameters ssm.Store
+	// Texts fetches templates that calls only name; nil fetches none.
+	Texts cloudformation.Texts
 	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
 	Version string
 	Hooks   operator.Hooks
@@ -172,7 +174,7 @@ func (s *Server) addFaces() error {
 		return err
 	}
 	s.faces.cloudformation, err = cloudformation.New(cloudformation.Config{
-		Engine: s.config.Engine, Rows: s.config.Store, Tokens: tokens, Log: s.log,
+		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log,
 		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
 			return cloudformation.Caller{Account: id.Account, Region: id.Region}, ok

@@ -33,7 +33,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	if err != nil {
 		return startedOutput{}, err
 	}
-	text, err := in.text()
+	text, err := f.text(ctx, in.templateInput)
 	if err != nil {
 		return startedOutput{}, err
 	}
@@ -77,7 +77,7 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOut
 	}
 	var text string
 	if !in.UsePreviousTemplate {
-		if text, err = in.text(); err != nil {
+		if text, err = f.text(ctx, in.templateInput); err != nil {
 			return startedOutput{}, err
 		}
 	} else if in.TemplateBody != nil || in.TemplateURL != nil {

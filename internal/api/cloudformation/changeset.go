@@ -45,7 +45,7 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 	}
 	var text string
 	if !in.UsePreviousTemplate {
-		if text, err = in.text(); err != nil {
+		if text, err = f.text(ctx, in.templateInput); err != nil {
 			return out, err
 		}
 	} else if in.TemplateBody != nil || in.TemplateURL != nil {

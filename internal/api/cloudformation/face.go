@@ -71,6 +71,12 @@ type Rows interface {
 	Importers(ctx context.Context, account, region, export, after string, limit int) ([]string, error)
 }
 
+// Texts fetches what requests only name: a [fetch.Fetcher].
+type Texts interface {
+	// Template returns the template behind a URL, or a [fetch.Error].
+	Template(ctx context.Context, url string) (string, error)
+}
+
 // Config is what the face is made of.
 type Config struct {
 	// Engine and Rows are required.
@@ -78,6 +84,8 @@ type Config struct {
 	Rows   Rows
 	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
 	Caller func(context.Context) (Caller, bool)
+	// Texts fetches templates; nil refuses those that are not passed with the request.
+	Texts Texts
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
@@ -91,6 +99,7 @@ type face struct {
 	engine Engine
 	rows   Rows
 	caller func(context.Context) (Caller, bool)
+	texts  Texts
 	tokens *query.Tokens
 	now    func() time.Time
 }
@@ -100,7 +109,7 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, tokens: config.Tokens, now: config.Now}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now}
 	if f.now == nil {
 		f.now = time.Now
 	}

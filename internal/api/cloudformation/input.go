@@ -1,10 +1,13 @@
 package cloudformation
 
 import (
+	"context"
+	"errors"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -15,18 +18,30 @@ type templateInput struct {
 	TemplateURL  *string `length:"1,5120"`
 }
 
-// text returns the template. None, both, and a URL are errors.
-func (in templateInput) text() (string, error) {
+// text returns the template, fetched if a URL names it. None and both are errors.
+func (f *face) text(ctx context.Context, in templateInput) (string, error) {
 	switch {
 	case in.TemplateBody != nil && in.TemplateURL != nil:
 		return "", query.Validation("Either Template URL or Template Body must be specified, not both.")
 	case in.TemplateURL != nil:
-		return "", query.Validation("TemplateURL must be a supported URL. This version of Pintle fetches no templates: " +
-			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
+		return f.fetched(ctx, *in.TemplateURL)
 	case in.TemplateBody == nil:
 		return "", query.Validation("Either Template URL or Template Body must be specified.")
 	}
 	return *in.TemplateBody, nil
+}
+
+// fetched returns the template behind a URL.
+func (f *face) fetched(ctx context.Context, url string) (string, error) {
+	if f.texts == nil {
+		return "", query.Validation("TemplateURL must be a supported URL. This server fetches no templates: " +
+			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
+	}
+	text, err := f.texts.Template(ctx, url)
+	if told, ok := errors.AsType[*fetch.Error](err); ok {
+		return "", query.Validation("%s", told.Text)
+	}
+	return text, err
 }
 
 // parameterInput is one parameter of a stack.

@@ -91,8 +91,7 @@ func TestMessages(t *testing.T) {
 		{"Action=CreateStack&StackName=new&TemplateURL=x" + body, named + "Either Template URL or Template Body must be specified, not both."},
 		{"Action=UpdateStack&StackName=live&UsePreviousTemplate=true" + body,
 			named + "You cannot specify both usePreviousTemplate and Template Body/Template URL."},
-		{"Action=ValidateTemplate&TemplateURL=https://x", named + "TemplateURL must be a supported URL. This version of Pintle fetches " +
-			"no templates: pass the text as TemplateBody (aws cloudformation … --template-body file://template.json)."},
+		{"Action=ValidateTemplate&TemplateURL=ftp://x", named + "TemplateURL must be a supported URL."},
 		{"Action=GetTemplate", named + "StackName is required if ChangeSetName is not specified."},
 		{"Action=GetTemplate&ChangeSetName=c", named + "StackName must be specified if ChangeSetName is not specified as an ARN."},
 		{"Action=GetTemplate&StackName=live&ChangeSetName=c", "404 ChangeSetNotFound: ChangeSet [c] does not exist"},

@@ -85,7 +85,7 @@ func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryIn
 		return nil, query.Validation("Either Template URL or Template Body must be specified. " +
 			"For the template of a stack, give StackName instead.")
 	case given:
-		text, err := in.text()
+		text, err := f.text(ctx, in.templateInput)
 		if err != nil {
 			return nil, err
 		}

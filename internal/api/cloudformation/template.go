@@ -64,8 +64,8 @@ type templateParameterView struct {
 	Description  string `query:",omitempty"`
 }
 
-func (f *face) validateTemplate(_ context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
-	text, err := in.text()
+func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
+	text, err := f.text(ctx, in.templateInput)
 	if err != nil {
 		return out, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	}})
 	w.must(err)
 	service, err := cloudformation.New(cloudformation.Config{
-		Engine: w.engine, Rows: w.store,
+		Engine: w.engine, Rows: w.store, Texts: fetch.New(fetch.Config{AllowPrivate: true}),
 		Caller: func(context.Context) (cloudformation.Caller, bool) {
 			return cloudformation.Caller{Account: account, Region: region}, true
 		},

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/server"
@@ -98,6 +99,7 @@ type Node struct {
 	engine    *engine.Engine
 	notes     *notes
 	providers *providers
+	texts     *fetch.Fetcher
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
 	server    *server.Server
@@ -123,6 +125,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		}
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
+	n.texts = fetch.New(fetch.Config{
+		Region: n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
+	})
 	elsewhere := ""
 	if config.Database != "" {
 		if elsewhere, err = postgres.Name(config.Database); err != nil {
@@ -201,7 +206,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	n.server, err = server.New(server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log,
+		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true
