@@ -27,6 +27,8 @@ var (
 	// ErrGone is what [Store.Beat] and [Store.Reap] return once the node's incarnation was declared dead and its rows
 	// were taken over. The node must drop what it holds in memory and join anew.
 	ErrGone = errors.New("this node was declared dead and its requests were taken over")
+	// ErrTaken is what [Store.PutProvider] returns for a name that is another holder's.
+	ErrTaken = errors.New("the name is taken")
 	// ErrClosed is the error of every call on a closed store.
 	ErrClosed = errors.New("store is closed")
 )
@@ -202,8 +204,12 @@ type Store interface {
 	Importers(ctx context.Context, account, region, export, after string, limit int) ([]string, error)
 	// Providers returns the providers named in this store, by name.
 	Providers(ctx context.Context) ([]Provider, error)
-	// PutProvider adds or replaces a provider by its name.
+	// Provider returns a provider by its name, or ErrNotFound.
+	Provider(ctx context.Context, name string) (Provider, error)
+	// PutProvider adds or replaces a provider by its name, or returns ErrTaken if another holder has it.
 	PutProvider(ctx context.Context, provider Provider) error
+	// DropProvider removes a provider by its name, if it is that holder's. One that is not there is no error.
+	DropProvider(ctx context.Context, name, holder string) error
 
 	// Parameter returns a version of a parameter of the parameter store, the newest one for version 0, or ErrNotFound.
 	Parameter(ctx context.Context, key ParameterKey, version int64) (Parameter, error)

@@ -25,7 +25,9 @@ type IncludeError struct {
 }
 
 // Error implements error.
-func (e *IncludeError) Error() string { return "Transform " + transformInclude + " failed with: " + e.Text }
+func (e *IncludeError) Error() string {
+	return "Transform " + transformInclude + " failed with: " + e.Text
+}
 
 func includeError(n Node, format string, args ...any) error {
 	return &IncludeError{Text: fmt.Sprintf(format, args...), Line: n.line, Column: n.column}
@@ -63,7 +65,9 @@ type noResources struct{}
 
 func (noResources) PhysicalID(string) (value.Value, bool) { return value.Value{}, false }
 
-func (noResources) Attribute(string, string) (value.Value, error) { return value.Value{}, errNoResources }
+func (noResources) Attribute(string, string) (value.Value, error) {
+	return value.Value{}, errNoResources
+}
 
 // Included returns what a call of AWS::Include makes of a snippet: its members among those that stand beside the call or, if nothing
 // does, the snippet. The error is an [IncludeError].

@@ -12,11 +12,11 @@ import (
 
 // The transforms of CloudFormation that run here.
 const (
-	transformInclude    = "AWS::Include"
-	transformLanguage   = "AWS::LanguageExtensions"
-	transformKey        = "Fn::Transform"
-	transformSection    = "Transform"
-	noTransformName     = "Key Name of transform definition must be a string."
+	transformInclude  = "AWS::Include"
+	transformLanguage = "AWS::LanguageExtensions"
+	transformKey      = "Fn::Transform"
+	transformSection  = "Transform"
+	noTransformName   = "Key Name of transform definition must be a string."
 )
 
 // maxCalls is how often a template may call macros: after each the whole is looked at. Source: ours.

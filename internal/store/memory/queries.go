@@ -221,8 +221,33 @@ func (s *Store) Providers(ctx context.Context) (rows []store.Provider, err error
 // PutProvider implements [store.Store].
 func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error {
 	return s.do(ctx, func() error {
+		if known, ok := s.providers[provider.Name]; ok && known.Holder != provider.Holder {
+			return store.ErrTaken
+		}
 		provider.Definition = slices.Clone(provider.Definition)
 		s.providers[provider.Name] = provider
+		return nil
+	})
+}
+
+// Provider implements [store.Store].
+func (s *Store) Provider(ctx context.Context, name string) (row store.Provider, err error) {
+	err = s.do(ctx, func() error {
+		var ok bool
+		if row, ok = s.providers[name]; !ok {
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	return row, err
+}
+
+// DropProvider implements [store.Store].
+func (s *Store) DropProvider(ctx context.Context, name, holder string) error {
+	return s.do(ctx, func() error {
+		if known, ok := s.providers[name]; ok && known.Holder == holder {
+			delete(s.providers, name)
+		}
 		return nil
 	})
 }

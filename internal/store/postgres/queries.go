@@ -158,7 +158,7 @@ func (s *Store) Requests(ctx context.Context, stack store.StackKey) ([]store.Req
 
 // Providers implements [store.Store].
 func (s *Store) Providers(ctx context.Context) ([]store.Provider, error) {
-	return all(ctx, s, s.scanProvider, "SELECT name, definition FROM provider ORDER BY name")
+	return all(ctx, s, s.scanProvider, "SELECT name, holder, definition FROM provider ORDER BY name")
 }
 
 // PutProvider implements [store.Store].
@@ -167,14 +167,37 @@ func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error 
 	if err != nil {
 		return err
 	}
-	return s.call(ctx, func() error {
+	changed, err := s.exec(ctx, "INSERT INTO provider (name, holder, definition) VALUES ($1, $2, $3) "+
+		"ON CONFLICT (name) DO UPDATE SET definition = excluded.definition WHERE provider.holder = excluded.holder",
+		provider.Name, provider.Holder, definition)
+	if err == nil && changed == 0 {
+		err = store.ErrTaken
+	}
+	return err
+}
+
+// Provider implements [store.Store].
+func (s *Store) Provider(ctx context.Context, name string) (store.Provider, error) {
+	return one(ctx, s, s.scanProvider, "SELECT name, holder, definition FROM provider WHERE name = $1", name)
+}
+
+// DropProvider implements [store.Store].
+func (s *Store) DropProvider(ctx context.Context, name, holder string) error {
+	_, err := s.exec(ctx, "DELETE FROM provider WHERE name = $1 AND holder = $2", name, holder)
+	return err
+}
+
+// exec runs one statement in a transaction of its own and returns how many rows it has changed.
+func (s *Store) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	err = s.call(ctx, func() error {
 		return s.again(ctx, func() error {
 			return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 				unwarned(conn.Conn())
-				_, err := conn.Exec(ctx, "INSERT INTO provider (name, definition) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
-					provider.Name, definition)
+				tag, err := conn.Exec(ctx, text, args...)
+				changed = tag.RowsAffected()
 				return cmp.Or(err, assured(conn.Conn()))
 			})
 		})
 	})
+	return changed, err
 }

@@ -112,7 +112,7 @@ func scanAudit(rows pgx.Row) (row store.Audit, err error) {
 
 func (s *Store) scanProvider(rows pgx.Row) (row store.Provider, err error) {
 	var definition []byte
-	if err = rows.Scan(&row.Name, &definition); err == nil {
+	if err = rows.Scan(&row.Name, &row.Holder, &definition); err == nil {
 		row.Definition, err = s.codec.OpenDefinition(definition)
 	}
 	return row, err

@@ -245,6 +245,9 @@ CREATE TABLE parameter_version (
 	body bytea NOT NULL -- sealed
 );
 `,
+	// Who has taken the name of a provider.
+	`ALTER TABLE provider ADD COLUMN holder text COLLATE "C" NOT NULL DEFAULT '';
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -104,7 +104,7 @@ func (s *Store) Requests(ctx context.Context, stack store.StackKey) ([]store.Req
 
 // Providers implements [store.Store].
 func (s *Store) Providers(ctx context.Context) ([]store.Provider, error) {
-	return readAll(ctx, s, s.scanProvider, "SELECT name, definition FROM provider ORDER BY name")
+	return readAll(ctx, s, s.scanProvider, "SELECT name, holder, definition FROM provider ORDER BY name")
 }
 
 // PutProvider implements [store.Store].
@@ -114,8 +114,25 @@ func (s *Store) PutProvider(ctx context.Context, provider store.Provider) error 
 		return err
 	}
 	return s.write(ctx, func(tx *tx) error {
-		_, err := tx.exec("INSERT INTO provider (name, definition) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET definition = excluded.definition",
-			provider.Name, definition)
+		changed, err := tx.exec("INSERT INTO provider (name, holder, definition) VALUES (?, ?, ?) "+
+			"ON CONFLICT (name) DO UPDATE SET definition = excluded.definition WHERE provider.holder = excluded.holder",
+			provider.Name, provider.Holder, definition)
+		if err == nil && changed == 0 {
+			err = store.ErrTaken
+		}
+		return err
+	})
+}
+
+// Provider implements [store.Store].
+func (s *Store) Provider(ctx context.Context, name string) (store.Provider, error) {
+	return readOne(ctx, s, s.scanProvider, "SELECT name, holder, definition FROM provider WHERE name = ?", name)
+}
+
+// DropProvider implements [store.Store].
+func (s *Store) DropProvider(ctx context.Context, name, holder string) error {
+	return s.write(ctx, func(tx *tx) error {
+		_, err := tx.exec("DELETE FROM provider WHERE name = ? AND holder = ?", name, holder)
 		return err
 	})
 }

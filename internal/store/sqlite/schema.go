@@ -231,6 +231,9 @@ CREATE TABLE parameter_version (
 	body BLOB NOT NULL -- sealed
 ) STRICT;
 `,
+	// Who has taken the name of a provider.
+	`ALTER TABLE provider ADD COLUMN holder TEXT NOT NULL DEFAULT '';
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

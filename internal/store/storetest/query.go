@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -249,6 +251,36 @@ var queryTests = []test{
 	}},
 	{"parameters", parameters},
 	{"parameters at once", parametersAtOnce},
+	{"providers that are held", func(t *testing.T, b *bench) {
+		ctx := context.Background()
+		put := func(name, holder, definition string, want error) {
+			t.Helper()
+			err := b.PutProvider(ctx, store.Provider{Name: name, Holder: holder, Definition: []byte(definition)})
+			if !errors.Is(err, want) {
+				t.Fatalf("%s by %q: %v, want %v", name, holder, err, want)
+			}
+		}
+		put("p", "", "{}", nil)
+		put("p", "one", "{}", store.ErrTaken)
+		put("q", "one", `{"a":1}`, nil)
+		put("q", "two", "{}", store.ErrTaken)
+		put("q", "", "{}", store.ErrTaken)
+		put("q", "one", `{"a":2}`, nil)
+		row, err := b.Provider(ctx, "q")
+		checkRow(t, "held", row, store.Provider{Name: "q", Holder: "one", Definition: []byte(`{"a":2}`)}, err)
+		if err := cmp.Or(b.DropProvider(ctx, "q", "two"), b.DropProvider(ctx, "none", "one")); err != nil {
+			t.Fatal(err)
+		}
+		list, err := b.Providers(ctx)
+		checkRow(t, "all", list, []store.Provider{{Name: "p", Definition: []byte(`{}`)}, {Name: "q", Holder: "one", Definition: []byte(`{"a":2}`)}}, err)
+		if err := b.DropProvider(ctx, "q", "one"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Provider(ctx, "q"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("what was dropped: %v", err)
+		}
+		put("q", "two", "{}", nil)
+	}},
 	{"ping", func(t *testing.T, b *bench) {
 		if err := b.Ping(context.Background()); err != nil {
 			t.Error(err)

@@ -264,5 +264,7 @@ func calls(s store.Store) map[string]func(context.Context) error {
 		"Reseal":          func(ctx context.Context) error { _, err := s.Reseal(ctx, "", 1); return err },
 		"Sweep":           func(ctx context.Context) error { _, err := s.Sweep(ctx, store.Keep{}, "", 1); return err },
 		"Ping":            s.Ping,
+		"Provider":        func(ctx context.Context) error { _, err := s.Provider(ctx, "P"); return err },
+		"DropProvider":    func(ctx context.Context) error { return s.DropProvider(ctx, "P", "") },
 	}
 }
