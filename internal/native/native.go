@@ -114,6 +114,8 @@ type Config struct {
 	Template func(ctx context.Context, url string) (string, error)
 	// Nest does what a request wants of a nested stack. Nil nests none.
 	Nest Nest
+	// Names keeps the names of macros. Nil refuses to make any.
+	Names Names
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
@@ -121,7 +123,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	if c.SignalURL == nil {
 		return nil, fmt.Errorf("native: SignalURL is required")
 	}
-	return New(metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest))
+	return New(macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest))
 }
 
 // Names returns the names of the types, sorted. The caller must not change them.

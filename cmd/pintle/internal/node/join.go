@@ -86,6 +86,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 		Region: n.config.Region, AllowPrivate: n.config.AllowPrivate, S3Only: n.config.Fidelity == engine.FidelityAWS,
 	})
 	return native.CloudFormation(native.Config{
+		Names: n.store,
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},

@@ -84,6 +84,9 @@ func (p *providers) load(ctx context.Context) error {
 		return fmt.Errorf("read the providers: %w", err)
 	}
 	for _, row := range list {
+		if row.Holder != "" {
+			continue // a resource made it
+		}
 		var d Definition
 		if err := json.Unmarshal(row.Definition, &d); err != nil {
 			return fmt.Errorf("provider %s: %w", row.Name, err)
