@@ -154,6 +154,11 @@ func (o *deployOptions) repeated() string {
 			add("provider", provider)
 		}
 	}
+	for _, macro := range o.providers.macros {
+		if !strings.Contains(macro, "://") {
+			add("macro", macro)
+		}
+	}
 	add("builtin", o.providers.builtin...)
 	add("allow", o.providers.allow...)
 	add("fidelity", o.fidelity)
@@ -187,6 +192,9 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	} else if want.template, want.path, err = a.templateText(p, o.template); err != nil {
 		return want, err
 	}
+	if want.template, err = withSnippets(want.template, want.path, a.short(want.path)); err != nil {
+		return want, err
+	}
 	if p.project != nil {
 		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
 	}
@@ -209,7 +217,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return want, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
 			"this machine, and --endpoint names another one")
 	}
-	if p.project != nil && len(p.project.Providers) > 0 {
+	if p.project != nil && len(p.project.Providers)+len(p.project.Macros) > 0 {
 		a.say("the providers of %s are not used: the server at %s has its own", a.short(p.project.File), o.endpoint)
 	}
 	return want, nil
@@ -313,6 +321,7 @@ const holdsOnlyChangeSets = "stack %s holds nothing but change sets that were no
 
 func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
+	s.agree(want)
 	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
 		StackName: &want.stack, TemplateBody: &want.template, Parameters: want.given(nil), Tags: want.tagList(),
 		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),
@@ -323,15 +332,31 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 	return aws.ToString(out.StackId), nil
 }
 
+// transforms returns the names of the transforms that the template calls.
+func (w desired) transforms() []string {
+	t, err := template.ParseSubmitted(w.template, template.Unlimited())
+	if err != nil {
+		return nil // which the engine tells
+	}
+	return t.Transforms()
+}
+
 // capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
 // command has the templates at hand.
 func (w desired) capabilities() []types.Capability {
-	t, err := template.ParseWithin(w.template, template.Unlimited())
+	t, err := template.ParseSubmitted(w.template, template.Unlimited())
 	nests := func(r *template.Resource) bool { return r.Type == "AWS::CloudFormation::Stack" }
-	if err != nil || !t.Unprocessed() && !slices.ContainsFunc(t.Resources, nests) {
+	if err != nil || t.Transforms() == nil && !slices.ContainsFunc(t.Resources, nests) {
 		return nil
 	}
 	return []types.Capability{types.CapabilityCapabilityAutoExpand}
+}
+
+// agree says to what the command agrees in the name of whoever runs it.
+func (s *session) agree(want desired) {
+	if names := want.transforms(); names != nil {
+		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND", strings.Join(names, ", "))
+	}
 }
 
 // kept returns the parameters that keep their values if they are not given: those that both the stack and the template
@@ -360,6 +385,7 @@ func (s *session) update(ctx context.Context, want desired, stack types.Stack) (
 		return false, err
 	}
 	s.begun = true
+	s.agree(want)
 	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
 		StackName: stack.StackId, TemplateBody: &want.template, Parameters: want.given(kept), Tags: want.tagList(),
 		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),

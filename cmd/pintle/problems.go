@@ -47,7 +47,7 @@ func (p *problems) documents() []problemDocument {
 // check reads the template as the engine will. The engine answers as the service does, with the first problem and
 // often without its place; here are all of them. It is done before anything is built or deleted.
 func (w desired) check(a *app) error {
-	_, err := template.ParseWithin(w.template, template.Unlimited())
+	_, err := template.ParseSubmitted(w.template, template.Unlimited())
 	found, ok := errors.AsType[template.Errors](err)
 	if !ok {
 		return nil // what is wrong with it otherwise, the engine tells
@@ -61,7 +61,7 @@ func (w desired) checkParameters() error {
 	for _, p := range w.parameters {
 		inputs[p.Name] = template.Input{Value: p.Text}
 	}
-	t, err := template.ParseWithin(w.template, template.Unlimited())
+	t, err := template.ParseSubmitted(w.template, template.Unlimited())
 	if err == nil && t.StoredNames(inputs, nil) != nil {
 		return nil // what the parameter store has, the engine tells
 	}

@@ -10,21 +10,27 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // providerOptions are the flags that declare providers.
 type providerOptions struct {
 	named, builtin, allow []string
+	// macros are those of templates.
+	macros []string
 }
 
 func (o *providerOptions) flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.named, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
+	flags.StringArrayVar(&o.macros, "macro", nil, "what runs behind a macro's name, `NAME=TARGET`, or a Lambda function's ARN; may be repeated")
 	flags.StringArrayVar(&o.builtin, "builtin", nil, "serve a provider of this program, `[NAME=]aws`: AWS calls with this process's credentials")
 	flags.StringArrayVar(&o.allow, "allow", nil, "what --builtin aws may call, `RULE` such as ssm:Get*, or @FILE with a list of rules; may be repeated")
 }
 
 // any reports whether a provider is declared by a flag.
-func (o *providerOptions) any() bool { return len(o.named)+len(o.builtin)+len(o.allow) > 0 }
+func (o *providerOptions) any() bool {
+	return len(o.named)+len(o.builtin)+len(o.allow)+len(o.macros) > 0
+}
 
 // read returns what the flags declare.
 func (o *providerOptions) read(a *app) ([]project.Provider, error) {
@@ -102,7 +108,39 @@ func asWritten(declared project.Provider) string {
 	return text
 }
 
-// providers returns the providers of the project and of flags, which win.
+// macros returns the macros of the project and of flags, which win.
+func (a *app) macros(p place, given providerOptions) ([]provided, error) {
+	flags := pairs{}
+	if err := flags.setAll("macro", given.macros); err != nil {
+		return nil, err
+	}
+	var list []provided
+	var problems []error
+	add := func(dir string, declared project.Provider) {
+		d, err := node.DefineMacro(dir, declared)
+		if err != nil {
+			problems = append(problems, err)
+			return
+		}
+		list = append(list, provided{store.ServedMacro(declared.Name), d, declared.Target})
+	}
+	if p.project != nil {
+		for _, declared := range p.project.Macros {
+			if !slices.ContainsFunc(flags, func(given project.Pair) bool { return given.Name == declared.Name }) {
+				add(p.project.Dir, declared)
+			}
+		}
+	}
+	for _, pair := range flags {
+		add(a.cwd, project.Provider{Name: pair.Name, Target: pair.Text})
+	}
+	if problems != nil {
+		return nil, usageError(errors.Join(problems...))
+	}
+	return list, nil
+}
+
+// providers returns the providers of the project and of flags, which win, and the macros behind them.
 func (a *app) providers(p place, given providerOptions) ([]provided, error) {
 	flags, err := given.read(a)
 	if err != nil {
@@ -132,8 +170,12 @@ func (a *app) providers(p place, given providerOptions) ([]provided, error) {
 		}
 		list = append(list, provided{declared.Name, d, asWritten(declared)})
 	}
+	macros, err := a.macros(p, given)
+	if err != nil {
+		problems = append(problems, err)
+	}
 	if problems != nil {
 		return nil, usageError(errors.Join(problems...))
 	}
-	return list, nil
+	return append(list, macros...), nil
 }

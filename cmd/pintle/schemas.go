@@ -102,7 +102,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 	if want.noSchema || s.data == "" {
 		return nil
 	}
-	t, err := template.ParseWithin(want.template, template.Unlimited())
+	t, err := template.ParseSubmitted(want.template, template.Unlimited())
 	if err != nil {
 		return nil //nolint:nilerr // the engine says it as the service does
 	}

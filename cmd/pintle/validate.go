@@ -178,11 +178,24 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 	return &templateFile{string(text), file}, nil
 }
 
+// examine returns what is sound of a template, and what is wrong with it. Of one with macros little is known before they have
+// run.
+func examine(body string, limits template.Limits) (*template.Template, template.Errors) {
+	t, err := template.ParseSubmitted(body, limits)
+	if err == nil && t.Outlined() {
+		return t, nil
+	}
+	if found, ok := errors.AsType[template.Errors](err); ok && template.BadCall(err) {
+		return nil, found
+	}
+	return template.Examine(body, limits)
+}
+
 // share examines the templates, and takes parameters that were given for several from those that do not declare them.
 func (v *validator) share() error {
 	for _, one := range v.list {
 		var found template.Errors
-		one.template, found = template.Examine(one.want.template, v.limits)
+		one.template, found = examine(one.want.template, v.limits)
 		one.file.Add(diagnosis.Err, found)
 		one.malformed = len(found) > 0
 		if size := len(one.want.template); size > maxTemplate {

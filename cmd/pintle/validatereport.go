@@ -166,7 +166,7 @@ func (one *validation) print(a *app) {
 	if resources == 1 {
 		noun = "resource"
 	}
-	if one.template != nil && one.template.Unprocessed() {
+	if one.template != nil && (one.template.Unprocessed() || one.template.Outlined()) {
 		fmt.Fprintf(a.stdout, "%s: nothing is wrong with it, as far as can be told before its transforms are applied\n", display.Clean(one.file.Name))
 	} else {
 		fmt.Fprintf(a.stdout, "%s: nothing is wrong with its %d %s\n", display.Clean(one.file.Name), resources, noun)

@@ -280,11 +280,12 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 type asking struct {
 	id, about wire.RequestID
 	try       int
+	macro     bool // what is returned is the answer
 }
 
 func askingOf(r store.Request) asking {
 	if r.Type != store.TypeIsComplete {
-		return asking{id: r.ID, about: r.ID}
+		return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro}
 	}
 	return asking{id: r.ID, about: r.Wait.For, try: r.Wait.Try}
 }

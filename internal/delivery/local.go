@@ -19,6 +19,8 @@ type Provider struct {
 	Name string
 	// URL is the http(s) address that serves it; empty if a process does.
 	URL string
+	// Function, of a macro, is the token of the function that it stands for; empty if it is one itself.
+	Function wire.ServiceToken
 }
 
 // Local is the providers of this machine. [NewLocal] makes one of a local.Runtime.
@@ -131,9 +133,12 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 		ID: string(r.Subject().ID), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
 	var err error
-	if r.Type == store.TypeIsComplete {
+	switch {
+	case r.Type == store.TypeMacro:
+		event.Payload, event.Resource, event.Waits, event.WantResult = macroEvent(r), "", false, true
+	case r.Type == store.TypeIsComplete:
 		event.Payload, err = d.resume(r)
-	} else {
+	default:
 		event.Payload, _, err = d.document(r)
 	}
 	if err != nil {
@@ -145,7 +150,7 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 	}
 	switch token.Service {
 	case wire.SNS:
-		if r.Type != store.TypeIsComplete {
+		if r.Type != store.TypeIsComplete && r.Type != store.TypeMacro {
 			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, d.config.Now(), string(r.ID))
 		}
 	case wire.Lambda:
@@ -186,6 +191,9 @@ func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome
 	what := hide.text(o.Message)
 	switch o.Kind {
 	case local.Returned:
+		if of.macro {
+			return Returned{Body: o.Result}
+		}
 		// The answer may have been sent already, or be sent by something the handler has started.
 		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
 		return nil
@@ -205,7 +213,7 @@ func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome
 	}
 	text := fmt.Sprintf("provider %s: %s", name, what)
 	d.config.Log.Warn("a provider died", "provider", name, "request", of.about, "how", o.Kind.String(), "text", text)
-	if d.config.FidelityAWS && of.try == 0 {
+	if d.config.FidelityAWS && of.try == 0 && !of.macro {
 		return nil
 	}
 	log := make([]string, len(o.Log))

@@ -9,7 +9,7 @@ import (
 )
 
 // Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
-// [Awaiting], [Waiting], and [Poll] around those of a request that asks again.
+// [Awaiting], [Waiting], [Returned], and [Poll] around those of a request that asks again.
 type Outcome interface{ outcome() }
 
 // Accepted says that the provider has the request; its answer will come by the response URL.
@@ -68,6 +68,12 @@ type Waiting struct {
 	Pending json.RawMessage
 }
 
+// Returned says that a macro has returned.
+type Returned struct {
+	// Body is what it returned, unread: at most [MaxReturned] bytes.
+	Body []byte
+}
+
 // Poll is what became of one try to ask a provider again: the outcome of a request of the type store.TypeIsComplete.
 type Poll struct {
 	// For is the request that waits.
@@ -85,4 +91,5 @@ func (Died) outcome()     {}
 func (Provided) outcome() {}
 func (Awaiting) outcome() {}
 func (Waiting) outcome()  {}
+func (Returned) outcome() {}
 func (Poll) outcome()     {}

@@ -28,6 +28,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Body.Dialect != "cloudformation" {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
+	if r.Type == store.TypeMacro {
+		return d.sendMacro(soft, hard, s, hide)
+	}
 	if r.Body.Native() {
 		return d.sendNative(hard, s, hide)
 	}

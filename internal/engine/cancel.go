@@ -17,10 +17,16 @@ func (m *machine) startCancel(in *CancelUpdate) error {
 	if again, err := m.repeated(in.Token, store.CallCancel); again || err != nil {
 		return err
 	}
-	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply {
+	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply && m.stack.Phase != store.PhasePrepare {
 		return invalid("CancelUpdateStack cannot be called from current stack status")
 	}
 	m.cancelRunning()
+	m.withdrawMacros("")
+	if m.op.Anew { // there is nothing to go back from
+		m.unprepared(m.dialect.texts().stackCancelled)
+		m.remember(in.Token, store.CallCancel, m.op.ID)
+		return nil
+	}
 	m.op.RollbackToken = in.Token
 	m.beginRevert(m.dialect.texts().stackCancelled)
 	m.remember(in.Token, store.CallCancel, m.op.RollbackID)

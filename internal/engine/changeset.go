@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -33,7 +33,7 @@ const (
 // executionOf tells it by the stack and by the operation that the set began, if it did.
 func executionOf(c *store.ChangeSet, stack *store.Stack, op *store.Operation) Execution {
 	switch c.State {
-	case store.ChangeSetFailed:
+	case store.ChangeSetPreparing, store.ChangeSetFailed:
 		return ExecutionUnavailable
 	case store.ChangeSetAvailable:
 		if c.Base != stack.Operation {
@@ -72,7 +72,7 @@ type CreateChangeSet struct {
 // found before, nil for none; if it is not the one that is there now, the error is errAnew. key and id are for a stack that
 // is to be made.
 func (m *machine) draftChangeSet(
-	in *CreateChangeSet, t *template.Template, existing *store.ChangeSet, key store.StackKey, id wire.StackID,
+	in *CreateChangeSet, s *submission, existing *store.ChangeSet, key store.StackKey, id wire.StackID,
 ) (store.ChangeSetID, error) {
 	same := store.ChangeSetID("")
 	for known, row := range m.view.ChangeSets {
@@ -85,7 +85,7 @@ func (m *machine) draftChangeSet(
 		return "", errAnew
 	}
 	if existing != nil {
-		set, err := m.sameChangeSet(in, t, existing)
+		set, err := m.sameChangeSet(in, s, existing)
 		if told, ok := InputError(err); ok && told.Code == CodeAlreadyExists && in.Kind == store.KindCreate && m.stack.Kind != store.KindReview {
 			err = m.cannotCreate(in)
 		}
@@ -94,7 +94,12 @@ func (m *machine) draftChangeSet(
 	if err := m.reviewable(in, key, id); err != nil {
 		return "", err
 	}
-	drawn, err := m.draft(&in.Options, in.Kind, t, in.Template)
+	var before *store.Revision
+	if in.Kind == store.KindUpdate {
+		inForce := m.view.Revisions[m.stack.Revision]
+		before = &inForce
+	}
+	found, err := m.planned(in, s, before)
 	if err != nil {
 		return "", err
 	}
@@ -106,23 +111,111 @@ func (m *machine) draftChangeSet(
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
 		DisableRollback: in.DisableRollback,
-		Body: &store.ChangeSetBody{
-			Revision: drawn.revision, Capabilities: in.Capabilities, RoleARN: drawn.role,
-		},
+		Body:            &store.ChangeSetBody{Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN)},
 	}
-	if drawn.unchanged {
-		row.State, row.Reason = store.ChangeSetFailed, m.dialect.texts().unchanged
-		if drawn.revision.Processed != "" {
-			row.Reason = nothingToUpdate
+	switch {
+	case found.problem != "":
+		row.State, row.Reason, row.Body.Revision = store.ChangeSetFailed, found.problem, found.revision
+		row.Body.Changes = json.RawMessage("[]")
+	case found.asks.call != nil:
+		row.State, row.Body.Revision, row.Body.Changes = store.ChangeSetPreparing, found.revision, json.RawMessage("[]")
+		p := s.preparation(&in.Options, in.Kind)
+		p.ChangeSet = row.ID
+		if err := m.askMacro(p, found.asks); err != nil {
+			return "", err
 		}
-	} else {
-		row.Reason = warning(drawn.changes, drawn.missing)
-	}
-	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
-		return "", fmt.Errorf("write the changes of %s: %w", row.ID, err)
+	default:
+		if err := m.settleChangeSet(&row, found.draft); err != nil {
+			return "", err
+		}
 	}
 	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
 	return row.ID, nil
+}
+
+// planned is what a change set that is made comes to: a problem, a macro that has to be asked first, or a draft.
+type planned struct {
+	problem string
+	asks    expanded
+	draft   draft
+	// revision has what is known without the draft.
+	revision store.Revision
+}
+
+func (m *machine) planned(in *CreateChangeSet, s *submission, before *store.Revision) (p planned, err error) {
+	if s == nil {
+		p.draft, err = m.draft(&in.Options, in.Kind, expanded{}, "")
+		return p, err
+	}
+	if s.raw != nil {
+		_, p.revision, _ = m.inputs(&in.Options, before)
+		p.revision.Template, p.revision.Unprepared, p.revision.Number = s.text, true, 0
+		p.revision.Stack = 0
+		scope, err := m.bindRaw(&in.Options, s.raw, before)
+		if err != nil {
+			return p, err
+		}
+		p.revision.Parameters = bound(s.raw.Parameters, scope)
+	}
+	if p.problem = s.problem; p.problem != "" {
+		return p, nil
+	}
+	p.asks, err = m.expand(s, &in.Options, before)
+	if told, ok := InputError(err); ok && s.raw != nil {
+		p.problem = told.Message
+		return p, nil
+	}
+	if err != nil || p.asks.call != nil {
+		return p, err
+	}
+	p.draft, err = m.draft(&in.Options, in.Kind, p.asks, in.Template)
+	if told, ok := InputError(err); ok && s.raw != nil {
+		p.problem, err = told.Message, nil
+	}
+	return p, err
+}
+
+// settleChangeSet puts into a change set what it comes to.
+func (m *machine) settleChangeSet(row *store.ChangeSet, drawn draft) (err error) {
+	row.State, row.Body.Revision, row.Body.RoleARN = store.ChangeSetAvailable, drawn.revision, drawn.role
+	switch words := m.dialect.texts(); {
+	case drawn.unchanged && drawn.revision.Processed != "":
+		row.State, row.Reason = store.ChangeSetFailed, errUnchanged.Error()
+	case drawn.unchanged:
+		row.State, row.Reason = store.ChangeSetFailed, words.unchanged
+	default:
+		row.Reason = warning(drawn.changes, drawn.missing)
+	}
+	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
+		return fmt.Errorf("write the changes of %s: %w", row.ID, err)
+	}
+	return nil
+}
+
+// changeSetPrepared settles a change set whose macros have run.
+func (m *machine) changeSetPrepared(p preparation, e expanded) error {
+	row := m.view.ChangeSets[p.ChangeSet]
+	if row.Base != m.stack.Operation {
+		return m.failChangeSet(row.ID, "The stack was changed while the macros of this change set ran. Create the change set again.")
+	}
+	drawn, err := m.draft(&p.Options, p.Kind, e, p.Template)
+	if err != nil {
+		return m.prepareFailedBy(p, err)
+	}
+	row.Body = &store.ChangeSetBody{Capabilities: p.Options.Capabilities}
+	if err := m.settleChangeSet(&row, drawn); err != nil {
+		return err
+	}
+	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	return nil
+}
+
+// failChangeSet settles a change set whose macros have failed.
+func (m *machine) failChangeSet(id store.ChangeSetID, reason string) error {
+	row := m.view.ChangeSets[id]
+	row.State, row.Reason = store.ChangeSetFailed, strings.TrimSuffix(reason, ".")+"."
+	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	return nil
 }
 
 // Bounds of what a change set says is going to fail: it is read with every decision on the stack. The changes say it all.
@@ -210,8 +303,8 @@ func (m *machine) makeRoom() error {
 }
 
 // sameChangeSet answers a creation under a name that is taken: by the same request, or by another one.
-func (m *machine) sameChangeSet(in *CreateChangeSet, t *template.Template, row *store.ChangeSet) (store.ChangeSetID, error) {
-	mismatch, err := m.mismatch(in, t, row)
+func (m *machine) sameChangeSet(in *CreateChangeSet, s *submission, row *store.ChangeSet) (store.ChangeSetID, error) {
+	mismatch, err := m.mismatch(in, s, row)
 	switch {
 	case err != nil:
 		return "", err
@@ -224,15 +317,15 @@ func (m *machine) sameChangeSet(in *CreateChangeSet, t *template.Template, row *
 }
 
 // mismatch names the first attribute in which a request differs from the one that made a change set, "" for none.
-func (m *machine) mismatch(in *CreateChangeSet, t *template.Template, row *store.ChangeSet) (string, error) {
+func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.ChangeSet) (string, error) {
 	body := row.Body
-	if t == nil { // the stack's own: it may be another one by now, but then it is no change of the request
-		var err error
-		if t, err = m.parsed.of(&body.Revision); err != nil {
-			return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
-		}
-	} else if in.Template != body.Revision.Template {
+	if s != nil && in.Template != body.Revision.Template {
 		return "Template", nil
+	}
+	// The stack's own may be another one by now, but then it is no change of the request.
+	t, err := m.parsed.of(&body.Revision)
+	if err != nil {
+		return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
 	// Values that were the previous ones are now those of the set.
 	revision, _, err := m.bind(&in.Options, t, &body.Revision)
@@ -356,6 +449,7 @@ func (m *machine) dropChangeSets(but store.ChangeSetID) {
 	m.delta.DropChangeSets = nil
 	for _, id := range sortedKeys(m.view.ChangeSets) {
 		if id != but {
+			m.withdrawMacros(id)
 			m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)
 		}
 	}
@@ -372,6 +466,7 @@ func (m *machine) removeChangeSet(id store.ChangeSetID) error {
 		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(id) + "] cannot be deleted in its current execution status of [" +
 			m.dialect.ExecutionStatus(ExecutionRunning) + "]"}
 	}
+	m.withdrawMacros(id)
 	m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)
 	return nil
 }

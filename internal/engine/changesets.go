@@ -9,7 +9,6 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -56,7 +55,7 @@ var errAnew = errors.New("the change set has changed meanwhile")
 // CreateChangeSet plans a create or an update. When it returns the set is settled: it can be executed, or has failed
 // because there is nothing to change. Errors that the client can mend are of type [Error].
 func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
-	var t *template.Template // nil: the previous one
+	var s *submission // nil: the previous one
 	var err error
 	if in.UsePrevious && in.Kind == store.KindCreate {
 		return Planned{}, invalid("A stack that is to be created has no previous template: give the template.")
@@ -65,7 +64,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 		return Planned{}, invalid("OnStackFailure DELETE is for change sets of type CREATE only.")
 	}
 	if !in.UsePrevious {
-		if t, err = e.env.parse(CloudFormation, in.Template); err != nil {
+		if s, err = e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Planned{}, err
 		}
 	}
@@ -80,10 +79,12 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 			return Planned{}, err
 		}
 		var planned Planned
-		err = e.apply(ctx, target, func(m *machine) error {
-			set, err := m.draftChangeSet(&in, t, existing, key, id)
-			planned = Planned{ID: set, StackID: m.stack.ID}
-			return err
+		err = e.with(ctx, s, func() error {
+			return e.apply(ctx, target, func(m *machine) error {
+				set, err := m.draftChangeSet(&in, s, existing, key, id)
+				planned = Planned{ID: set, StackID: m.stack.ID}
+				return err
+			})
 		})
 		if !errors.Is(err, errAnew) {
 			return planned, err

@@ -115,9 +115,14 @@ func (m *machine) startUndo(n *nesting, skip []string, force bool) (bool, error)
 		return true, nil
 	}
 	switch m.op.Phase {
-	case store.PhaseApply:
+	case store.PhasePrepare, store.PhaseApply:
 		m.adopt(n)
 		m.cancelRunning()
+		m.withdrawMacros("")
+		if m.op.Anew { // there is nothing to go back from
+			m.unprepared(parentGoesBack)
+			return true, nil
+		}
 		m.beginRevert(parentGoesBack)
 		return true, m.run()
 	case store.PhaseCleanup:
@@ -199,7 +204,17 @@ func (m *machine) startRemove(n *nesting, in *DeleteStack) error {
 // abort gives up what the stack is doing for a request that was cancelled: an update is rolled back, and what a create has
 // made is left to its parent.
 func (m *machine) abort(request wire.RequestID) error {
-	if m.op.Parent == nil || m.op.Parent.Request != request || m.op.Phase != store.PhaseApply {
+	if m.op.Parent == nil || m.op.Parent.Request != request {
+		return nil
+	}
+	switch m.op.Phase {
+	case store.PhaseApply:
+	case store.PhasePrepare:
+		m.withdrawMacros("")
+		m.unprepared(m.dialect.texts().stackCancelled)
+		return m.run()
+	case store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted,
+		store.PhaseRevertFailed:
 		return nil
 	}
 	switch m.op.Kind {
@@ -225,9 +240,14 @@ func (m *machine) forsake(request wire.RequestID) error {
 	if held {
 		m.unhold()
 	}
-	switch {
-	case m.op.Kind == store.KindCreate && m.op.Phase == store.PhaseApply:
+	if m.op.Kind == store.KindCreate {
 		m.op.DisableRollback, m.op.DeleteOnFailure = false, true
+	}
+	switch {
+	case m.op.Phase == store.PhasePrepare:
+		m.withdrawMacros("")
+		m.unprepared(parentGoesBack)
+	case m.op.Kind == store.KindCreate && m.op.Phase == store.PhaseApply:
 		m.cancelRunning()
 	case m.op.Kind == store.KindUpdate && m.op.Phase == store.PhaseApply:
 		m.cancelRunning()
@@ -248,7 +268,7 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 	switch op.Parent.Aim {
 	case store.AimReach:
 		switch {
-		case op.Kind == store.KindCreate && !final, op.Phase == store.PhaseApply:
+		case op.Kind == store.KindCreate && !final, op.Phase == store.PhasePrepare, op.Phase == store.PhaseApply:
 			return Outcome{}, false
 		case op.Phase == store.PhaseSucceeded, op.Phase == store.PhaseCleanup:
 			outcome.Result.Attributes = outputsOf(stack)
@@ -263,7 +283,7 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 			outcome.Result.Attributes = outputsOf(stack)
 		case store.PhaseRevertFailed, store.PhaseFailed:
 			outcome.Text = backward(stack, op)
-		case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseSucceeded:
+		case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseSucceeded:
 			return Outcome{}, false
 		}
 	case store.AimRelease:

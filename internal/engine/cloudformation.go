@@ -23,6 +23,7 @@ func (cloudFormation) StackType() string { return "AWS::CloudFormation::Stack" }
 // stackStates is the table of stack statuses. What is not in it cannot happen.
 var stackStates = map[store.Kind]map[store.Phase]string{
 	store.KindCreate: {
+		store.PhasePrepare:      "CREATE_IN_PROGRESS",
 		store.PhaseApply:        "CREATE_IN_PROGRESS",
 		store.PhaseSucceeded:    "CREATE_COMPLETE",
 		store.PhaseFailed:       "CREATE_FAILED",
@@ -31,6 +32,7 @@ var stackStates = map[store.Kind]map[store.Phase]string{
 		store.PhaseRevertFailed: "ROLLBACK_FAILED",
 	},
 	store.KindUpdate: {
+		store.PhasePrepare:       "UPDATE_IN_PROGRESS",
 		store.PhaseApply:         "UPDATE_IN_PROGRESS",
 		store.PhaseCleanup:       "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
 		store.PhaseSucceeded:     "UPDATE_COMPLETE",
@@ -66,6 +68,8 @@ func (cloudFormation) ResourceStatus(verb store.Verb, progress store.Progress) s
 
 func (cloudFormation) ChangeSetStatus(state store.ChangeSetState) string {
 	switch state {
+	case store.ChangeSetPreparing:
+		return "CREATE_IN_PROGRESS"
 	case store.ChangeSetAvailable, store.ChangeSetExecuted:
 		return "CREATE_COMPLETE"
 	case store.ChangeSetFailed:
@@ -179,6 +183,7 @@ var cloudFormationTexts = texts{
 	createCancelled:  wire.TextCreationCancelled,
 	updateCancelled:  wire.TextUpdateCancelled,
 	tokenChanged:     wire.TextTokenChanged,
+	transformed:      "Transformation succeeded",
 	stackCancelled:   "Stack update cancelled",
 	unchanged:        "The submitted information didn't contain changes. Submit different information to create a change set.",
 	orphaned:         "Update successful. One or more resources could not be deleted.",
@@ -212,6 +217,12 @@ var cloudFormationTexts = texts{
 			return problem
 		}
 		return strings.TrimSuffix(problem, ".") + ". " + requested(then)
+	},
+	prepareFailed: func(text string, then sequel) string {
+		if then == isLeft {
+			return text
+		}
+		return text + ". " + requested(then)
 	},
 	expired: func(then sequel) string {
 		const text = "Stack creation time exceeded the specified timeout. "

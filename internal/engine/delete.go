@@ -38,6 +38,8 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	switch {
 	case m.op.Kind == store.KindDelete && !m.op.Phase.Final():
 		return nil
+	case m.op.Phase == store.PhasePrepare && m.op.Kind == store.KindCreate && !m.stack.TerminationProtection:
+		return m.deleteUnprepared(in)
 	case !m.op.Phase.Final():
 		return &Error{CodeOperationInProgress, "Stack:" + string(m.stack.ID) + " is in " +
 			m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) + " state and can not be deleted. " +
@@ -84,6 +86,19 @@ func (m *machine) startDelete(in *DeleteStack) error {
 		m.steps[logical].Skip = true
 	}
 	m.beginApply()
+	return m.run()
+}
+
+// deleteUnprepared makes a create whose macros are running a delete: there is nothing yet.
+func (m *machine) deleteUnprepared(in *DeleteStack) error {
+	m.withdrawMacros("")
+	m.stopTimer()
+	m.op.RollbackToken = in.Token
+	if in.RoleARN != "" {
+		m.stack.RoleARN = in.RoleARN
+	}
+	m.beginDiscard(m.dialect.texts().userInitiated)
+	m.remember(in.Token, store.CallDelete, m.op.RollbackID)
 	return m.run()
 }
 

@@ -78,6 +78,7 @@ type texts struct {
 	createCancelled  string
 	updateCancelled  string
 	tokenChanged     string
+	transformed      string // a stack's, when its macros have run
 	stackCancelled   string // a stack's, when a client cancels its update
 	unchanged        string // a change set's that has nothing to change
 	orphaned         string // a stack's, after a clean-up that gave up
@@ -87,6 +88,7 @@ type texts struct {
 	applyFailed      func(op *store.Operation, then sequel) string
 	revertFailed     func(op *store.Operation) string
 	outputFailed     func(problem string, then sequel) string
+	prepareFailed    func(text string, then sequel) string // macros failed, or what they made is no template
 	expired          func(then sequel) string
 	deleteFailed     func(op *store.Operation) string
 	exportTaken      func(name, by string) string

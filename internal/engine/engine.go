@@ -47,6 +47,10 @@ type Config struct {
 	CleanupPause time.Duration
 	// CancelledWait bounds how long a rollback waits for the answer of a request that it cancelled; zero is 5 minutes.
 	CancelledWait time.Duration
+	// MacroTimeout is how long a macro may take to return; zero is 15 minutes.
+	MacroTimeout time.Duration
+	// Snippet returns the text behind the location of an AWS::Include. Its error is told to the client. Nil knows none.
+	Snippet func(ctx context.Context, location string) (string, error)
 	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats, if it
 	// has been there for as long itself.
 	BeatEvery time.Duration
@@ -77,6 +81,7 @@ type Engine struct {
 	serves   func(wire.ServiceToken) bool
 	stored   Stored
 	hidden   Hidden
+	snippet  func(context.Context, string) (string, error)
 	log      *slog.Logger
 	node     atomic.Int64
 	beat     time.Duration
@@ -105,6 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		serves:   cfg.Serves,
 		stored:   cfg.Stored,
 		hidden:   cfg.Hidden,
+		snippet:  cfg.Snippet,
 		log:      cfg.Log,
 		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),
 		wake:     make(chan struct{}, 1),
@@ -117,6 +123,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		fidelity:      cmp.Or(cfg.Fidelity, FidelityPintle),
 		cleanupPause:  cmp.Or(cfg.CleanupPause, defaultCleanupPause),
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
+		macroTimeout:  cmp.Or(cfg.MacroTimeout, defaultMacroTimeout),
 		native:        cfg.Native,
 		zones:         cfg.Zones,
 		unknownTypes:  cfg.UnknownTypes,
@@ -157,9 +164,9 @@ func (e *Engine) join(ctx context.Context) error {
 
 // Create starts the creation of a stack. Errors that the client can mend are of type [Error].
 func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
-	t, err := e.env.parse(CloudFormation, in.Template)
+	s, err := e.submit(ctx, in.Name.Account, in.Name.Region, in.Template)
 	if err == nil {
-		err = checkCapabilities(t, in.Capabilities)
+		err = s.acknowledged(in.Capabilities)
 	}
 	if err == nil {
 		err = e.env.checkPolicies(in.Policy)
@@ -172,7 +179,12 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 		return Started{}, err
 	}
 	id := wire.NewStackID(in.Name.Region, in.Name.Account, in.Name.Name, e.env.newID())
-	return e.start(ctx, store.Target{Name: in.Name}, func(m *machine) error { return m.startCreate(&in, t, key, id) })
+	var started Started
+	err = e.with(ctx, s, func() (err error) {
+		started, err = e.start(ctx, store.Target{Name: in.Name}, func(m *machine) error { return m.startCreate(&in, s, key, id) })
+		return err
+	})
+	return started, err
 }
 
 // Update starts an update. Errors that the client can mend are of type [Error].
@@ -184,16 +196,21 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	if err := e.env.checkPolicies(in.Policy, in.PolicyDuring); err != nil {
 		return Started{}, err
 	}
-	var t *template.Template // nil: the previous one
+	var s *submission // nil: the previous one
 	if !in.UsePrevious {
-		if t, err = e.env.parse(CloudFormation, in.Template); err != nil {
+		if s, err = e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Started{}, err
 		}
-		if err := checkCapabilities(t, in.Capabilities); err != nil {
+		if err := s.acknowledged(in.Capabilities); err != nil {
 			return Started{}, err
 		}
 	}
-	return e.start(ctx, target, func(m *machine) error { return m.startUpdate(&in, t) })
+	var started Started
+	err = e.with(ctx, s, func() (err error) {
+		started, err = e.start(ctx, target, func(m *machine) error { return m.startUpdate(&in, s) })
+		return err
+	})
+	return started, err
 }
 
 // CancelUpdate cancels an update that is under way, and rolls it back. Errors that the client can mend are of type [Error].

@@ -56,7 +56,7 @@ func (m *machine) launch(s *store.Step) error {
 		return m.restore(s)
 	case store.PhaseCleanup, store.PhaseRevertCleanup:
 		return m.clean(s)
-	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
+	case store.PhasePrepare, store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
 	}
 	return fmt.Errorf("launch %s of stack %s in phase %s", s.Logical, m.stack.ID, m.op.Phase)
 }

@@ -23,6 +23,7 @@ type environment struct {
 	fidelity      Fidelity
 	cleanupPause  time.Duration
 	cancelledWait time.Duration
+	macroTimeout  time.Duration
 	native        *native.Registry
 	zones         map[string][]string
 	unknownTypes  UnknownTypes

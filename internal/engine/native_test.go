@@ -289,17 +289,17 @@ func TestNativeDeclarations(t *testing.T) {
 			"Template error: resource X does not support attribute type Url in Fn::GetAtt (line 1, column 118)"},
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
 				`X at line 1, column 16: nobody provides AWS::S3::Bucket here; with --unknown-types record it is kept as a record, and nothing is created in AWS`},
 		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
 				`X at line 1, column 16: nobody provides AWS::CDK::Metadate here, did you mean AWS::CDK::Metadata?; ` +
 				`with --unknown-types record it is kept as a record, and nothing is created in AWS`},
-		{"type of the service's own", `{"Type": "AWS::CloudFormation::Macro"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::CloudFormation::Macro]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::Macro"`},
+		{"type of the service's own", `{"Type": "AWS::CloudFormation::StackSet"}`, "",
+			`Template format error: Unrecognized resource types: [AWS::CloudFormation::StackSet]. This version runs custom resources and ` +
+				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
+				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::StackSet"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWaiting(t, engine.FidelityPintle)

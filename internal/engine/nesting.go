@@ -11,6 +11,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -282,9 +283,9 @@ func (e *Engine) checkNesting(ctx context.Context, parent *store.Stack, n *nesti
 			return err
 		}
 	}
-	t, err := e.env.parse(CloudFormation, text)
+	t, err := template.ParseSubmitted(text, e.env.parsed.limits) // what its macros will make of it nobody knows yet
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	count := len(t.Resources)
 	if err := e.countTree(ctx, root.ID, &count); err != nil {

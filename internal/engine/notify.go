@@ -53,7 +53,7 @@ func (m *machine) told(r *store.Request, outcome Outcome) {
 	case Refused, Died:
 		r.Ending = outcome.Kind.String()
 		m.audit(r, "a notification to "+r.Body.Token.Text()+" was not delivered: "+m.presentable(outcome.Text))
-	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting:
+	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting, Returned:
 	}
 }
 

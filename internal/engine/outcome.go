@@ -28,6 +28,8 @@ const (
 	Awaiting
 	// Waiting: the provider's process has done its part for now, and the provider is to be asked again.
 	Waiting
+	// Returned: a macro has returned.
+	Returned
 )
 
 // String returns the word kept with a settled request.
@@ -49,6 +51,8 @@ func (k OutcomeKind) String() string {
 		return "awaiting"
 	case Waiting:
 		return "waiting"
+	case Returned:
+		return "returned"
 	}
 	return "unknown"
 }
@@ -58,7 +62,7 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Local, of Accepted, says that a process of this node executes the request and dies with it.
 	Local bool
-	// Body, of Answered, is the response document as it came, or so much of it as was read; Size is then how long it
+	// Body, of Returned, is what the macro returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it
 	// really was. 0 says that Body is all of it.
 	Body []byte
 	Size int
@@ -104,6 +108,8 @@ const (
 	defaultCleanupPause = 60 * time.Second
 	// defaultCancelledWait is how long a Delete waits for the answer of the Create that was cancelled before it.
 	defaultCancelledWait = 5 * time.Minute
+	// defaultMacroTimeout is how long a macro may take to return: as long as a function of AWS Lambda may run.
+	defaultMacroTimeout = 15 * time.Minute
 	// leastWait and mostWait bound the pause before a provider is asked again.
 	leastWait, mostWait = 100 * time.Millisecond, time.Hour
 	// cleanupTries is how often a clean-up Delete is tried before the resource is given up.

@@ -152,7 +152,8 @@ func (m *machine) settleImports() {
 		if m.op.Kind == store.KindUpdate {
 			names = m.importsOf(m.op.From)
 		}
-	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseFailed, store.PhaseRevertFailed:
+	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseFailed,
+		store.PhaseRevertFailed:
 		return
 	}
 	m.delta.Imports = &names

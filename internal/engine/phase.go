@@ -37,6 +37,7 @@ func (m *machine) endPhase() error {
 		m.cleanUp(store.PhaseRevertCleanup)
 	case store.PhaseRevertCleanup:
 		m.end(store.PhaseReverted, m.orphanedReason())
+	case store.PhasePrepare: // it ends when the last macro has returned
 	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
 	}
 	return nil

@@ -36,9 +36,15 @@ type Preview struct {
 // behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can mend are of
 // type [Error].
 func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
-	t, err := e.env.parse(CloudFormation, in.Template)
-	if err != nil {
+	s, err := e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template)
+	switch {
+	case err != nil:
 		return Preview{}, err
+	case s.problem != "":
+		return Preview{}, invalid(s.problem)
+	case s.raw != nil && s.raw.Calls(false):
+		return Preview{}, invalid("What this template would change is known only when its macros have run: [" +
+			strings.Join(s.raw.Macros(), ", ") + "]. Create a change set, which runs them.")
 	}
 	name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
 	target := store.Target{Name: name}
@@ -48,7 +54,7 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		}
 	}
 	var result Preview
-	err = e.apply(ctx, target, func(m *machine) error {
+	draw := func(m *machine) error {
 		kind := store.KindUpdate
 		if m.absent() {
 			if m.stack.Key != 0 {
@@ -61,12 +67,27 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		} else if err := m.checkUpdatable(in.DisableRollback); err != nil {
 			return err
 		}
-		drawn, err := m.draft(&in.Options, kind, t, in.Template)
+		var before *store.Revision
+		if kind == store.KindUpdate {
+			inForce := m.view.Revisions[m.stack.Revision]
+			before = &inForce
+		}
+		expanded, err := m.expand(s, &in.Options, before)
+		if err != nil {
+			return err
+		}
+		drawn, err := m.draft(&in.Options, kind, expanded, in.Template)
 		if err != nil {
 			return err
 		}
 		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: append([]plan.Change{}, drawn.changes...)}
 		return errDrawn
+	}
+	err = e.with(ctx, s, func() error {
+		if s.problem != "" {
+			return invalid(s.problem)
+		}
+		return e.apply(ctx, target, draw)
 	})
 	if errors.Is(err, errDrawn) {
 		err = nil
@@ -94,9 +115,9 @@ type draft struct {
 	missing string
 }
 
-// draft thinks a create or an update through. t is nil for the template in force. It changes nothing: it thinks with a
+// draft thinks a create or an update through. e has no template for the one in force. It changes nothing: it thinks with a
 // machine of its own.
-func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text string) (draft, error) {
+func (m *machine) draft(in *Options, kind store.Kind, e expanded, text string) (draft, error) {
 	view := *m.view
 	if kind == store.KindCreate {
 		view.Instances = nil
@@ -107,9 +128,9 @@ func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text
 	var d draft
 	var err error
 	if kind == store.KindCreate {
-		err = own.draftCreate(&d, in, t, text)
+		err = own.draftCreate(&d, in, e, text)
 	} else {
-		err = own.draftUpdate(&d, in, t, text)
+		err = own.draftUpdate(&d, in, e, text)
 	}
 	if err != nil {
 		return draft{}, err
@@ -122,12 +143,11 @@ func (m *machine) draft(in *Options, kind store.Kind, t *template.Template, text
 	return d, nil
 }
 
-func (m *machine) draftCreate(d *draft, in *Options, t *template.Template, text string) error {
-	revision, to, err := m.bind(in, t, nil)
+func (m *machine) draftCreate(d *draft, in *Options, e expanded, text string) error {
+	revision, to, err := m.revise(in, e, text, nil)
 	if err != nil {
 		return err
 	}
-	revision.Template = text
 	d.revision = revision
 	m.addRevision(revision)
 	candidates, err := plan.Create(to)
@@ -138,20 +158,19 @@ func (m *machine) draftCreate(d *draft, in *Options, t *template.Template, text 
 	return nil
 }
 
-func (m *machine) draftUpdate(d *draft, in *Options, t *template.Template, text string) error {
+func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) error {
 	before := m.view.Revisions[m.stack.Revision]
 	from, err := m.side(before.Number)
 	if err != nil {
 		return err
 	}
-	if t == nil {
-		t, text = from.Template, before.Template
+	if e.t == nil {
+		e, text = expanded{t: from.Template, processed: before.Processed}, before.Template
 	}
-	revision, to, err := m.bind(in, t, &before)
+	revision, to, err := m.revise(in, e, text, &before)
 	if err != nil {
 		return err
 	}
-	revision.Template = text
 	d.revision = revision
 	failed := m.stack.Phase == store.PhaseFailed // then there is something to do in any case
 	candidates, err := m.prepareUpdate(d.revision, to.Template, &store.Operation{})

@@ -85,9 +85,9 @@ func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store
 	return last, nil
 }
 
-// Parse parses a template, whatever the types of its resources.
+// Parse parses a template, whatever the types of its resources. One whose macros have not run has none.
 func (e *Engine) Parse(text string) (*template.Template, error) {
-	t, err := e.env.parsed.parse(text)
+	t, err := template.ParseSubmitted(text, e.env.parsed.limits)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -106,8 +106,12 @@ func (e *Engine) Unrecognized(t *template.Template) []string {
 	return types
 }
 
-// Check parses a template and refuses what could not be run.
+// Check parses a template and refuses what could not be run. One whose macros have not run has no resources.
 func (e *Engine) Check(text string) (*template.Template, error) {
+	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
+	if err == nil && raw.Calls(true) {
+		return e.Parse(text)
+	}
 	return e.env.parse(CloudFormation, text)
 }
 

@@ -50,6 +50,8 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		return true, nil
 	case request.Type == store.TypeIsComplete:
 		return true, m.polled(request, outcome)
+	case request.Type == store.TypeMacro:
+		return true, m.transformed(request, outcome)
 	}
 	if outcome.Kind == Accepted {
 		m.accepted(request, outcome)
@@ -128,7 +130,7 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 		m.void = !own && !executed
 	case Waiting:
 		m.void = !executed
-	case Answered, Provided, Awaiting, TimedOut:
+	case Answered, Provided, Awaiting, TimedOut, Returned:
 		return false
 	}
 	m.void = m.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try // said of a try before
@@ -231,7 +233,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
 		return verdict{reason: m.scrub(r, text), reached: reached}
-	case Accepted, Awaiting, Waiting:
+	case Accepted, Awaiting, Waiting, Returned:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
 }

@@ -93,7 +93,7 @@ type Started struct {
 }
 
 // startCreate decides the creation of a stack.
-func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.StackKey, id wire.StackID) error {
+func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey, id wire.StackID) error {
 	if m.stack.Key != 0 {
 		if again, _ := m.repeated(in.Token, store.CallCreate); again || m.askedBefore(in.nested) {
 			return nil
@@ -102,22 +102,32 @@ func (m *machine) startCreate(in *CreateStack, t *template.Template, key store.S
 	}
 	m.stack = store.Stack{
 		Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
-		Dialect: m.dialect.Name(), Created: m.now, Description: t.Description,
+		Dialect: m.dialect.Name(), Created: m.now, Description: s.description(),
 		TerminationProtection: in.TerminationProtection, TimeoutMinutes: in.TimeoutMinutes,
 	}
 	if in.nested != nil {
 		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth
 	}
 	m.applyOptions(&in.Options)
-	revision, to, err := m.bind(&in.Options, t, nil)
+	if err := s.usable(); err != nil {
+		return err
+	}
+	op := store.Operation{
+		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
+		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
+	}
+	e, err := m.expand(s, &in.Options, nil)
+	switch {
+	case err != nil:
+		return err
+	case e.call != nil:
+		return m.prepareCreate(in, s, e, op)
+	}
+	revision, to, err := m.revise(&in.Options, e, in.Template, nil)
 	if err != nil {
 		return err
 	}
-	revision.Template = in.Template
-	return m.carryOutCreate(revision, to, in.TimeoutMinutes, store.Operation{
-		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
-		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
-	})
+	return m.carryOutCreate(revision, to, in.TimeoutMinutes, op)
 }
 
 // carryOutCreate begins to create what a revision says; op holds what was asked for besides.
@@ -130,15 +140,20 @@ func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutM
 	op.Call, op.Kind, op.To = store.CallCreate, store.KindCreate, revision.Number
 	m.holdImports(&op)
 	m.open(store.PhaseApply, op)
-	if timeoutMinutes > 0 {
-		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
-		m.setTimer(time.Duration(min(int64(timeoutMinutes), longest)) * time.Minute)
-	}
+	m.limit(timeoutMinutes)
 	return m.beginOrFail(candidates)
 }
 
-// startUpdate decides an update to a template, nil for the one in force.
-func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
+// limit limits the time of the create that begins; 0 does not.
+func (m *machine) limit(minutes int) {
+	if minutes > 0 {
+		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
+		m.setTimer(time.Duration(min(int64(minutes), longest)) * time.Minute)
+	}
+}
+
+// startUpdate decides an update to what was submitted, nil for the template in force.
+func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 	if again, err := m.repeated(in.Token, store.CallUpdate); again || err != nil {
 		return err
 	}
@@ -153,30 +168,37 @@ func (m *machine) startUpdate(in *UpdateStack, t *template.Template) error {
 	if err != nil {
 		return err
 	}
-	text := in.Template
-	if t == nil {
-		t, text = from.Template, before.Template
-	}
 	m.applyOptions(&in.Options)
-	revision, to, err := m.bind(&in.Options, t, &before)
+	op := store.Operation{
+		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
+	}
+	policy := cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
+	text, e := before.Template, expanded{t: from.Template, processed: before.Processed}
+	if s != nil {
+		if err := s.usable(); err != nil {
+			return err
+		}
+		text = in.Template
+		if e, err = m.expand(s, &in.Options, &before); err != nil {
+			return err
+		}
+	}
+	if e.call != nil {
+		return m.prepareUpdating(in, s, e, op, policy)
+	}
+	revision, to, err := m.revise(&in.Options, e, text, &before)
 	if err != nil {
 		return err
 	}
-	revision.Template, revision.Policy = text, cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
+	revision.Policy = policy
 	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, to) && !m.nests(to) {
 		return errUnchanged
 	}
-	return m.carryOutUpdate(revision, to.Template, store.Operation{
-		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate,
-		Parent: in.nested.row(),
-	})
+	return m.carryOutUpdate(revision, to.Template, op)
 }
 
-// nothingToUpdate is the answer to an update to what is there.
-const nothingToUpdate = "No updates are to be performed."
-
 // errUnchanged refuses an update that would change nothing.
-var errUnchanged = invalid(nothingToUpdate)
+var errUnchanged = invalid("No updates are to be performed.")
 
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
@@ -198,7 +220,7 @@ func (m *machine) carryOutUpdate(revision store.Revision, t *template.Template, 
 // prepareUpdate adds the revision that the stack is to be updated to, and returns the plan of op, which it completes.
 func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, op *store.Operation) ([]plan.Candidate, error) {
 	op.Call, op.Kind, op.From, op.To = store.CallUpdate, store.KindUpdate, m.stack.Revision, revision.Number
-	if m.stack.Phase == store.PhaseFailed {
+	if m.stack.Phase == store.PhaseFailed || m.op.Anew {
 		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
 	}
 	m.addRevision(revision)
@@ -240,7 +262,7 @@ func (m *machine) checkUpdatable(disableRollback bool) error {
 				"To rollback to the last known good state, use the rollback-stack API")
 		}
 		return nil
-	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseRevertFailed:
+	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseRevertFailed:
 	}
 	return m.notUpdatable()
 }
@@ -262,9 +284,18 @@ func (m *machine) applyOptions(in *Options) {
 	m.stackChanged = true
 }
 
-// bind makes the revision that an operation goes to, and what is planned by: the template after its transforms. before is
-// the one it comes from, nil for none.
-func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
+// revise makes the revision that an operation goes to, of a text as it was submitted and what that was expanded to, and what is
+// planned by: the template after its transforms. before is the one it comes from, nil for none.
+func (m *machine) revise(in *Options, e expanded, text string, before *store.Revision) (store.Revision, plan.Side, error) {
+	revision, to, err := m.bind(in, e.t, before)
+	revision.Template, revision.Processed = text, cmp.Or(revision.Processed, e.processed)
+	return revision, to, err
+}
+
+// inputs returns what was passed for parameters, the beginning of a revision, and the parameters of the revision before.
+func (m *machine) inputs(in *Options, before *store.Revision) (
+	map[string]template.Input, store.Revision, map[string]value.Value,
+) {
 	inputs := make(map[string]template.Input, len(in.Parameters))
 	given := make([]string, 0, len(in.Parameters))
 	for _, p := range in.Parameters {
@@ -284,6 +315,12 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 			revision.NotificationARNs = before.NotificationARNs
 		}
 	}
+	return inputs, revision, previous
+}
+
+// bind is revise but for the texts.
+func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
+	inputs, revision, previous := m.inputs(in, before)
 	outside, err := m.outside(in, t, inputs, previous)
 	if err != nil {
 		return store.Revision{}, plan.Side{}, err
@@ -307,16 +344,21 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	if err := checkResourceTypes(processed, in.ResourceTypes); err != nil {
 		return store.Revision{}, plan.Side{}, err
 	}
-	members := make([]value.Member, 0, len(t.Parameters))
-	for _, p := range t.Parameters {
-		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
-	}
-	revision.Parameters, revision.Conditions = value.Object(members...), scope.Conditions
+	revision.Parameters, revision.Conditions = bound(t.Parameters, scope), scope.Conditions
 	if err := m.fetch(processed, scope, &revision); err != nil {
 		return store.Revision{}, plan.Side{}, err
 	}
 	revision.Processed = processed.Processed()
 	return revision, plan.Side{Template: processed, Scope: scope}, nil
+}
+
+// bound returns the values of parameters in the order of their declarations.
+func bound(declared []*template.Parameter, scope *template.Scope) value.Value {
+	members := make([]value.Member, 0, len(declared))
+	for _, p := range declared {
+		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
+	}
+	return value.Object(members...)
 }
 
 func (m *machine) addRevision(revision store.Revision) {
@@ -390,8 +432,9 @@ func (m *machine) layOut(candidates []plan.Candidate) error {
 func refused(err error) error {
 	var problems template.Errors
 	var problem *template.Error
+	var include *template.IncludeError
 	var types *plan.TypeError
-	if errors.As(err, &problems) || errors.As(err, &problem) || errors.As(err, &types) {
+	if errors.As(err, &problems) || errors.As(err, &problem) || errors.As(err, &include) || errors.As(err, &types) {
 		return &Error{CodeValidation, err.Error()}
 	}
 	return err

@@ -39,7 +39,7 @@ func TestStatesDocument(t *testing.T) {
 var (
 	kinds  = []store.Kind{store.KindReview, store.KindCreate, store.KindUpdate, store.KindDelete}
 	phases = []store.Phase{
-		store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup,
+		store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup,
 		store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed,
 	}
 	verbs      = []store.Verb{store.VerbCreate, store.VerbUpdate, store.VerbDelete}
@@ -58,7 +58,7 @@ The engine's states are neutral; a dialect gives them the names that its clients
 
 ## Stacks
 
-An operation goes through phases: it **applies** what was asked; an update that got there **cleans up** what it replaced
+An operation goes through phases: it **prepares** the template if that calls macros; it **applies** what was asked; an update that got there **cleans up** what it replaced
 or removed; one that did not get there **reverts** what it did, and an update then cleans up what it had created. The
 states in bold are final.
 
@@ -114,13 +114,13 @@ stateDiagram-v2
 	b.WriteString(`
 ## Change sets
 
-A change set is settled when it has been created. Whether it can be executed is told by its stack: an operation that
+A change set is settled when it has been created or, if its template calls macros, when those have run. Whether it can be executed is told by its stack: an operation that
 began since makes it obsolete.
 
 | change set | CloudFormation |
 |---|---|
 `)
-	for _, state := range []store.ChangeSetState{store.ChangeSetAvailable, store.ChangeSetExecuted, store.ChangeSetFailed} {
+	for _, state := range []store.ChangeSetState{store.ChangeSetPreparing, store.ChangeSetAvailable, store.ChangeSetExecuted, store.ChangeSetFailed} {
 		fmt.Fprintf(&b, "| %s | %s |\n", state, engine.CloudFormation.ChangeSetStatus(state))
 	}
 	b.WriteString("\n| execution | CloudFormation |\n|---|---|\n")
@@ -148,6 +148,14 @@ var arrows = []struct {
 		kind: store.KindReview, from: store.PhaseSucceeded, to: store.PhaseApply, when: "the change set is executed",
 		becomes: store.KindCreate,
 	},
+	{kind: store.KindCreate, to: store.PhasePrepare, when: "create, the template calls macros"},
+	{kind: store.KindCreate, from: store.PhasePrepare, to: store.PhaseApply, when: "the macros have run"},
+	{kind: store.KindCreate, from: store.PhasePrepare, to: store.PhaseFailed, when: "a macro failed, rollback is disabled"},
+	{kind: store.KindCreate, from: store.PhasePrepare, to: store.PhaseRevert, when: "a macro failed"},
+	{
+		kind: store.KindCreate, from: store.PhasePrepare, to: store.PhaseApply, becomes: store.KindDelete,
+		when: "a macro failed, OnFailure is DELETE, or the stack is deleted",
+	},
 	{kind: store.KindCreate, to: store.PhaseApply, when: "create"},
 	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseSucceeded, when: "everything was created"},
 	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},
@@ -159,6 +167,10 @@ var arrows = []struct {
 	{kind: store.KindCreate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back"},
 	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseReverted, when: "everything was deleted"},
 	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "a Delete failed"},
+	{kind: store.KindUpdate, to: store.PhasePrepare, when: "update, the template calls macros"},
+	{kind: store.KindUpdate, from: store.PhasePrepare, to: store.PhaseApply, when: "the macros have run"},
+	{kind: store.KindUpdate, from: store.PhasePrepare, to: store.PhaseFailed, when: "a macro failed, rollback is disabled"},
+	{kind: store.KindUpdate, from: store.PhasePrepare, to: store.PhaseRevert, when: "a macro failed, or the update is cancelled"},
 	{kind: store.KindUpdate, to: store.PhaseApply, when: "update"},
 	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseCleanup, when: "everything was updated"},
 	{kind: store.KindUpdate, from: store.PhaseApply, to: store.PhaseFailed, when: "something failed, rollback is disabled"},

@@ -45,6 +45,13 @@ func (t *templates) parse(text string) (*template.Template, error) {
 // of returns the template that a revision goes by: what its transforms made, if it has any. It was within the limits of its
 // time.
 func (t *templates) of(r *store.Revision) (*template.Template, error) {
+	if r.Unprepared {
+		raw, err := template.ReadUnexpanded(r.Template, template.Unlimited())
+		if err != nil {
+			return nil, err
+		}
+		return raw.Outline(), nil
+	}
 	if r.Processed != "" {
 		return t.read(templateKey{r.Processed, processed})
 	}

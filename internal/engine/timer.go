@@ -40,10 +40,14 @@ func (m *machine) expire(timer *store.Request) error {
 		return err
 	}
 	m.settleTimer(timer, "expired")
-	if timer.Operation != m.op.Number || m.op.Phase != store.PhaseApply {
+	if timer.Operation != m.op.Number || m.op.Phase != store.PhaseApply && m.op.Phase != store.PhasePrepare {
 		return nil // it was not stopped, and has nothing to stop
 	}
 	m.op.Expired, m.opChanged = true, true
+	if m.op.Phase == store.PhasePrepare {
+		m.withdrawMacros("")
+		m.unprepared(m.dialect.texts().expired(m.sequel()))
+	}
 	m.cancelRunning()
 	return m.run()
 }

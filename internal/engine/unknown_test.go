@@ -18,7 +18,7 @@ func newRecording(t *testing.T) *waiting {
 		t.Fatal(err)
 	}
 	w := &waiting{types: types}
-	w.world = newWorldOf(t, engine.FidelityPintle, types, func(c *engine.Config) { c.UnknownTypes = engine.UnknownRecorded })
+	w.world = newWorldWith(t, engine.Config{Fidelity: engine.FidelityPintle, Native: types, UnknownTypes: engine.UnknownRecorded})
 	return w
 }
 

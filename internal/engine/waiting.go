@@ -158,7 +158,7 @@ func (m *machine) polled(row *store.Request, outcome Outcome) error {
 		return m.finish(r, outcome.Kind.String(), m.judge(r, outcome))
 	case TimedOut:
 		return m.overdue(r, row)
-	case Accepted, Answered, Provided, Awaiting:
+	case Accepted, Answered, Provided, Awaiting, Returned:
 	}
 	return nil // nobody answers a row that asks again
 }

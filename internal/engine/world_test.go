@@ -39,26 +39,26 @@ type world struct {
 
 func newWorld(t *testing.T, fidelity engine.Fidelity) *world { return newWorldOf(t, fidelity, nil) }
 
-func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry, settings ...func(*engine.Config)) *world {
+func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry) *world {
+	t.Helper()
+	return newWorldWith(t, engine.Config{Fidelity: fidelity, Native: types})
+}
+
+// newWorldWith makes one whose engine has more settings.
+func newWorldWith(t *testing.T, config engine.Config) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	var err error
 	if w.store, err = memory.New(memory.Config{Now: func() time.Time { return w.now }}); err != nil {
 		t.Fatal(err)
 	}
-	config := engine.Config{
-		Store: w.store, Alone: true, Fidelity: fidelity, Native: types,
-		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
-		NewID: func() string {
-			w.ids++
-			return fmt.Sprintf("id-%d", w.ids)
-		},
+	config.Store, config.Alone = w.store, true
+	config.Dispatch = func(ready []store.Request) { w.inbox = append(w.inbox, ready...) }
+	config.NewID = func() string {
+		w.ids++
+		return fmt.Sprintf("id-%d", w.ids)
 	}
-	for _, set := range settings {
-		set(&config)
-	}
-	w.engine, err = engine.Open(w.ctx, config)
-	if err != nil {
+	if w.engine, err = engine.Open(w.ctx, config); err != nil {
 		t.Fatal(err)
 	}
 	return w

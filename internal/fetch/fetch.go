@@ -18,12 +18,14 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/guard"
@@ -147,6 +149,16 @@ func (f *Fetcher) Template(ctx context.Context, address string) (string, error) 
 // where it has any, without those before a transform's error.
 func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) {
 	const noLocation = "The location parameter is not a valid S3 uri."
+	if encoded, ok := strings.CutPrefix(location, inline); ok {
+		text, err := base64.StdEncoding.DecodeString(encoded)
+		switch {
+		case err != nil:
+			return "", &Error{Problem: Unsupported, Text: noLocation}
+		case len(text) > MaxBytes:
+			return "", &Error{Problem: TooLong, Text: snippetTooLong}
+		}
+		return string(text), nil
+	}
 	text, err := f.get(ctx, location)
 	problem, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -161,11 +173,19 @@ func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) 
 	case NoKey:
 		told.Text = "S3 object [" + told.Key + "] in bucket [" + told.Bucket + "] does not exist."
 	case TooLong:
-		told.Text = fmt.Sprintf("the snippet is longer than %d bytes.", MaxBytes)
+		told.Text = snippetTooLong
 	case Failed:
 	}
 	return "", &told
 }
+
+// inline begins a location that is the snippet itself.
+const inline = "data:application/octet-stream;base64,"
+
+// Inline returns a location that is a snippet itself: for those who have it at hand, and not in S3.
+func Inline(snippet []byte) string { return inline + base64.StdEncoding.EncodeToString(snippet) }
+
+var snippetTooLong = fmt.Sprintf("the snippet is longer than %d bytes.", MaxBytes)
 
 // get returns the text behind an address. The error is an [Error].
 func (f *Fetcher) get(ctx context.Context, address string) (string, error) {

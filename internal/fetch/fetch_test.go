@@ -119,11 +119,17 @@ func TestSnippet(t *testing.T) {
 	if got, err := f.Snippet(t.Context(), "s3://bucket/s"); err != nil || got != "a: b" {
 		t.Errorf("got %q, %v", got, err)
 	}
+	if got, err := f.Snippet(t.Context(), fetch.Inline([]byte("c: d"))); err != nil || got != "c: d" {
+		t.Errorf("got %q, %v", got, err)
+	}
 	for location, want := range map[string]string{
-		"s3://nobucket/s": "S3 bucket [nobucket] does not exist.",
-		"s3://bucket/no":  "S3 object [no] in bucket [bucket] does not exist.",
-		"./snippet.yaml":  "The location parameter is not a valid S3 uri.",
-		"":                "The location parameter is not a valid S3 uri.",
+		fetch.Inline(make([]byte, fetch.MaxBytes+1)): "the snippet is longer than 1000000 bytes.",
+		"data:application/octet-stream;base64,?":     "The location parameter is not a valid S3 uri.",
+		"data:text/plain,x":                          "The location parameter is not a valid S3 uri.",
+		"s3://nobucket/s":                            "S3 bucket [nobucket] does not exist.",
+		"s3://bucket/no":                             "S3 object [no] in bucket [bucket] does not exist.",
+		"./snippet.yaml":                             "The location parameter is not a valid S3 uri.",
+		"":                                           "The location parameter is not a valid S3 uri.",
 	} {
 		if _, err := f.Snippet(t.Context(), location); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", location, err, want)

@@ -40,7 +40,7 @@ func (macro) Schema() *Schema { return &macroSchema }
 func (macro) Declare(d Declaration) (Wanted, error) {
 	name, _ := d.Properties.Get("Name")
 	if account, _, ok := template.SplitMacro(name.Text()); !ok || account != "" || strings.HasPrefix(name.Text(), "AWS") {
-		return Wanted{}, errors.New("Property validation failure: [Value of property {/Name} must be 1 to 255 letters, digits, hyphens and underscores, and must not begin with AWS]") //nolint:staticcheck // CloudFormation's manner
+		return Wanted{}, errors.New("Property validation failure: [Value of property {/Name} must be 1 to 255 letters, digits, hyphens and underscores, and must not begin with AWS]")
 	}
 	return Wanted{Timeout: DefaultTimeout}, nil
 }

@@ -74,7 +74,7 @@ func TestServe(t *testing.T) {
 	if _, err := types.Serve(t.Context(), bad); err == nil || err.Error() != "make the URL of the handle: no such host" {
 		t.Errorf("error %v", err)
 	}
-	for _, name := range []string{"AWS::CloudFormation::Macro", "Custom::Thing::More", "AWS::S3", "AWS::S3::Bucket::Policy", "AWS::S3::", "A::S3::Bucket"} {
+	for _, name := range []string{"AWS::CloudFormation::StackSet", "Custom::Thing::More", "AWS::S3", "AWS::S3::Bucket::Policy", "AWS::S3::", "A::S3::Bucket"} {
 		if _, err := types.Serve(t.Context(), request(wire.Create, name)); err == nil || !strings.Contains(err.Error(), "is no native one") {
 			t.Errorf("a type that is not there: %v", err)
 		}

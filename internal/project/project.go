@@ -13,6 +13,8 @@
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
 //	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
 //	  Aws: {builtin: aws, allow: ["ssm:GetParameter"]}
+//	macros:
+//	  Upper: ./upper.py
 //
 // Everything is optional. What is not known is refused with its place and the nearest name that is, and all problems
 // are reported at once. Whether the files it names exist is not looked at here, so that a stack can be listed or
@@ -54,6 +56,9 @@ type Project struct {
 	// UnknownTypes says what becomes of resource types that nobody provides: "record", "refuse", or empty if the file does
 	// not say.
 	UnknownTypes string
+	// Macros are those of templates, declared as providers are: a Target, maybe with Env, Timeout, Concurrency and Handler, that
+	// returns what it makes of a template. A Target may also be the ARN of a Lambda function.
+	Macros []Provider
 }
 
 // The places of parameters that have a name.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -23,6 +24,50 @@ func (r *reader) providers(node *yaml.Node) {
 	})
 }
 
+// macros reads what a template's macros are: as providers that are neither two functions nor in this program.
+func (r *reader) macros(node *yaml.Node) {
+	r.members(node, "macros", func(key, v *yaml.Node) {
+		p := Provider{Name: key.Value, Place: fmt.Sprintf("%s:%d:%d", r.project.File, key.Line, key.Column)}
+		what := "macro " + p.Name
+		if v.Kind != yaml.MappingNode {
+			p.Target = r.text(v, what)
+			r.project.Macros = append(r.project.Macros, p)
+			return
+		}
+		ran := false
+		r.record(v, what, []field{
+			{"run", func(v *yaml.Node) { p.Target, ran = r.text(v, "run"), true }},
+			{"env", func(v *yaml.Node) { r.env(v, &p) }},
+			{"timeout", func(v *yaml.Node) { p.Timeout = r.duration(v, "timeout") }},
+			{"concurrency", func(v *yaml.Node) { r.concurrency(v, &p) }},
+			{"handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }},
+		})
+		switch {
+		case !ran:
+			r.problem(v, "%s: run is missing: it says what runs, for example run: ./macro.py", what)
+		case strings.HasPrefix(p.Target, "arn:") && (p.Env != nil || p.Timeout != 0 || p.Concurrency != 0 || p.Handler != ""):
+			r.problem(v, "%s: env, timeout, concurrency and handler are about what runs here, and %s runs in AWS", what, p.Target)
+		}
+		r.project.Macros = append(r.project.Macros, p)
+	})
+}
+
+func (r *reader) env(v *yaml.Node, p *Provider) {
+	p.Env = map[string]string{}
+	r.members(v, "env", func(key, v *yaml.Node) {
+		p.Env[key.Value], _ = r.scalar(v, "env "+key.Value)
+	})
+}
+
+func (r *reader) concurrency(v *yaml.Node, p *Provider) {
+	text, ok := r.scalar(v, "concurrency")
+	n, err := strconv.Atoi(text)
+	if ok && (err != nil || n < 1 || n > maxConcurrency) {
+		r.problem(v, "concurrency: want a whole number from 1 to %d, got %q", maxConcurrency, text)
+	}
+	p.Concurrency = n
+}
+
 func (r *reader) provider(node *yaml.Node, p *Provider) {
 	what := "provider " + p.Name
 	found := map[string]*yaml.Node{} // the values, by their keys
@@ -38,21 +83,9 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 		note("isComplete", func(v *yaml.Node) { p.IsComplete = r.function(v, "isComplete") }),
 		note("queryInterval", func(v *yaml.Node) { p.QueryInterval = r.duration(v, "queryInterval") }),
 		note("totalTimeout", func(v *yaml.Node) { p.TotalTimeout = r.duration(v, "totalTimeout") }),
-		note("env", func(v *yaml.Node) {
-			p.Env = map[string]string{}
-			r.members(v, "env", func(key, v *yaml.Node) {
-				p.Env[key.Value], _ = r.scalar(v, "env "+key.Value)
-			})
-		}),
+		note("env", func(v *yaml.Node) { r.env(v, p) }),
 		note("timeout", func(v *yaml.Node) { p.Timeout = r.duration(v, "timeout") }),
-		note("concurrency", func(v *yaml.Node) {
-			text, ok := r.scalar(v, "concurrency")
-			n, err := strconv.Atoi(text)
-			if ok && (err != nil || n < 1 || n > maxConcurrency) {
-				r.problem(v, "concurrency: want a whole number from 1 to %d, got %q", maxConcurrency, text)
-			}
-			p.Concurrency = n
-		}),
+		note("concurrency", func(v *yaml.Node) { r.concurrency(v, p) }),
 		note("handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }),
 		note("builtin", func(v *yaml.Node) {
 			p.Builtin = r.text(v, "builtin")

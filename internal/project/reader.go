@@ -72,6 +72,7 @@ func (r *reader) top(root *yaml.Node) {
 		{"parameters", func(v *yaml.Node) { p.Parameters = r.pairs(v, "parameters") }},
 		{"tags", func(v *yaml.Node) { p.Tags = r.pairs(v, "tags") }},
 		{"providers", r.providers},
+		{"macros", r.macros},
 		{"ssm", func(v *yaml.Node) {
 			p.SSM = r.text(v, "ssm")
 			if p.SSM != SSMOwn && p.SSM != SSMAWS && !strings.Contains(p.SSM, "://") {

@@ -11,12 +11,14 @@ import (
 // ChangeSetID identifies a change set: its ARN, unique for ever.
 type ChangeSetID string
 
-// ChangeSetState is what became of a change set. It is settled from the first.
+// ChangeSetState is what became of a change set. It is settled from the first, but for one with macros.
 type ChangeSetState string
 
 // The states of change sets. Whether an available one can still be executed is told by its Base, and how the execution
 // of an executed one went by its operation.
 const (
+	// ChangeSetPreparing waits for the macros of its template: what it would change is not known yet.
+	ChangeSetPreparing ChangeSetState = "preparing"
 	// ChangeSetAvailable waits to be executed.
 	ChangeSetAvailable ChangeSetState = "available"
 	// ChangeSetFailed cannot be executed: Reason says why.
@@ -62,7 +64,7 @@ type ChangeSet struct {
 	Body *ChangeSetBody `json:"-"`
 }
 
-// ChangeSetBody is the large part of a change set, which never changes.
+// ChangeSetBody is the large part of a change set, which does not change once it is prepared.
 type ChangeSetBody struct {
 	// Revision is what the stack is to go to. Its Stack and Number are 0: it has none before it is executed.
 	Revision     Revision `json:"revision"`
@@ -79,7 +81,7 @@ func (c *ChangeSet) check(key StackKey) error {
 	}
 	legal := false
 	switch c.State {
-	case ChangeSetAvailable, ChangeSetFailed:
+	case ChangeSetPreparing, ChangeSetAvailable, ChangeSetFailed:
 		legal = c.Operation == 0
 	case ChangeSetExecuted:
 		legal = c.Operation > 0

@@ -12,7 +12,9 @@ type Macro struct {
 
 // HeldMacro is the name of the provider that is a macro of an account and region, held by the resource that made it. Its definition
 // is a [Macro].
-func HeldMacro(account, region, name string) string { return macroPrefix + account + ":" + region + ":" + name }
+func HeldMacro(account, region, name string) string {
+	return macroPrefix + account + ":" + region + ":" + name
+}
 
 // ServedMacro is the name of the provider that is a macro of whoever runs the server, in all accounts and regions. Its definition is
 // that of any provider.

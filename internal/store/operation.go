@@ -41,6 +41,8 @@ type Phase string
 
 // The phases. The last four are final.
 const (
+	// PhasePrepare runs the macros of the template, before which nobody knows what is to be done.
+	PhasePrepare Phase = "prepare"
 	// PhaseApply creates, updates or deletes towards the operation's aim.
 	PhaseApply Phase = "apply"
 	// PhaseCleanup deletes what an update replaced or removed.
@@ -64,7 +66,7 @@ func (p Phase) Final() bool {
 	switch p {
 	case PhaseSucceeded, PhaseFailed, PhaseReverted, PhaseRevertFailed:
 		return true
-	case PhaseApply, PhaseCleanup, PhaseRevert, PhaseRevertCleanup:
+	case PhasePrepare, PhaseApply, PhaseCleanup, PhaseRevert, PhaseRevertCleanup:
 	}
 	return false
 }
@@ -109,6 +111,9 @@ type Operation struct {
 	Parent *Parent `json:"parent,omitempty"`
 	// Held says that it waits, at the beginning of a clean-up, for its parent to let it go on. It then counts as running.
 	Held bool `json:"held,omitempty"`
+	// Anew says of an update whose template is prepared that it is to try again what failed: From, To and Tried are still those
+	// of the operation before.
+	Anew bool `json:"anew,omitempty"`
 
 	// Expired says that the operation was given up because its time was over.
 	Expired bool `json:"expired,omitempty"`

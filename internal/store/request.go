@@ -35,9 +35,13 @@ const TypeNotification wire.RequestType = "Notification"
 // two tries. The provider answers the other one, or says once more that it waits.
 const TypeIsComplete wire.RequestType = "IsComplete"
 
+// TypeMacro is the type of a request that asks a macro for what it makes of a template: its properties are the macro's event, its
+// resource type the macro's name as the template has it, and what the macro returns settles it. It has no logical ID and no instance.
+const TypeMacro wire.RequestType = "Macro"
+
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
-	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie
+	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro
 }
 
 // Wait is what a request of [TypeIsComplete] is about.
@@ -123,6 +127,8 @@ type RequestBody struct {
 	// them; Force takes all of those so that fail.
 	Skip  []string `json:"skip,omitempty"`
 	Force bool     `json:"force,omitempty"`
+	// ChangeSet is the one that is made, of [TypeMacro]; empty if an operation is prepared, and of all others.
+	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 	// Asked is the type of the request that waits, of [TypeIsComplete]; else empty.
 	Asked wire.RequestType `json:"asked,omitempty"`
 
@@ -132,8 +138,8 @@ type RequestBody struct {
 	// Properties is always an object; OldProperties is null but for an Update.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
-	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled, and else null: JSON
-	// as a text, which is secret.
+	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled; of [TypeMacro] likewise
+	// what is to be done with its reply; and else null: JSON as a text, which is secret.
 	Pending value.Value `json:"-"`
 }
 

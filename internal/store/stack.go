@@ -94,6 +94,8 @@ type Revision struct {
 	Template string `json:"-"`
 	// Processed is what transforms made of it; empty if it has none. It holds no secret.
 	Processed string `json:"processed,omitempty"`
+	// Unprepared says that macros were still to make a template of it: it has no resources.
+	Unprepared bool `json:"unprepared,omitempty"`
 	// Inputs are the parameters as the client gave them: defaults are not among them.
 	Inputs []string `json:"inputs,omitempty"`
 	// Parameters holds the value of every parameter by name; those of NoEcho parameters are secret.

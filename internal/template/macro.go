@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,13 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-// The transforms of CloudFormation that run here.
 const (
-	transformInclude  = "AWS::Include"
-	transformLanguage = "AWS::LanguageExtensions"
-	transformKey      = "Fn::Transform"
-	transformSection  = "Transform"
-	noTransformName   = "Key Name of transform definition must be a string."
+	transformInclude = "AWS::Include"
+	transformSection = "Transform"
 )
 
 // maxCalls is how often a template may call macros: after each the whole is looked at. Source: ours.
@@ -102,7 +99,7 @@ func newUnexpanded(root Node, limits Limits) (*Unexpanded, error) {
 	}
 	for _, call := range calls {
 		if call.Name == "" {
-			p.at(call.node, call.at, noTransformName)
+			p.at(call.node, call.at, transformName)
 		}
 	}
 	if size, deep := root.extent(MaxDepth); deep {
@@ -116,8 +113,66 @@ func newUnexpanded(root Node, limits Limits) (*Unexpanded, error) {
 	return u, nil
 }
 
+// BadCall reports whether an error of [ReadUnexpanded] is about how macros are called.
+func BadCall(err error) bool {
+	all, ok := errors.AsType[Errors](err)
+	return ok && slices.ContainsFunc(all, func(e *Error) bool { return e.Message == transformName })
+}
+
 // Text returns the template as JSON, keys in their order. What was in YAML's short forms is in the long ones.
 func (u *Unexpanded) Text() string { return u.root.Value().String() }
+
+// Outline returns a template with what is known before the macros have run: it has no resources, conditions and outputs.
+func (u *Unexpanded) Outline() *Template {
+	t := newTemplate("", u.limits)
+	t.Description, t.Parameters, t.declared = u.Description, u.Parameters, u.Transforms()
+	if version := u.root.Get("AWSTemplateFormatVersion"); version.kind == value.String {
+		t.Version = version.text
+	}
+	if metadata := u.root.Get("Metadata"); metadata.kind == value.Map {
+		t.Metadata = metadata
+	}
+	return t
+}
+
+// Extended returns the template after its next call, one of AWS::LanguageExtensions behind which others follow: all that is left
+// must be fine without them. The error is an [Errors].
+func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
+	p := &parser{template: newTemplate(u.Text(), u.limits)}
+	_, root := u.root.without(transformSection)
+	section := Member{Key: transformSection, Value: Node{kind: value.String, text: languageExtensions, line: 1, column: 1}}
+	root.members = append([]Member{section}, root.members...)
+	t, err := p.whole(root)
+	if err != nil {
+		return nil, err
+	}
+	made, _, err := t.Process(s)
+	if err != nil {
+		return nil, err
+	}
+	if root, err = Read(made.Processed(), u.limits); err != nil {
+		return nil, err
+	}
+	if rest := u.later(); !rest.IsZero() {
+		root.members = append([]Member{{Key: transformSection, Value: rest}}, root.members...)
+	}
+	return newUnexpanded(root, u.limits)
+}
+
+// Outlined reports whether the template is the outline of one whose macros have not run.
+func (t *Template) Outlined() bool { return t.declared != nil }
+
+// ParseSubmitted is [ParseWithin] for a text that may call macros: of one that does the template is its [Unexpanded.Outline].
+func ParseSubmitted(body string, limits Limits) (*Template, error) {
+	u, err := ReadUnexpanded(body, limits)
+	if err != nil || !u.Calls(true) {
+		return ParseWithin(body, limits)
+	}
+	if err := u.Check(); err != nil {
+		return nil, err
+	}
+	return u.Outline(), nil
+}
 
 // Bind is [Template.Bind] for the parameters alone.
 func (u *Unexpanded) Bind(inputs map[string]Input, previous map[string]value.Value, pseudo Pseudo) (*Scope, error) {
@@ -136,8 +191,37 @@ func (u *Unexpanded) Transforms() []string {
 	return names
 }
 
-// Calls returns all calls of transforms in the order in which they run. The fragments are as they are before any has.
-func (u *Unexpanded) Calls() []*Transform { return u.calls() }
+// Calls reports whether the template calls a macro that somebody has written, or if any is true one of CloudFormation's own that
+// works on text: AWS::Include.
+func (u *Unexpanded) Calls(any bool) bool {
+	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Macro() || any && call.Include() })
+}
+
+// All returns all calls in the order in which they run. Their fragments are as they are before any has.
+func (u *Unexpanded) All() []*Transform { return u.calls() }
+
+// Macros returns the names of the macros that somebody has written and the template calls, each once.
+func (u *Unexpanded) Macros() []string {
+	return slices.DeleteFunc(u.Transforms(), func(name string) bool { return !isMacro(name) })
+}
+
+// Check refuses calls of what is neither somebody's macro nor one of CloudFormation's own that runs here. The error is an [Errors].
+func (u *Unexpanded) Check() error {
+	var p problems
+	for _, call := range u.calls() {
+		switch {
+		case call.Macro(), call.Include():
+		case call.Name == languageExtensions && call.Listed():
+		case call.Name == languageExtensions:
+			p.at(call.node, call.at, "Template format error: the transform %s is for the section Transform.", call.Name)
+		default:
+			unsupported := &parser{template: &Template{}}
+			unsupported.declaredTransform(Node{kind: value.String, text: call.Name, line: call.node.line, column: call.node.column}, call.at, 0)
+			p.found = append(p.found, unsupported.found...)
+		}
+	}
+	return p.found.orNil()
+}
 
 // Next returns the call that is to run next, nil if there is none.
 func (u *Unexpanded) Next() *Transform {

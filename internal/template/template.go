@@ -41,7 +41,9 @@ type Template struct {
 	byID map[string]*Resource
 	// transforms are those to be applied, and source what to; empty once they are.
 	transforms []string
-	source     Node
+	// declared are those that an outline's text calls, which has none to be applied.
+	declared []string
+	source   Node
 	// zones says that Fn::GetAZs is called.
 	zones bool
 	// processed is the text of a template that was made by transforms.

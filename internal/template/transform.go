@@ -19,7 +19,12 @@ const (
 
 // Transforms returns the names of the transforms that the template declares at its top, in the order in which they are
 // applied; nil if there are none.
-func (t *Template) Transforms() []string { return t.transforms }
+func (t *Template) Transforms() []string {
+	if t.declared != nil {
+		return t.declared
+	}
+	return t.transforms
+}
 
 // transformSection reads the names of the transforms at the top of a template: a string, or a list.
 func (p *parser) transformSection(n Node, where path) {

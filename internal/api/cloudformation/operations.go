@@ -66,7 +66,7 @@ func operationStatus(phase store.Phase) string {
 		return operationSucceeded
 	case store.PhaseFailed, store.PhaseRevertFailed:
 		return operationFailed
-	case store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup:
+	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup:
 	}
 	return operationRunning
 }

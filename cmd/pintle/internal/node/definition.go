@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -21,6 +22,8 @@ import (
 type Definition struct {
 	// Target is an absolute path or an http(s) URL. Empty if OnEvent or Builtin says what runs.
 	Target string `json:"target,omitempty"`
+	// Lambda, of a macro, is the ARN of the function that it stands for; then there is nothing else.
+	Lambda string `json:"lambda,omitempty"`
 	// Builtin is the name of a provider in the program itself, which needs none of Target, OnEvent, Env and Handler. Allow is what it may do.
 	Builtin string          `json:"builtin,omitempty"`
 	Allow   []project.Allow `json:"allow,omitempty"`
@@ -34,6 +37,30 @@ type Definition struct {
 	TotalTimeout  string `json:"totalTimeout,omitempty"`
 	Concurrency   int    `json:"concurrency,omitempty"`
 	Handler       string `json:"handler,omitempty"`
+}
+
+// DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
+// declared does not exist or cannot be run.
+func DefineMacro(dir string, declared project.Provider) (Definition, error) {
+	place := ""
+	if declared.Place != "" {
+		place = declared.Place + ": "
+	}
+	if account, _, ok := template.SplitMacro(declared.Name); !ok || account != "" {
+		return Definition{}, fmt.Errorf("%smacro %q: its name must be 1 to 255 letters, digits, hyphens and underscores", place, declared.Name)
+	}
+	if strings.HasPrefix(declared.Target, "arn:") {
+		d := Definition{Lambda: declared.Target}
+		if _, err := d.parse(declared.Name); err != nil {
+			return Definition{}, fmt.Errorf("%smacro %s: %w", place, declared.Name, errors.Unwrap(err))
+		}
+		return d, nil
+	}
+	d, err := Define(dir, declared, nil)
+	if err != nil {
+		return d, errors.New(strings.Replace(err.Error(), "provider "+declared.Name, "macro "+declared.Name, 1))
+	}
+	return d, nil
 }
 
 // Function is what a function of a provider is: a file, or another provider.
@@ -180,6 +207,7 @@ func roleName(role bootstrap.Role) string {
 // parsed is a definition that was looked at.
 type parsed struct {
 	url      string           // that serves the provider; empty if processes do
+	function string           // that a macro stands for; empty if it is one itself
 	programs []local.Provider // what is run
 	builtin  bool             // the provider is in this program
 	// The rest is of a provider with functions, where it is not zero. The names are those in the runtime, or tokens.
@@ -255,6 +283,13 @@ func (d Definition) parse(name string) (parsed, error) {
 			return fail("totalTimeout (%s) is shorter than queryInterval (%s)", p.total, p.interval)
 		}
 	}
+	if d.Lambda != "" {
+		if token, err := wire.ParseToken(wire.ServiceToken(d.Lambda)); err != nil || token.Service != wire.Lambda {
+			return fail("%s is not the ARN of a Lambda function", d.Lambda)
+		}
+		p.function = d.Lambda
+		return p, nil
+	}
 	of := project.Provider{
 		Name: name, Target: d.Target, Env: d.Env, Timeout: p.timeout, Concurrency: d.Concurrency, Handler: d.Handler,
 	}
@@ -316,6 +351,9 @@ func (d Definition) parse(name string) (parsed, error) {
 func (d Definition) show() string {
 	if d.Builtin != "" {
 		return "builtin " + d.Builtin
+	}
+	if d.Lambda != "" {
+		return d.Lambda
 	}
 	if d.OnEvent == nil {
 		return show(d.Target)

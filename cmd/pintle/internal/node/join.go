@@ -152,6 +152,8 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		told = engine.Outcome{
 			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, ID: o.ID, Pending: o.Pending, Delivered: true,
 		}
+	case delivery.Returned:
+		told = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}
 	default:
 		return fmt.Errorf("unknown outcome %T", outcome)
 	}

@@ -53,9 +53,11 @@ type rows interface {
 }
 
 type known struct {
-	url   string // that serves it; empty if a process, or this one, does
-	shown string // what runs, without anything secret
-	pair  bool   // it is two functions
+	url string // that serves it; empty if a process, or this one, does
+	// function is what a macro stands for; empty if it is one itself.
+	function string
+	shown    string // what runs, without anything secret
+	pair     bool   // it is two functions
 	// builtin says that it is in this program.
 	builtin bool
 	state   string
@@ -131,7 +133,7 @@ func (p *providers) use(name string, d Definition) error {
 	if err == nil && p.runtime != nil {
 		err = p.run(name, d, parsed)
 	}
-	k := &known{url: parsed.url, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
+	k := &known{url: parsed.url, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
 		k.broken = err
@@ -243,7 +245,7 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 		return delivery.Provider{}, false
 	}
 	found := delivery.Provider{Name: name}
-	found.URL = p.known[name].url
+	found.URL, found.Function = p.known[name].url, wire.ServiceToken(p.known[name].function)
 	return found, true
 }
 

@@ -1,0 +1,149 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// MaxReturned is how much of what a macro returns is read, in bytes: one more than there may be.
+// Source: AWS Lambda, quotas, the response of an invocation.
+const MaxReturned = 6<<20 + 1
+
+// sendMacro asks a macro and waits for what it returns: a process of this machine, a URL that the operator has named, or a function
+// of AWS Lambda.
+func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+	named := s.request.Body.ServiceToken()
+	provider, ok := d.config.Local.Match(named)
+	if ok && provider.Function != "" {
+		named = provider.Function
+		provider, ok = d.config.Local.Match(named)
+	}
+	switch {
+	case ok && provider.Function != "":
+		return Refused{Text: hide.text(fmt.Sprintf("%s stands for %s, which is another function's name", named, provider.Function))}
+	case ok && provider.URL != "":
+		return d.postMacro(soft, hard, s, hide, provider.URL)
+	case ok:
+		return d.sendLocal(soft, s, hide, provider.Name)
+	}
+	token, err := wire.ParseToken(named)
+	if err != nil || token.Service != wire.Lambda {
+		return Refused{Text: hide.text(fmt.Sprintf("%s is no function that is known here: add it to pintle.yaml under macros, or give "+
+			"--macro NAME=./path", strings.TrimPrefix(string(named), "macro:")))}
+	}
+	return d.callMacro(soft, hard, s, hide, token, named)
+}
+
+// macroEvent is what a macro gets.
+func macroEvent(r store.Request) []byte { return r.Body.Properties.JSON() }
+
+// postMacro asks a macro behind a URL, whose reply is the body of the response.
+func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber, target string) Outcome {
+	r := s.request
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" {
+		return Refused{Text: "the macro's target is not a valid http(s) URL"}
+	}
+	name := "POST " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	body := macroEvent(r)
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+		if err != nil {
+			return refused("the macro's target is not a valid http(s) URL")
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("User-Agent", "pintle")
+		SignWebhook(request.Header, d.config.WebhookSecret, string(r.ID), d.config.Now(), body)
+		response, err := d.web.open.Do(request)
+		if err != nil {
+			if wrapped, ok := errors.AsType[*url.Error](err); ok {
+				err = wrapped.Err // without the URL
+			}
+			return verdict{text: hide.text(name + ": " + err.Error()), delivered: true}
+		}
+		defer response.Body.Close()
+		reply, err := io.ReadAll(io.LimitReader(response.Body, MaxReturned))
+		switch status := response.StatusCode; {
+		case status == http.StatusTooManyRequests || status >= 500:
+			return verdict{text: hide.text(name + ": " + statusText(response)), delivered: true, wait: retryAfter(response)}
+		case status < 200 || status > 299:
+			text := name + ": " + statusText(response)
+			if why := hide.excerpt(string(reply), shown); why != "" {
+				text += ": " + why
+			}
+			return verdict{delivered: true, outcome: Refused{Text: hide.text(text)}}
+		case err != nil:
+			return verdict{text: hide.text(name + ": " + err.Error()), delivered: true}
+		}
+		return verdict{outcome: Returned{Body: reply}}
+	})
+}
+
+// callMacro asks a function of AWS Lambda.
+func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *scrubber, token wire.Token, named wire.ServiceToken) Outcome {
+	r := s.request
+	c, err := d.cloud.clients(hard, r.Body.Region)
+	switch {
+	case err != nil && soft.Err() != nil:
+		return nil
+	case err != nil:
+		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q and no AWS credentials: %v. Add it to pintle.yaml under "+
+			"providers, or give --provider %s=./path, or configure AWS credentials", token.Name, err, token.Name))}
+	case token.Region != r.Body.Region:
+		return Refused{Text: hide.text(fmt.Sprintf("%s is in %s, and a macro's function must be in the region of its stack, %s",
+			named, token.Region, r.Body.Region))}
+	}
+	input := &lambda.InvokeInput{
+		FunctionName:   aws.String(strings.TrimSuffix(string(named), ":"+token.Qualifier)),
+		InvocationType: types.InvocationTypeRequestResponse,
+		LogType:        types.LogTypeTail,
+		Payload:        macroEvent(r),
+	}
+	if token.Qualifier != "" {
+		input.Qualifier = aws.String(token.Qualifier)
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		out, err := c.lambda.Invoke(ctx, input)
+		switch {
+		case err != nil:
+			return d.judge(err, invoke, token, hide)
+		case out.FunctionError == nil:
+			return verdict{outcome: Returned{Body: out.Payload}}
+		}
+		return verdict{outcome: functionFailed(out, hide)}
+	})
+}
+
+// functionFailed is what a function's error comes to. Source: AWS Lambda, Invoke.
+func functionFailed(out *lambda.InvokeOutput, hide *scrubber) Outcome {
+	var told struct{ ErrorType, ErrorMessage string }
+	_ = json.Unmarshal(out.Payload, &told) // it may be anything, and then says nothing
+	died := Died{Text: hide.text("the function reported an error: " + join(told.ErrorType, told.ErrorMessage)), Delivered: true}
+	if log, err := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult)); err == nil {
+		for line := range strings.Lines(string(log)) {
+			died.Log = append(died.Log, hide.text(strings.TrimRight(line, "\r\n")))
+		}
+		if len(died.Log) > shownLines {
+			died.Log = died.Log[len(died.Log)-shownLines:]
+		}
+	}
+	return died
+}
+
+// shownLines is how many lines of a log are shown, as of a process of this machine.
+const shownLines = 20

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// submission is a template as a client submits it, with what its macros need that is not in it.
+type submission struct {
+	text string
+	// t is the template; nil if it is known only when its macros have run: then raw is what there is of it.
+	t   *template.Template
+	raw *template.Unexpanded
+	// functions are the service tokens of the macros that it calls, by their names as they are written.
+	functions map[string]string
+	// snippets are what AWS::Include names, by location.
+	snippets map[string]string
+	// problem says why the macros cannot run, in CloudFormation's words; "" if they can.
+	problem string
+}
+
+// mostSnippets bounds the bytes of all snippets of a template. Source: ours; a template that holds more is too long.
+const mostSnippets = 4_000_000
+
+// submit reads a template that is to be used in an account and region. What it only names is looked up: macros here, snippets when
+// their locations are known.
+func (e *Engine) submit(ctx context.Context, account, region, text string) (*submission, error) {
+	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
+	if template.BadCall(err) {
+		return nil, refused(err)
+	}
+	if err != nil || !raw.Calls(true) {
+		t, err := e.env.parse(CloudFormation, text)
+		return &submission{text: text, t: t}, err
+	}
+	s := &submission{text: text, raw: raw, functions: map[string]string{}, snippets: map[string]string{}}
+	if err := raw.Check(); err != nil {
+		return nil, refused(err)
+	}
+	for _, name := range raw.Macros() {
+		function, err := e.macro(ctx, account, region, name)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			if s.problem == "" {
+				s.problem = "No transform named " + transformID(account, name) + " found."
+			}
+		case err != nil:
+			return nil, fmt.Errorf("look for the macro %s: %w", name, err)
+		default:
+			s.functions[name] = function
+		}
+	}
+	return s, nil
+}
+
+// macro returns the service token of a macro: that of a server's own, or of one that a stack has made. The error is
+// [store.ErrNotFound] if there is none.
+func (e *Engine) macro(ctx context.Context, account, region, written string) (string, error) {
+	of, name, ok := template.SplitMacro(written)
+	if !ok {
+		return "", store.ErrNotFound
+	}
+	if of == "" || of == account {
+		of = account
+		served := store.ServedMacro(name)
+		if _, err := e.store.Provider(ctx, served); !errors.Is(err, store.ErrNotFound) {
+			return served, err
+		}
+	}
+	row, err := e.store.Provider(ctx, store.HeldMacro(of, region, name))
+	if err != nil {
+		return "", err
+	}
+	var m store.Macro
+	if err := json.Unmarshal(row.Definition, &m); err != nil {
+		return "", err
+	}
+	return m.Function, nil
+}
+
+// transformID is what a macro is called by, with its account.
+func transformID(account, written string) string {
+	if strings.Contains(written, "::") {
+		return written
+	}
+	return account + "::" + written
+}
+
+// needSnippets says which snippets a decision needs that it was not given.
+type needSnippets struct{ locations []string }
+
+func (*needSnippets) Error() string { return "snippets have to be fetched" }
+
+// mostTries is how often snippets are fetched for one call: with other parameters their locations may be others.
+const mostTries = 5
+
+// with runs a decision on what was submitted, and fetches the snippets that it turns out to need, which may be none but in the
+// beginning. s may be nil.
+func (e *Engine) with(ctx context.Context, s *submission, decide func() error) error {
+	for try := 0; ; try++ {
+		err := decide()
+		need, ok := errors.AsType[*needSnippets](err)
+		if !ok || try == mostTries {
+			return err
+		}
+		for _, location := range need.locations {
+			if err := e.fetch(ctx, s, location); err != nil {
+				return err
+			}
+			if s.problem != "" {
+				break
+			}
+		}
+	}
+}
+
+// fetch adds a snippet to what was submitted.
+func (e *Engine) fetch(ctx context.Context, s *submission, location string) error {
+	const failed = "Transform AWS::Include failed with: "
+	if e.snippet == nil {
+		s.problem = failed + "The location parameter is not a valid S3 uri."
+		return nil
+	}
+	text, err := e.snippet(ctx, location)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.problem = failed + err.Error()
+		return nil //nolint:nilerr // it is told with the template's other problems
+	}
+	size := len(text)
+	for _, other := range s.snippets {
+		size += len(other)
+	}
+	if size > mostSnippets {
+		s.problem = fmt.Sprintf("%sthe snippets of the template are more than %d bytes together.", failed, mostSnippets)
+		return nil
+	}
+	s.snippets[location] = text
+	return nil
+}
+
+// acknowledged refuses a template with macros that is used without its client's saying so. A change set needs no such consent: it
+// shows what comes of them.
+func (s *submission) acknowledged(capabilities []string) error {
+	switch {
+	case s.raw == nil:
+		return checkCapabilities(s.t, capabilities)
+	case !slices.Contains(capabilities, capabilityAutoExpand):
+		return &Error{CodeInsufficientRights, "Requires capabilities : [" + capabilityAutoExpand + "]"}
+	}
+	return nil
+}
+
+// usable refuses a template whose macros cannot run.
+func (s *submission) usable() error {
+	if s.problem != "" {
+		return invalid(s.problem)
+	}
+	return nil
+}
+
+// description is what is known of the template's own.
+func (s *submission) description() string {
+	if s.t == nil {
+		return s.raw.Description
+	}
+	return s.t.Description
+}
