@@ -181,12 +181,12 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 // examine returns what is sound of a template, and what is wrong with it. Of one with macros little is known before they have
 // run.
 func examine(body string, limits template.Limits) (*template.Template, template.Errors) {
-	t, err := template.ParseSubmitted(body, limits)
-	if err == nil && t.Outlined() {
-		return t, nil
-	}
+	_, err := template.ReadUnexpanded(body, limits)
 	if found, ok := errors.AsType[template.Errors](err); ok && template.BadCall(err) {
 		return nil, found
+	}
+	if t, err := template.ParseSubmitted(body, limits); err == nil && t.Outlined() {
+		return t, nil
 	}
 	return template.Examine(body, limits)
 }

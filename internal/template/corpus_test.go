@@ -33,6 +33,10 @@ var update = flag.Bool("update", false, "write what is found into the corpus; re
 //
 // or
 //
+//	transforms.json   the names of its transforms, if what comes of it depends on macros
+//
+// or
+//
 //	error             every problem: LINE:COLUMN: TEXT, or TEXT alone for what has no place
 //
 // What is before the first file says what the case shows. -update writes the results.
@@ -56,7 +60,7 @@ func TestCorpus(t *testing.T) {
 				rewrite(t, file, archive, results)
 				return
 			}
-			for _, name := range []string{"error", "processed.json", "evaluated.json"} {
+			for _, name := range []string{"error", "transforms.json", "processed.json", "evaluated.json"} {
 				if diff := cmp.Diff(string(given[name]), results[name]); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
@@ -118,9 +122,15 @@ func judge(t *testing.T, given map[string][]byte) map[string]string {
 }
 
 func evaluated(body string, texts map[string]string, around *account) (map[string]string, error) {
-	parsed, err := template.Parse(body)
+	if _, err := template.ReadUnexpanded(body, template.Limits{}); template.BadCall(err) {
+		return nil, err
+	}
+	parsed, err := template.ParseSubmitted(body, template.Limits{})
 	if err != nil {
 		return nil, err
+	}
+	if parsed.Outlined() { // all else is known when its macros have run
+		return map[string]string{"transforms.json": indented(value.Strs(parsed.Transforms()...).JSON())}, nil
 	}
 	inputs := make(map[string]template.Input, len(texts))
 	for name, text := range texts {
@@ -276,7 +286,7 @@ func rewrite(t *testing.T, file string, archive *txtar.Archive, results map[stri
 			kept = append(kept, f)
 		}
 	}
-	for _, name := range []string{"error", "processed.json", "evaluated.json"} {
+	for _, name := range []string{"error", "transforms.json", "processed.json", "evaluated.json"} {
 		if text, ok := results[name]; ok {
 			kept = append(kept, txtar.File{Name: name, Data: []byte(text)})
 		}
