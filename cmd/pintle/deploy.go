@@ -346,16 +346,23 @@ func (w desired) transforms() []string {
 func (w desired) capabilities() []types.Capability {
 	t, err := template.ParseSubmitted(w.template, template.Unlimited())
 	nests := func(r *template.Resource) bool { return r.Type == "AWS::CloudFormation::Stack" }
-	if err != nil || t.Transforms() == nil && !slices.ContainsFunc(t.Resources, nests) {
+	if err != nil {
 		return nil
 	}
-	return []types.Capability{types.CapabilityCapabilityAutoExpand}
+	var agreed []types.Capability
+	if t.Transforms() != nil || slices.ContainsFunc(t.Resources, nests) {
+		agreed = append(agreed, types.CapabilityCapabilityAutoExpand)
+	}
+	if needed, _ := engine.Capabilities(t); needed != "" || agreed != nil {
+		agreed = append(agreed, types.CapabilityCapabilityNamedIam) // what is made of it may name some
+	}
+	return agreed
 }
 
 // agree says to what the command agrees in the name of whoever runs it.
 func (s *session) agree(want desired) {
 	if names := want.transforms(); names != nil {
-		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND", strings.Join(names, ", "))
+		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(names, ", "))
 	}
 }
 

@@ -160,6 +160,11 @@ func (m *machine) planned(in *CreateChangeSet, s *submission, before *store.Revi
 	if p.problem = s.problem; p.problem != "" {
 		return p, nil
 	}
+	if s.t != nil {
+		if err := checkIdentities(s.t, in.Capabilities); err != nil {
+			return p, err
+		}
+	}
 	p.asks, err = m.expand(s, &in.Options, before)
 	if told, ok := InputError(err); ok && s.raw != nil {
 		p.problem = told.Message

@@ -27,18 +27,6 @@ func (e *environment) runnable(dialect Dialect, t *template.Template) error {
 	return e.checkDeclarations(t)
 }
 
-// capabilityAutoExpand is what a client has to agree to when a template has transforms.
-const capabilityAutoExpand = "CAPABILITY_AUTO_EXPAND"
-
-// checkCapabilities refuses a template whose transforms nobody has agreed to. A change set needs no such consent: it shows
-// what comes of them.
-func checkCapabilities(t *template.Template, given []string) error {
-	if t.Unprocessed() && !slices.Contains(given, capabilityAutoExpand) {
-		return &Error{CodeInsufficientRights, "Requires capabilities : [" + capabilityAutoExpand + "]"}
-	}
-	return nil
-}
-
 // checkResourceTypes refuses a template with a resource of a type that the client did not allow.
 func checkResourceTypes(t *template.Template, allowed []string) error {
 	if len(allowed) == 0 {

@@ -124,6 +124,9 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 		return m.prepareCreate(in, s, e, op)
 	}
 	revision, to, err := m.revise(&in.Options, e, in.Template, nil)
+	if err == nil {
+		err = checkIdentities(to.Template, in.Capabilities)
+	}
 	if err != nil {
 		return err
 	}
@@ -187,6 +190,9 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 		return m.prepareUpdating(in, s, e, op, policy)
 	}
 	revision, to, err := m.revise(&in.Options, e, text, &before)
+	if err == nil {
+		err = checkIdentities(to.Template, in.Capabilities)
+	}
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (s *submission) acknowledged(capabilities []string) error {
 	case s.raw == nil:
 		return checkCapabilities(s.t, capabilities)
 	case !slices.Contains(capabilities, capabilityAutoExpand):
-		return &Error{CodeInsufficientRights, "Requires capabilities : [" + capabilityAutoExpand + "]"}
+		return requires(capabilityAutoExpand)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
@@ -18,8 +19,9 @@ type getTemplateSummaryInput struct {
 	}
 }
 
-// getTemplateSummaryOutput leaves out Capabilities and CapabilitiesReason: no custom resource needs one.
 type getTemplateSummaryOutput struct {
+	Capabilities                []string `query:",omitempty"`
+	CapabilitiesReason          string   `query:",omitempty"`
 	Parameters                  []parameterDeclarationView
 	Description                 string `query:",omitempty"`
 	ResourceTypes               []string
@@ -56,6 +58,7 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 	summary := t.Summary()
 	out.Description, out.Version, out.Metadata = summary.Description, summary.Version, summary.Metadata
 	out.ResourceTypes, out.DeclaredTransforms = summary.ResourceTypes, t.Transforms()
+	out.Capabilities, out.CapabilitiesReason = capabilitiesOf(t)
 	for _, p := range summary.Parameters {
 		view := parameterDeclarationView{
 			ParameterKey: p.Key, DefaultValue: p.Default, ParameterType: p.Type, NoEcho: p.NoEcho, Description: p.Description,
@@ -69,6 +72,15 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 		}
 	}
 	return out, nil
+}
+
+// capabilitiesOf returns what a client has to agree to for the resources of a template, and why.
+func capabilitiesOf(t *template.Template) (capabilities []string, reason string) {
+	capability, reason := engine.Capabilities(t)
+	if capability == "" {
+		return nil, ""
+	}
+	return []string{capability}, reason
 }
 
 func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryInput) (*template.Template, error) {

@@ -54,6 +54,8 @@ type validateTemplateOutput struct {
 	Parameters         []templateParameterView
 	Description        string   `query:",omitempty"`
 	DeclaredTransforms []string `query:",omitempty"`
+	Capabilities       []string `query:",omitempty"`
+	CapabilitiesReason string   `query:",omitempty"`
 }
 
 // templateParameterView is the structure TemplateParameter.
@@ -76,6 +78,7 @@ func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (
 	summary := t.Summary()
 	out.Description = summary.Description
 	out.DeclaredTransforms = t.Transforms()
+	out.Capabilities, out.CapabilitiesReason = capabilitiesOf(t)
 	for _, p := range summary.Parameters {
 		out.Parameters = append(out.Parameters, templateParameterView{
 			ParameterKey: p.Key, DefaultValue: p.Default, NoEcho: p.NoEcho, Description: p.Description,
