@@ -19,6 +19,9 @@ const (
 // maxCalls is how often a template may call macros: after each the whole is looked at. Source: ours.
 const maxCalls = 500
 
+// mostEscaped is how many times as long as its bytes a text may be in JSON.
+const mostEscaped = 6
+
 // Unexpanded is a template whose macros have not all run: a text that need not be a valid template before they have. It is
 // immutable. Macros run in the order of CloudFormation: those that are called inside the template by Fn::Transform from the innermost
 // outwards, then those of the section Transform from the first to the last.
@@ -104,7 +107,7 @@ func newUnexpanded(root Node, limits Limits) (*Unexpanded, error) {
 	}
 	if size, deep := root.extent(MaxDepth); deep {
 		p.add(tooDeep(root, nil))
-	} else if size > limits.Bytes {
+	} else if size > limits.Bytes || size > limits.Bytes/mostEscaped && len(u.Text()) > limits.Bytes {
 		p.at(root, nil, "Template may not exceed %d bytes in size.", limits.Bytes)
 	}
 	if len(p.found) > 0 {
