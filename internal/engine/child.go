@@ -105,6 +105,16 @@ func (m *machine) noteForParent(phase store.Phase, reason string) {
 // parentGoesBack is why a nested stack is rolled back that has done nothing wrong.
 const parentGoesBack = "The update of the parent stack is rolled back."
 
+// leavePreparing gives up a new try whose macros are running, because its parent goes back: what it has to go back from is what
+// the try before has left.
+func (m *machine) leavePreparing(n *nesting) error {
+	if m.op.Phase == store.PhasePrepare && m.op.Anew && m.of(n) {
+		m.withdrawMacros("")
+		m.unprepared(parentGoesBack)
+	}
+	return nil
+}
+
 // startUndo decides to take back what the stack did for its parent, up to the clean-up. It returns false if there is
 // nothing to take back.
 func (m *machine) startUndo(n *nesting, skip []string, force bool) (bool, error) {
@@ -119,10 +129,6 @@ func (m *machine) startUndo(n *nesting, skip []string, force bool) (bool, error)
 		m.adopt(n)
 		m.cancelRunning()
 		m.withdrawMacros("")
-		if m.op.Anew { // there is nothing to go back from
-			m.unprepared(parentGoesBack)
-			return true, nil
-		}
 		m.beginRevert(parentGoesBack)
 		return true, m.run()
 	case store.PhaseCleanup:
@@ -240,9 +246,7 @@ func (m *machine) forsake(request wire.RequestID) error {
 	if held {
 		m.unhold()
 	}
-	if m.op.Kind == store.KindCreate {
-		m.op.DisableRollback, m.op.DeleteOnFailure = false, true
-	}
+	m.op.DisableRollback, m.op.DeleteOnFailure = false, m.op.Kind == store.KindCreate
 	switch {
 	case m.op.Phase == store.PhasePrepare:
 		m.withdrawMacros("")

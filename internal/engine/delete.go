@@ -20,8 +20,10 @@ type DeleteStack struct {
 	Retain []wire.LogicalID
 	Force  bool
 
-	// nested says for which request of which parent; nil for none.
-	nested *nesting
+	// nested says for which request of which parent; nil for none. unclaimed says of a nested stack that no resource stands
+	// for it.
+	nested    *nesting
+	unclaimed bool
 }
 
 // startDelete decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
@@ -38,7 +40,7 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	switch {
 	case m.op.Kind == store.KindDelete && !m.op.Phase.Final():
 		return nil
-	case m.op.Phase == store.PhasePrepare && m.op.Kind == store.KindCreate && !m.stack.TerminationProtection:
+	case m.op.Phase == store.PhasePrepare && m.op.Kind == store.KindCreate && !m.stack.TerminationProtection && m.op.Parent == nil:
 		return m.deleteUnprepared(in)
 	case !m.op.Phase.Final():
 		return &Error{CodeOperationInProgress, "Stack:" + string(m.stack.ID) + " is in " +
@@ -50,7 +52,7 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	if inUse, err := m.endExports(); err != nil {
 		return err
 	} else if inUse != "" {
-		return m.cancelDelete(inUse)
+		return m.cancelDelete(in, inUse)
 	}
 	others := m.others()
 	numbers := append([]int{m.stack.Revision}, others...)

@@ -26,7 +26,9 @@ type tree struct {
 	templates map[string]string
 }
 
-func newTree(t *testing.T) *tree {
+func newTree(t *testing.T) *tree { return newTreeOf(t, engine.FidelityPintle) }
+
+func newTreeOf(t *testing.T, fidelity engine.Fidelity) *tree {
 	t.Helper()
 	f := &tree{templates: map[string]string{}}
 	types, err := native.New(native.Stack(
@@ -43,7 +45,7 @@ func newTree(t *testing.T) *tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.types, f.world = types, newWorldOf(t, engine.FidelityPintle, types)
+	f.types, f.world = types, newWorldOf(t, fidelity, types)
 	return f
 }
 

@@ -88,6 +88,9 @@ func (e *Engine) nest(ctx context.Context, r *store.Request, template fetch) (na
 	case store.AimReach:
 		return e.nestUpdate(ctx, r, &parent, &child, n, template)
 	case store.AimUndo:
+		if err = e.apply(ctx, target, func(m *machine) error { return m.leavePreparing(n) }); err != nil {
+			break
+		}
 		err = e.apply(ctx, target, func(m *machine) (err error) {
 			waits, err = m.startUndo(n, r.Body.Skip, r.Body.Force)
 			return err
@@ -418,7 +421,7 @@ func (e *Engine) unclaimed(ctx context.Context, child *store.Stack, op *store.Op
 			return true, nil
 		}
 	}
-	_, err = e.start(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.startDelete(&DeleteStack{}) })
+	_, err = e.start(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.startDelete(&DeleteStack{unclaimed: true}) })
 	return false, err
 }
 

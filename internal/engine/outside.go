@@ -232,9 +232,9 @@ func (m *machine) endExports() (inUse string, err error) {
 }
 
 // cancelDelete refuses a delete. The real service takes the call, and says so by an event in which nothing changes: who waits
-// for the delete to end waits for ever.
-func (m *machine) cancelDelete(reason string) error {
-	if m.fidelity != FidelityAWS {
+// for the delete to end waits for ever. A parent must not, and who deletes what is unclaimed does so again and again.
+func (m *machine) cancelDelete(in *DeleteStack, reason string) error {
+	if m.fidelity != FidelityAWS || in.nested != nil || in.unclaimed {
 		return invalid(reason)
 	}
 	ended := m.op.Ended

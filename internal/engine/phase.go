@@ -30,16 +30,28 @@ func (m *machine) endPhase() error {
 			m.end(store.PhaseReverted, "")
 			return nil
 		}
-		// What was brought back may have another id, or other attributes, than it had.
-		if _, err := m.publish(m.op.From); err != nil {
-			return err
-		}
-		m.cleanUp(store.PhaseRevertCleanup)
+		return m.endRevert()
 	case store.PhaseRevertCleanup:
 		m.end(store.PhaseReverted, m.orphanedReason())
 	case store.PhasePrepare: // it ends when the last macro has returned
 	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
 	}
+	return nil
+}
+
+// endRevert goes on with the rollback of an update whose resources are what they were.
+func (m *machine) endRevert() error {
+	// What was brought back may have another id, or other attributes, than it had.
+	problem, err := m.publish(m.op.From)
+	if err != nil {
+		return err
+	}
+	// A nested stack that was held has had its new outputs, and others may go by its exports since.
+	if stands := m.stack.Published; problem != "" && stands != 0 && stands != m.op.From && !m.op.Force {
+		m.end(store.PhaseRevertFailed, problem)
+		return nil
+	}
+	m.cleanUp(store.PhaseRevertCleanup)
 	return nil
 }
 
@@ -294,7 +306,7 @@ func (m *machine) publish(revision int) (problem string, err error) {
 		return problem, err
 	}
 	m.stack.Outputs, m.stack.OutputValues = outputRows(outputs)
-	m.stack.Description, m.stackChanged = t.Description, true
+	m.stack.Description, m.stack.Published, m.stackChanged = t.Description, revision, true
 	return "", nil
 }
 

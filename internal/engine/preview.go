@@ -164,7 +164,10 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return err
 	}
-	if e.t == nil {
+	switch {
+	case e.t == nil && before.Unprepared:
+		return errUnprepared
+	case e.t == nil:
 		e, text = expanded{t: from.Template, processed: before.Processed}, before.Template
 	}
 	revision, to, err := m.revise(in, e, text, &before)

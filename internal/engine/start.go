@@ -167,6 +167,9 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 		return err
 	}
 	before := m.view.Revisions[m.stack.Revision]
+	if s == nil && before.Unprepared {
+		return errUnprepared
+	}
 	from, err := m.side(before.Number)
 	if err != nil {
 		return err
@@ -205,6 +208,9 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 
 // errUnchanged refuses an update that would change nothing.
 var errUnchanged = invalid("No updates are to be performed.")
+
+// errUnprepared refuses to go on with the template of a create whose macros have failed.
+var errUnprepared = invalid("The macros of the previous template have not run, so that it cannot be used again. Give the template.")
 
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {

@@ -67,6 +67,9 @@ type Stack struct {
 	// Outputs are those of the last operation that succeeded; their values are in OutputValues, an object by key.
 	Outputs      []Output    `json:"outputs,omitempty"`
 	OutputValues value.Value `json:"-"`
+	// Published is the number of the revision that the outputs are of; zero if none were published yet, or by a version that
+	// did not keep it.
+	Published int `json:"published,omitempty"`
 }
 
 // TokenUse is a client's token and what it stands for.
