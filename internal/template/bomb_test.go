@@ -80,3 +80,70 @@ func loops(depth int) string {
 	}
 	return head.String() + "{'R" + keys.String() + "': {Type: Custom::A}}" + tail.String() + "\n"
 }
+
+// Templates that are small, and ask for much when they are evaluated or their loops are expanded.
+func TestEvaluatedBombs(t *testing.T) {
+	const tooMuch = "what the functions return here is more than"
+	const head = "Parameters: {P: {Type: String}, L: {Type: CommaDelimitedList}}\nResources:\n  A:\n    Type: Custom::A\n    Properties:\n      V: "
+	const extended = "Transform: AWS::LanguageExtensions\n" + head
+	items := "[" + strings.Repeat("!Ref P,", 5_000) + "]"
+	nested := "''"
+	for range 10 {
+		nested = "!Sub ['" + strings.Repeat("${V}", 100) + "', {V: " + nested + "}]"
+	}
+	loop := func(rest string) string {
+		return "Transform: AWS::LanguageExtensions\nParameters: {P: {Type: String}, L: {Type: CommaDelimitedList}}\nResources:\n  Fn::ForEach::R: [X, [!Ref P], " + rest + "]\n"
+	}
+	for _, test := range []struct{ name, body, want string }{
+		{"one parameter, many times", head + "!Sub '" + strings.Repeat("${P}", 5_000) + "'\n", tooMuch},
+		{"many times, each by itself", head + items + "\n", tooMuch},
+		{"joined", head + "!Join [x, " + items + "]\n", tooMuch},
+		{"joined by a long text", head + "!Join [" + strings.Repeat("x", 100_000) + ", !Ref L]\n", tooMuch},
+		{"lists out of a text", head + "[" + strings.Repeat("!Split [a, !Ref P],", 5_000) + "]\n", tooMuch},
+		{"again and again", head + nested + "\n", tooMuch},
+		{"as the default of a lookup", extended + "!FindInMap [M, a, b, {DefaultValue: " + items + "}]\nMappings: {M: {c: {d: e}}}\n", tooMuch},
+		{"as JSON", extended + "{'Fn::ToJsonString': " + items + "}\n", tooMuch},
+		{"in the text of a loop", loop("{'R${X}': {Type: Custom::A, Properties: {V: !Sub '" + strings.Repeat("${X}", 20_000) + "'}}}"), "bytes long after its transforms"},
+		{"in the key of a loop", loop("{? 'R" + strings.Repeat("&{X}", 20_000) + "' : {Type: Custom::A}}"), "bytes long after its transforms"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			parsed, err := template.Parse(test.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inputs := map[string]template.Input{
+				"P": {Value: strings.Repeat("a", 4_096)}, "L": {Value: strings.Repeat(",", 2_000)},
+			}
+			scope, err := parsed.Bind(inputs, nil, template.Pseudo{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parsed, scope, err = parsed.Process(scope); err == nil {
+				_, err = template.Evaluate(parsed.Resource("A").Properties, scope, nil)
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %.300v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// What one value may be, all outputs may be together: they are kept as one.
+func TestOutputBomb(t *testing.T) {
+	var body strings.Builder
+	body.WriteString("Parameters: {P: {Type: String}}\nResources: {A: {Type: Custom::A}}\nOutputs:\n")
+	for i := range 20 {
+		fmt.Fprintf(&body, "  O%d: {Value: !Sub '%s'}\n", i, strings.Repeat("${P}", 200))
+	}
+	parsed, err := template.Parse(body.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope, err := parsed.Bind(map[string]template.Input{"P": {Value: strings.Repeat("a", 4_096)}}, nil, template.Pseudo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parsed.EvaluateOutputs(scope, nil); err == nil || !strings.Contains(err.Error(), "what the functions return here") {
+		t.Errorf("got %.300v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -14,11 +15,23 @@ type Resources interface {
 	Attribute(logicalID, name string) (value.Value, error)
 }
 
+// MaxEvaluated is how many bytes the functions of one declaration may return together, each list, object and scalar counted as
+// some more; what one function returns to another counts for both. A few bytes of a template may ask for a large parameter many
+// times. Source: ours, more than any provider can be sent.
+const MaxEvaluated = 8 << 20
+
+// nodeBytes is what a list, an object or a scalar counts beside its text.
+const nodeBytes = 16
+
 // Evaluate returns the value of a declaration: calls of functions replaced by their results, members and items that
 // are AWS::NoValue left out. Booleans and numbers keep their kind and text. It is null if n is absent or AWS::NoValue
 // itself. The error is an [Error], or what r returned.
 func Evaluate(n Node, s *Scope, r Resources) (value.Value, error) {
-	e := &evaluation{scope: s, resources: r}
+	return (&evaluation{scope: s, resources: r}).whole(n)
+}
+
+// whole is node for a declaration.
+func (e *evaluation) whole(n Node) (value.Value, error) {
 	v, err := e.node(n)
 	if err != nil {
 		return value.Value{}, err
@@ -51,6 +64,34 @@ func deeper(v value.Value, levels int) bool {
 type evaluation struct {
 	scope     *Scope
 	resources Resources
+	// spent is what functions have returned so far, and most how much they may, 0 for [MaxEvaluated].
+	spent, most int
+}
+
+// spend counts what a function returns, or is about to. The error says that it is too much.
+func (e *evaluation) spend(n Node, size int) error {
+	most := cmp.Or(e.most, MaxEvaluated)
+	if e.spent > most || size > most-e.spent {
+		e.spent = most + 1
+		return e.fail(n, "Template error: what the functions return here is more than %d bytes together, which is the maximum allowed.", most)
+	}
+	e.spent += size
+	return nil
+}
+
+// exhausted reports whether more was to be returned than may be.
+func (e *evaluation) exhausted() bool { return e.spent > cmp.Or(e.most, MaxEvaluated) }
+
+// extent is what a value counts.
+func extent(v value.Value) int {
+	size := nodeBytes + len(v.Text())
+	for _, item := range v.Items() {
+		size += extent(item)
+	}
+	for _, m := range v.Members() {
+		size += len(m.Key) + extent(m.Value)
+	}
+	return size
 }
 
 func (e *evaluation) fail(n Node, format string, args ...any) error {
@@ -97,7 +138,14 @@ func (e *evaluation) call(n Node, name string, argument Node) (value.Value, erro
 	if !ok || f.evaluate == nil {
 		return value.Value{}, e.fail(n, "Template error: %s cannot be evaluated here.", name)
 	}
-	return f.evaluate(e, argument)
+	v, err := f.evaluate(e, argument)
+	if err == nil {
+		err = e.spend(n, extent(v))
+	}
+	if err != nil {
+		return value.Value{}, err
+	}
+	return v, nil
 }
 
 // string evaluates an argument that must be a scalar; anything else is an error with the message.

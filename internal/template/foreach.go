@@ -59,6 +59,11 @@ func (x *expansion) spend(bytes int, at Node, where path) bool {
 	return false
 }
 
+// room reports whether so many bytes may be written still, before they are.
+func (x *expansion) room(bytes int, at Node, where path) bool {
+	return x.left >= 0 && bytes <= x.left || x.spend(bytes, at, where)
+}
+
 // section expands the loops right below n, whose keys are logical IDs and the like, and inside its members.
 func (x *expansion) section(n Node, where path, ids *bound) Node {
 	if n.kind != value.Map {
@@ -143,6 +148,9 @@ func (x *expansion) sub(n, argument Node, where path, ids *bound, loops bool) No
 	}
 	if ids != nil {
 		var open bool
+		if !x.room(ids.growth(parts), text, where) {
+			return n
+		}
 		if text.text, open = ids.sub(text.text, parts, subVariables(variables)); !open {
 			x.spend(len(text.text), text, where)
 			return placedAt(text, n)
@@ -157,6 +165,26 @@ func (x *expansion) sub(n, argument Node, where path, ids *bound, loops bool) No
 		argument.items = []Node{text, x.tree(variables, where.to("1"), ids, loops)}
 	}
 	return n.calling(argument)
+}
+
+// growth is how many bytes the values of identifiers bring into a text of such parts.
+func (i *bound) growth(parts []subPart) int {
+	size := 0
+	for _, part := range parts {
+		if v, found := i.find(part.text); part.variable && found {
+			size += len(v.text)
+		}
+	}
+	return size
+}
+
+// keyGrowth is about how many bytes the values of identifiers bring into a key, not less.
+func (i *bound) keyGrowth(key string) int {
+	size := 0
+	for ; i != nil; i = i.outer {
+		size += strings.Count(key, "{"+i.name+"}") * len(i.value.text)
+	}
+	return size
 }
 
 // calling returns a call with another argument.
@@ -231,6 +259,9 @@ func (x *expansion) members(n Node, where path, ids *bound, below func(Member, p
 				continue
 			}
 			if inner != "" { // deeper keys keep what looks like an identifier
+				if !x.room(ids.keyGrowth(m.Key), m.Value, at) {
+					return
+				}
 				m.Key = ids.key(m.Key)
 			}
 			if !x.spend(len(m.Key), m.Value, at) {

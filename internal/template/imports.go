@@ -222,7 +222,7 @@ func (e *evaluation) stackOutput(argument Node) (StackOutput, error) {
 
 // exportName evaluates the name of an output's export.
 func (o *DeclaredOutput) exportName(s *Scope) (string, error) {
-	name, err := outputString(o.ExportName, s, nil)
+	name, err := (&evaluation{scope: s}).output(o.ExportName)
 	if err != nil {
 		return "", err
 	}

@@ -92,10 +92,14 @@ func (t *Transform) Included(text string) (Node, error) {
 // merge returns an object with the members of another one too. Where both have an object, deep lets those be merged likewise.
 func merge(n, other Node, deep bool) (merged Node, clash string) {
 	n.members = slices.Clone(n.members)
+	places := make(map[string]int, len(n.members))
+	for i, m := range n.members {
+		places[m.Key] = i
+	}
 	for _, m := range other.members {
-		i := slices.IndexFunc(n.members, func(own Member) bool { return own.Key == m.Key })
+		i, there := places[m.Key]
 		switch {
-		case i < 0:
+		case !there:
 			n.members = append(n.members, m)
 		case deep && n.members[i].Value.kind == value.Map && m.Value.kind == value.Map:
 			if n.members[i].Value, clash = merge(n.members[i].Value, m.Value, false); clash != "" {

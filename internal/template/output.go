@@ -119,8 +119,9 @@ func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
 // their text. The error is an [Error], or what r returned for the first output that failed.
 func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
 	var outputs []Output
+	e := &evaluation{scope: s, resources: r} // one for all: they are kept together
 	for _, o := range t.activeOutputs(s) {
-		v, err := outputString(o.Value, s, r)
+		v, err := e.output(o.Value)
 		if err != nil {
 			return nil, o.placed(err, "Value")
 		}
@@ -144,9 +145,9 @@ func (o *DeclaredOutput) placed(err error, member string) error {
 	return err
 }
 
-// outputString evaluates what must become a string.
-func outputString(n Node, s *Scope, r Resources) (value.Value, error) {
-	v, err := Evaluate(n, s, r)
+// output evaluates what must become a string.
+func (e *evaluation) output(n Node) (value.Value, error) {
+	v, err := e.whole(n)
 	if err != nil {
 		return value.Value{}, err
 	}

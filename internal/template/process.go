@@ -1,6 +1,8 @@
 package template
 
 import (
+	"errors"
+	"math"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -63,6 +65,8 @@ type processing struct {
 	// conditions are the names of all conditions, once they are expanded.
 	conditions map[string]bool
 	expansion  *expansion
+	// evaluation is one for all, since what it returns is kept together.
+	evaluation *evaluation
 	lookups    int // nodes of mappings that lookups reached
 	// lenient says that what is made is wanted though something is wrong with it: see [Examine].
 	lenient bool
@@ -76,6 +80,8 @@ func (t *Template) processing(s *Scope) *processing {
 	scope := *s
 	scope.Conditions = make(map[string]bool)
 	p := &processing{template: t, scope: &scope, conditions: make(map[string]bool)}
+	// A template that may be larger may have more computed for it.
+	p.evaluation = &evaluation{scope: p.scope, most: 2 * max(MaxEvaluated, min(t.limits.Bytes, math.MaxInt/4))}
 	p.expansion = &expansion{
 		collection: p.collection, names: make(map[string]Node), logical: make(map[string]bool), left: t.limits.Bytes, limit: t.limits.Bytes,
 	}
@@ -409,9 +415,17 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 	if state != resolved {
 		return value.Value{}, state
 	}
-	e := &evaluation{scope: p.scope}
+	e := p.evaluation
+	spent := e.exhausted()
 	v, err := e.node(n)
 	switch {
+	case err != nil && e.exhausted():
+		if !spent { // it is told once
+			if told, ok := errors.AsType[*Error](err); ok {
+				p.add(told)
+			}
+		}
+		return value.Value{}, failed
 	case err != nil:
 		return value.Value{}, failed
 	case v.HasSecret():

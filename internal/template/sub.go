@@ -84,6 +84,9 @@ func appendLiteral(parts []subPart, text string) []subPart {
 
 func evaluateSub(e *evaluation, argument Node) (value.Value, error) {
 	text, variables := subParts(argument)
+	if err := e.spend(text, len(text.text)); err != nil { // it is read anew each time
+		return value.Value{}, err
+	}
 	own := subVariables(variables)
 	parts, err := parseSub(text.text)
 	if err != nil {
@@ -105,6 +108,9 @@ func evaluateSub(e *evaluation, argument Node) (value.Value, error) {
 		}
 		if !v.IsScalar() {
 			return value.Value{}, e.fail(text, subTextMessage)
+		}
+		if err := e.spend(text, len(v.Text())); err != nil {
+			return value.Value{}, err
 		}
 		b.WriteString(v.Text())
 		secrecy = max(secrecy, v.Secrecy())

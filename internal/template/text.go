@@ -32,16 +32,20 @@ func evaluateJoin(e *evaluation, argument Node) (value.Value, error) {
 	if list.Kind() != value.List {
 		return value.Value{}, e.fail(argument, joinMessage)
 	}
+	delimiter := argument.items[0].text
 	texts := make([]string, len(list.Items()))
 	secrecy := value.Open
 	for i, item := range list.Items() {
 		if !item.IsScalar() {
 			return value.Value{}, e.fail(argument, joinMessage)
 		}
+		if err := e.spend(argument, len(delimiter)+len(item.Text())); err != nil {
+			return value.Value{}, err
+		}
 		texts[i] = item.Text()
 		secrecy = max(secrecy, item.Secrecy())
 	}
-	return value.Str(strings.Join(texts, argument.items[0].text)).Tainted(secrecy), nil
+	return value.Str(strings.Join(texts, delimiter)).Tainted(secrecy), nil
 }
 
 func checkSplit(s *shapes, argument Node, where path) {
@@ -60,7 +64,11 @@ func evaluateSplit(e *evaluation, argument Node) (value.Value, error) {
 	if err != nil {
 		return value.Value{}, err
 	}
-	return value.Strs(strings.Split(v.Text(), argument.items[0].text)...).Tainted(v.Secrecy()), nil
+	delimiter := argument.items[0].text
+	if err := e.spend(argument, nodeBytes*strings.Count(v.Text(), delimiter)); err != nil {
+		return value.Value{}, err
+	}
+	return value.Strs(strings.Split(v.Text(), delimiter)...).Tainted(v.Secrecy()), nil
 }
 
 func checkBase64(s *shapes, argument Node, where path) { s.string(argument, where, base64Message) }
