@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -40,9 +41,10 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 	if kind == store.TypeIsComplete {
 		kind = r.Body.Asked
 	}
+	hide := newScrubber(r, partsOfSecrets(r)...)
 	references, lenient, err := d.references(r, kind == wire.Delete)
 	if err != nil {
-		return nil, Refused{Text: newScrubber(r).text(err.Error())}, false
+		return nil, Refused{Text: hide.text(err.Error())}, false
 	}
 	if len(references) == 0 {
 		if !r.Body.Native() {
@@ -55,7 +57,6 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 		account = arn.Account
 	}
 	var found map[string]value.Value
-	hide := newScrubber(r)
 	outcome = d.persist(soft, hard, s, func(ctx context.Context) verdict {
 		got, missing, err := d.config.References.Resolve(ctx, account, r.Body.Region, references)
 		if err != nil {
@@ -86,6 +87,21 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 		d.config.References.Remember(r.Subject().ID, secrets)
 	}
 	return secrets, nil, true
+}
+
+// partsOfSecrets returns the references in the secret strings of a request, and what they are made of. Errors quote no more of such
+// a string, and who does not know that cannot find the secret in it.
+func partsOfSecrets(r store.Request) (parts []string) {
+	for _, v := range []value.Value{r.Body.Token, r.Body.Properties, r.Body.OldProperties} {
+		for _, secret := range v.Secrets() {
+			for _, reference := range dynamic.Texts(secret) {
+				parts = append(parts, reference)
+				_, key, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(reference, "{{resolve:"), "}}"), ":")
+				parts = append(append(parts, key), strings.Split(key, ":")...)
+			}
+		}
+	}
+	return parts
 }
 
 // references returns the references in a request that are to be resolved. The lenient ones may stay as they are written if

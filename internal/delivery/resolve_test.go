@@ -171,3 +171,21 @@ func TestReferencesThatCannotBeResolved(t *testing.T) {
 		})
 	}
 }
+
+// A reference that is put together of a secret has it in its middle, and errors quote the reference alone.
+func TestReferencesMadeOfSecrets(t *testing.T) {
+	for _, text := range []string{
+		"a {{resolve:ssm:/hunter2:3}} b", "a {{resolve:ssm:/x:hunter2}} b", "a {{resolve:ssm:/hunter2/x}} b",
+		"a {{resolve:secretsmanager:arn:hunter2}} b", "a {{resolve:secretsmanager:x:SecretString:hunter2}} b",
+	} {
+		b := &book{secrets: true, known: map[wire.RequestID][]string{}}
+		w := start(t, func(config *delivery.Config, _ *world) { config.References = b })
+		r := request("1", 1, "http://127.0.0.1:1/")
+		r.Body.Properties = value.Object(value.Member{Key: "K", Value: value.SecretStr(text)})
+		w.Dispatch([]store.Request{r})
+		refused, ok := w.next(t).Outcome.(delivery.Refused)
+		if !ok || strings.Contains(refused.Text, "hunter2") || !strings.Contains(refused.Text, "*****") {
+			t.Errorf("%s: %+v", text, refused)
+		}
+	}
+}

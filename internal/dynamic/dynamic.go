@@ -74,6 +74,14 @@ func Find(text string) ([]Reference, error) {
 	return found, nil
 }
 
+// Texts returns what looks like a reference in a text, whether it is one or not.
+func Texts(text string) []string {
+	if !strings.Contains(text, mark) {
+		return nil
+	}
+	return pattern.FindAllString(text, -1)
+}
+
 func parse(text string, service Service, key string) (Reference, error) {
 	r := Reference{Text: text, Service: service}
 	if service == SecretsManager {
