@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/pintle-dev/pintle/internal/dynamic"
@@ -14,6 +15,9 @@ import (
 
 // remembered is how many requests' secrets are kept.
 const remembered = 4096
+
+// mostSecrets is how many secrets of one request are kept, the newest.
+const mostSecrets = 4 * dynamic.Limit
 
 // Hidden knows which secrets requests were sent with, so that they can be found in what is answered. It keeps them in memory
 // only. Of a request that another node has sent, or that was sent before this process began, it reads them anew: a secret that
@@ -37,7 +41,7 @@ func NewHidden(reader *Reader, requests Requests) *Hidden {
 	return &Hidden{Reader: reader, requests: requests, known: make(map[wire.RequestID][]string)}
 }
 
-// Remember notes what a request is sent with. What it was sent with before is not forgotten.
+// Remember notes what a request is sent with. What it was sent with before is not forgotten, unless there is too much of it.
 func (h *Hidden) Remember(id wire.RequestID, secrets []string) {
 	if !h.config.ResolveSecrets {
 		return
@@ -52,12 +56,13 @@ func (h *Hidden) Remember(id wire.RequestID, secrets []string) {
 		}
 		h.order = append(h.order, id)
 	}
+	known := slices.Clip(before) // what was recalled is not changed
 	for _, secret := range secrets {
-		if len(before) < 2*dynamic.Limit {
-			before = append(before, secret)
+		if !slices.Contains(known, secret) { // it is sent again and again
+			known = append(known, secret)
 		}
 	}
-	h.known[id] = before
+	h.known[id] = known[max(len(known)-mostSecrets, 0):]
 }
 
 // Recall returns the secrets that a request was sent with. The error says that they cannot be read now; nobody knows then

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -219,10 +220,22 @@ func TestHidden(t *testing.T) {
 	h.Remember("c", []string{"x"})
 	h.Remember("c", []string{"y"})
 	recall("c", "x", "y")
+	for range 1000 { // it is sent again, and the secret is changed then
+		h.Remember("c", []string{"x", "y"})
+	}
+	h.Remember("c", []string{"z"})
+	recall("c", "x", "y", "z")
+	h.Remember("d", nil)
+	for i := range 1000 {
+		h.Remember("d", []string{fmt.Sprint(i)})
+	}
+	if got, err := h.Recall(t.Context(), "d"); err != nil || len(got) >= 1000 || got[len(got)-1] != "999" {
+		t.Errorf("%d secrets are known, %v", len(got), err)
+	}
 	for range 5000 {
 		h.Remember(wire.RequestID(strings.Repeat("z", len("z")+1)), nil)
 	}
-	recall("c", "x", "y")
+	recall("c", "x", "y", "z")
 	off := parameters.NewHidden(newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t))}), requests)
 	off.Remember("a", []string{"x"})
 	if got, err := off.Recall(t.Context(), "a"); got != nil || err != nil {
