@@ -197,6 +197,8 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 	}
 	object, ok := objectOf(u, f.s3.Endpoint())
 	switch {
+	case ok && !object.sound():
+		return "", unsupported()
 	case ok && object.key == "":
 		return "", &Error{Problem: NoKey, Bucket: object.bucket, Text: "The specified key does not exist."}
 	case ok:

@@ -13,6 +13,20 @@ type object struct {
 	region, version string
 }
 
+// bucketName is what a bucket can be called, those that were made under older rules included. No ARN is one.
+var bucketName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{1,254}$`)
+
+// sound reports whether the object can be asked for by its path: one that climbs out of its bucket would lead to whatever else a
+// server has behind its S3, in our name.
+func (o object) sound() bool {
+	for segment := range strings.SplitSeq(o.key, "/") {
+		if segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return bucketName.MatchString(o.bucket) && !strings.Contains(o.bucket, "..")
+}
+
 // s3Host is a host of S3: what stands before it is the bucket, and the groups hold the region in its two spellings.
 // Source: Amazon S3, virtual hosting of buckets, and endpoints and quotas.
 var s3Host = regexp.MustCompile(`^(?:(.+)\.)?s3(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$`)
