@@ -53,9 +53,9 @@ func (m *machine) macroReply(r *store.Request, id string, outcome Outcome) (temp
 	case reply.Status == nil:
 		return malformed("it returned no status")
 	case !strings.EqualFold(*reply.Status, "success") && reply.ErrorMessage == "":
-		return template.Node{}, &macroFailure{"Transform " + id + " failed without an error message.", "its status was " + cut(*reply.Status, shownReply)}
+		return template.Node{}, &macroFailure{"Transform " + id + " failed without an error message.", "its status was " + cut(m.presentable(*reply.Status, r.Body.Properties), shownReply)}
 	case !strings.EqualFold(*reply.Status, "success"):
-		return template.Node{}, &macroFailure{text: "Transform " + id + " failed with: " + cut(reply.ErrorMessage, maxWarningText)}
+		return template.Node{}, &macroFailure{text: "Transform " + id + " failed with: " + reply.ErrorMessage}
 	case reply.RequestID == nil || wire.RequestID(*reply.RequestID) != r.ID:
 		return malformed("its requestId is not that of the request")
 	case reply.Fragment == nil:
@@ -68,10 +68,11 @@ func (m *machine) macroReply(r *store.Request, id string, outcome Outcome) (temp
 	return fragment.Get("fragment"), nil
 }
 
-// Bounds of what is shown of a reply.
+// Bounds of what is shown of a reply, in bytes.
 const (
-	shownReply     = 100  // bytes of a word
-	maxWarningText = 4096 // of an error message
+	shownReply     = 100     // of a word
+	maxFailureText = 4 << 10 // of an error
+	maxFailureMore = 8 << 10 // of what is known besides, with the last lines of a log
 )
 
 // withLog is the text of an outcome and the last lines of its log.

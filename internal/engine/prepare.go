@@ -365,9 +365,10 @@ func (m *machine) prepareFailed(p preparation, failure *macroFailure) error {
 			secrets = append(secrets, parameterValues(scope))
 		}
 	}
-	text, more := m.presentable(failure.text, secrets...), ""
+	// Cut only when no secret is in it: half of one could not be found.
+	text, more := cut(m.presentable(failure.text, secrets...), maxFailureText), ""
 	if failure.more != "" && m.fidelity != FidelityAWS {
-		more = " (" + m.presentable(failure.more, secrets...) + ")"
+		more = " (" + cut(m.presentable(failure.more, secrets...), maxFailureMore) + ")"
 	}
 	if p.ChangeSet != "" {
 		return m.failChangeSet(p.ChangeSet, text+more)

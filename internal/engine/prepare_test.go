@@ -234,6 +234,34 @@ func TestMacroFails(t *testing.T) {
 	}
 }
 
+// TestMacroSaysMuch has texts that are cut, of which no cut may leave half a secret.
+func TestMacroSaysMuch(t *testing.T) {
+	const secret = "hunter2hunter2hunter2hunter2hunter2"
+	text := `{"Transform": "M", "Parameters": {"P": {"Type": "String", "NoEcho": true}}, "Resources": {"A": 1}}`
+	long := func(length int) string { return strings.Repeat("x", length-20) + secret + strings.Repeat("y", 100_000) }
+	for name, reply := range map[string]string{
+		"a message": `"status": "no", "errorMessage": "` + strings.Repeat("-", 4_040) + long(40) + `"`,
+		"a status":  `"status": "` + long(100) + `"`,
+		"a key":     `"status": "success", "fragment": {"` + long(4_090) + `": 1, "` + long(4_090) + `": 2}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, engine.FidelityPintle)
+			w.macros("M")
+			w.must(w.createExpanding(text, nil, engine.Parameter{Key: "P", Value: secret}))
+			r := w.macro("M")
+			w.returns(r, fmt.Sprintf(`{"requestId": %q, %s}`, r.ID, reply))
+			for _, event := range w.events() {
+				if strings.Contains(event, "hunter") || len(event) > 10_000 {
+					t.Errorf("%d bytes: %.300s … %s", len(event), event, event[max(len(event)-300, 0):])
+				}
+			}
+			if w.status() != "ROLLBACK_COMPLETE" {
+				t.Errorf("the stack is in %s", w.status())
+			}
+		})
+	}
+}
+
 // TestMacroFailsOtherwise has what may become of a create besides its rollback.
 func TestMacroFailsOtherwise(t *testing.T) {
 	tests := []struct {
