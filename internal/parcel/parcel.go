@@ -54,11 +54,40 @@ func (e *Error) Unwrap() error { return e.Err }
 // reads a file whole, or fails if that has more than [MaxBytes]. A text that is no template is returned as it is: others say
 // what is wrong with it. Errors are of type [Error].
 func Pack(text, path string, read func(path string) ([]byte, error)) (string, error) {
-	return pack(text, []string{path}, read)
+	return (&packing{read, make(map[place]string)}).pack(text, []string{path})
+}
+
+// packing is one call of [Pack].
+type packing struct {
+	read func(path string) ([]byte, error)
+	// packed are the templates that are packed already: a few files that name each other many times are many otherwise.
+	packed map[place]string
+}
+
+// place is a file so deep in the nest.
+type place struct {
+	file  string
+	depth int
+}
+
+// inner returns the text of the file at the end of a chain, packed.
+func (p *packing) inner(chain []string) (text string, readable bool, err error) {
+	at := place{chain[len(chain)-1], len(chain)}
+	if text, ok := p.packed[at]; ok {
+		return text, true, nil
+	}
+	content, err := p.read(at.file)
+	if err != nil {
+		return "", false, err
+	}
+	if text, err = p.pack(string(content), chain); err == nil {
+		p.packed[at] = text
+	}
+	return text, true, err
 }
 
 // pack packs the last of a chain of templates, each of which names the next.
-func pack(text string, chain []string, read func(path string) ([]byte, error)) (string, error) {
+func (p *packing) pack(text string, chain []string) (string, error) {
 	t, err := template.Parse(text)
 	if err != nil {
 		return text, nil //nolint:nilerr // whoever gets it says what is wrong
@@ -85,12 +114,11 @@ func pack(text string, chain []string, read func(path string) ([]byte, error)) (
 		case len(chain) > mostNested:
 			return "", fail(fmt.Errorf("stacks may be nested %d deep", mostNested))
 		}
-		content, err := read(file)
-		if err != nil {
+		inner, readable, err := p.inner(append(slices.Clip(chain), file))
+		switch {
+		case !readable:
 			return "", fail(fmt.Errorf("%s: %w", property, err))
-		}
-		inner, err := pack(string(content), append(slices.Clip(chain), file), read)
-		if err != nil {
+		case err != nil:
 			return "", err
 		}
 		if len(inner) > MaxBytes {

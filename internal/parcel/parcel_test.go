@@ -2,7 +2,9 @@ package parcel_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -146,4 +148,31 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("%d bytes", len(text))
 		}
 	})
+}
+
+// TestPackReadsOnce has files that name the next one many times over.
+func TestPackReadsOnce(t *testing.T) {
+	reads := 0
+	read := func(path string) ([]byte, error) {
+		if reads++; reads > 100 {
+			t.Fatal("files are read again and again")
+		}
+		depth := len(filepath.Base(path))
+		text := "Resources:\n"
+		for i := range 6 {
+			if depth == 6 {
+				text += fmt.Sprintf("  R%d: {Type: Custom::A}\n", i)
+			} else {
+				text += fmt.Sprintf("  R%d: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: %s}}\n", i, strings.Repeat("x", depth+1))
+			}
+		}
+		return []byte(text), nil
+	}
+	text, err := read("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parcel.Pack(string(text), "x", read); err != nil {
+		t.Fatal(err)
+	}
 }
