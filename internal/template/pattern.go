@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
@@ -96,25 +97,37 @@ func weight(re *syntax.Regexp) int {
 	return min(sum, heaviest+1)
 }
 
+// structure yields the bytes of a pattern that are in no class and not escaped, with their places.
+func structure(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		for i, in := 0, false; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '\\':
+				i++
+			case in:
+				in = c != ']'
+			case c == '[':
+				in = true
+				if strings.HasPrefix(text[i+1:], "^]") {
+					i += 2
+				} else if strings.HasPrefix(text[i+1:], "]") {
+					i++
+				}
+			case !yield(i, c):
+				return
+			}
+		}
+	}
+}
+
 // cutGroup returns the group that a text begins with, without its last parenthesis, and what follows it.
 func cutGroup(text string) (inner, after string, ok bool) {
 	depth := 0
-	for i, in := 0, false; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case in:
-			in = c != ']'
-		case c == '[':
-			in = true
-			if strings.HasPrefix(text[i+1:], "^]") {
-				i += 2
-			} else if strings.HasPrefix(text[i+1:], "]") {
-				i++
-			}
-		case c == '(':
+	for i, c := range structure(text) {
+		switch c {
+		case '(':
 			depth++
-		case c == ')':
+		case ')':
 			if depth--; depth == 0 {
 				return text[:i], text[i+1:], true
 			}
@@ -126,14 +139,8 @@ func cutGroup(text string) (inner, after string, ok bool) {
 // alternates reports whether a pattern has alternatives that stand in no group.
 func alternates(text string) bool {
 	depth := 0
-	for i, in := 0, false; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case in:
-			in = c != ']'
-		case c == '[':
-			in = true
+	for _, c := range structure(text) {
+		switch {
 		case c == '(':
 			depth++
 		case c == ')':

@@ -34,6 +34,7 @@ func TestPatterns(t *testing.T) {
 		{pattern: `a{2000,}`, yes: []string{strings.Repeat("a", 2001)}, no: []string{strings.Repeat("a", 1999)}},
 		{pattern: `a{1200}?`, yes: []string{strings.Repeat("a", 1200)}, no: []string{"a"}},
 		{pattern: `^(?=.*[A-Z])(?=.*[0-9])(?!.*\s)[\x21-\x7e]{8,41}$`, yes: []string{"Passw0rd"}, no: []string{"password", "Password", "Pa0", "Passw0rd\n"}},
+		{pattern: `(?=.*a)[]|ab]+`, yes: []string{"a|]", "a"}, no: []string{"b", "ac"}},
 		{pattern: `(?=a)a|b`, not: "look-ahead"},
 		{pattern: `a(?!b).*`, not: "look-ahead"},
 		{pattern: `(?<!a)b`, not: "look-behind"},
