@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/template"
 )
@@ -37,6 +39,8 @@ type desired struct {
 	noSchema              bool
 	references            referenceOptions
 	unknown               engine.UnknownTypes
+	// parsed returns the template, or what is wrong with it, within no limits: the engine has those.
+	parsed func() (*template.Template, error)
 }
 
 func (a *app) deployCommand() *cobra.Command {
@@ -195,6 +199,8 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	if want.template, err = withSnippets(want.template, want.path, a.short(want.path)); err != nil {
 		return want, err
 	}
+	text := want.template
+	want.parsed = sync.OnceValues(func() (*template.Template, error) { return template.ParseSubmitted(text, template.Unlimited()) })
 	if p.project != nil {
 		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
 	}
@@ -231,7 +237,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	if s.client() && s.fidelity == engine.FidelityAWS {
 		s.app.say("--fidelity is for an engine that this command starts; the one at %s has its own", s.url)
 	}
-	if note := unresolved(want.template); note != "" && s.here != nil && !s.references.secrets {
+	if note := want.unresolved(); note != "" && s.here != nil && !s.references.secrets {
 		s.app.say("%s", note)
 	}
 	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
@@ -332,22 +338,13 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 	return aws.ToString(out.StackId), nil
 }
 
-// transforms returns the names of the transforms that the template calls.
-func (w desired) transforms() []string {
-	t, err := template.ParseSubmitted(w.template, template.Unlimited())
-	if err != nil {
-		return nil // which the engine tells
-	}
-	return t.Transforms()
-}
-
 // capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
 // command has the templates at hand.
 func (w desired) capabilities() []types.Capability {
-	t, err := template.ParseSubmitted(w.template, template.Unlimited())
-	nests := func(r *template.Resource) bool { return r.Type == "AWS::CloudFormation::Stack" }
+	t, err := w.parsed()
+	nests := func(r *template.Resource) bool { return r.Type == native.StackType }
 	if err != nil {
-		return nil
+		return nil // which the engine tells
 	}
 	var agreed []types.Capability
 	if t.Transforms() != nil || slices.ContainsFunc(t.Resources, nests) {
@@ -361,8 +358,8 @@ func (w desired) capabilities() []types.Capability {
 
 // agree says to what the command agrees in the name of whoever runs it.
 func (s *session) agree(want desired) {
-	if names := want.transforms(); names != nil {
-		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(names, ", "))
+	if t, err := want.parsed(); err == nil && t.Transforms() != nil {
+		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
 	}
 }
 

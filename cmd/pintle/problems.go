@@ -47,7 +47,7 @@ func (p *problems) documents() []problemDocument {
 // check reads the template as the engine will. The engine answers as the service does, with the first problem and
 // often without its place; here are all of them. It is done before anything is built or deleted.
 func (w desired) check(a *app) error {
-	_, err := template.ParseSubmitted(w.template, template.Unlimited())
+	_, err := w.parsed()
 	found, ok := errors.AsType[template.Errors](err)
 	if !ok {
 		return nil // what is wrong with it otherwise, the engine tells
@@ -57,11 +57,8 @@ func (w desired) check(a *app) error {
 
 // checkParameters returns all that is wrong with the parameters of a new stack, if that is more than one thing.
 func (w desired) checkParameters() error {
-	inputs := map[string]template.Input{}
-	for _, p := range w.parameters {
-		inputs[p.Name] = template.Input{Value: p.Text}
-	}
-	t, err := template.ParseSubmitted(w.template, template.Unlimited())
+	inputs := w.inputs()
+	t, err := w.parsed()
 	if err == nil && t.StoredNames(inputs, nil) != nil {
 		return nil // what the parameter store has, the engine tells
 	}

@@ -38,7 +38,7 @@ func (s *session) warnOfRecords(want desired) bool {
 	if err != nil {
 		return false
 	}
-	t, err := template.Parse(want.template)
+	t, err := want.parsed()
 	if err != nil {
 		return false // the engine says what is wrong with it
 	}

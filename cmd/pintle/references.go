@@ -11,7 +11,6 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // referenceOptions say where an engine reads what templates only name.
@@ -68,8 +67,8 @@ const maxNamed = 3
 
 // unresolved returns a sentence about the references to secrets in a template, which reach the providers as they are written;
 // empty if there are none.
-func unresolved(body string) string {
-	t, err := template.Parse(body)
+func (w desired) unresolved() string {
+	t, err := w.parsed()
 	if err != nil {
 		return "" // that is told elsewhere
 	}

@@ -102,7 +102,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 	if want.noSchema || s.data == "" {
 		return nil
 	}
-	t, err := template.ParseSubmitted(want.template, template.Unlimited())
+	t, err := want.parsed()
 	if err != nil {
 		return nil //nolint:nilerr // the engine says it as the service does
 	}

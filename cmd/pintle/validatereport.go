@@ -125,7 +125,7 @@ func (v *validator) print() {
 			remedies[p.Rule.ID] = true
 		}
 		if one.file.Errors() == 0 {
-			if note := unresolved(one.want.template); note != "" && !one.want.references.secrets {
+			if note := one.want.unresolved(); note != "" && !one.want.references.secrets {
 				v.app.say("%s: %s", one.file.Name, note)
 			}
 			one.print(v.app)

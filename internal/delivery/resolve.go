@@ -41,16 +41,16 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 	if kind == store.TypeIsComplete {
 		kind = r.Body.Asked
 	}
-	hide := newScrubber(r, partsOfSecrets(r)...)
 	references, lenient, err := d.references(r, kind == wire.Delete)
-	if err != nil {
-		return nil, Refused{Text: hide.text(err.Error())}, false
-	}
-	if len(references) == 0 {
+	if err == nil && len(references) == 0 {
 		if !r.Body.Native() {
 			d.config.References.Remember(r.Subject().ID, nil)
 		}
 		return nil, nil, true
+	}
+	hide := newScrubber(r, partsOfSecrets(r)...) // few requests need one here
+	if err != nil {
+		return nil, Refused{Text: hide.text(err.Error())}, false
 	}
 	account := ""
 	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {

@@ -21,12 +21,12 @@ func (m *machine) startCancel(in *CancelUpdate) error {
 		return invalid("CancelUpdateStack cannot be called from current stack status")
 	}
 	m.cancelRunning()
-	m.withdrawMacros("")
 	if m.op.Anew { // there is nothing to go back from
 		m.unprepared(m.dialect.texts().stackCancelled)
 		m.remember(in.Token, store.CallCancel, m.op.ID)
 		return nil
 	}
+	m.withdrawMacros("")
 	m.op.RollbackToken = in.Token
 	m.beginRevert(m.dialect.texts().stackCancelled)
 	m.remember(in.Token, store.CallCancel, m.op.RollbackID)

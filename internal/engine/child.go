@@ -56,16 +56,7 @@ func (m *machine) adopt(n *nesting) {
 }
 
 // tie makes the row by which the operation that begins is brought together with its parent now and then.
-func (m *machine) tie() {
-	r := &store.Request{
-		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Type: store.TypeTie,
-		State: store.RequestDelayed, Due: m.now.Add(tiePause), Created: m.now,
-		Body: &store.RequestBody{Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region},
-	}
-	m.requests[r.ID] = r
-	m.changeRequest(r)
-	m.newReq.add(r.ID)
-}
+func (m *machine) tie() { m.remind(store.TypeTie, tiePause) }
 
 // comeTogether has a nested stack looked at after a decision by which its operation may have come to what its parent
 // waits for.
@@ -109,7 +100,6 @@ const parentGoesBack = "The update of the parent stack is rolled back."
 // the try before has left.
 func (m *machine) leavePreparing(n *nesting) error {
 	if m.op.Phase == store.PhasePrepare && m.op.Anew && m.of(n) {
-		m.withdrawMacros("")
 		m.unprepared(parentGoesBack)
 	}
 	return nil
@@ -216,7 +206,6 @@ func (m *machine) abort(request wire.RequestID) error {
 	switch m.op.Phase {
 	case store.PhaseApply:
 	case store.PhasePrepare:
-		m.withdrawMacros("")
 		m.unprepared(m.dialect.texts().stackCancelled)
 		return m.run()
 	case store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted,
@@ -249,7 +238,6 @@ func (m *machine) forsake(request wire.RequestID) error {
 	m.op.DisableRollback, m.op.DeleteOnFailure = false, m.op.Kind == store.KindCreate
 	switch {
 	case m.op.Phase == store.PhasePrepare:
-		m.withdrawMacros("")
 		m.unprepared(parentGoesBack)
 	case m.op.Kind == store.KindCreate && m.op.Phase == store.PhaseApply:
 		m.cancelRunning()

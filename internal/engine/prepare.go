@@ -377,8 +377,9 @@ func (m *machine) prepareFailed(p preparation, failure *macroFailure) error {
 	return m.run()
 }
 
-// unprepared ends the preparation of an operation that failed.
+// unprepared ends the preparation of an operation that failed, or is given up. The view is whole.
 func (m *machine) unprepared(reason string) {
+	m.withdrawMacros("")
 	if m.op.Anew { // the stack is left as the operation before has left it
 		m.stopTimer()
 		m.end(store.PhaseFailed, reason)

@@ -10,9 +10,14 @@ import (
 // setTimer limits the time of the operation that begins. The timer is a request row that asks nobody, so that it lives
 // as long as the operation, on whichever node.
 func (m *machine) setTimer(limit time.Duration) {
+	m.remind(store.TypeTimer, limit)
+}
+
+// remind makes a row of the operation that asks nobody, and comes up when its time is over.
+func (m *machine) remind(kind wire.RequestType, after time.Duration) {
 	r := &store.Request{
-		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Type: store.TypeTimer,
-		State: store.RequestDelayed, Due: m.now.Add(limit), Created: m.now,
+		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Type: kind,
+		State: store.RequestDelayed, Due: m.now.Add(after), Created: m.now,
 		Body: &store.RequestBody{Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region},
 	}
 	m.requests[r.ID] = r
@@ -45,7 +50,6 @@ func (m *machine) expire(timer *store.Request) error {
 	}
 	m.op.Expired, m.opChanged = true, true
 	if m.op.Phase == store.PhasePrepare {
-		m.withdrawMacros("")
 		m.unprepared(m.dialect.texts().expired(m.sequel()))
 	}
 	m.cancelRunning()

@@ -80,8 +80,13 @@ func (c Codec) SealParameter(p *Parameter) ([]byte, error) {
 	return c.SealDefinition(text)
 }
 
-// OpenParameter reads what [Codec.SealParameter] returned.
-func (c Codec) OpenParameter(key ParameterKey, version int64, body []byte) (p Parameter, err error) {
+// ScanParameter reads a parameter from a row of its version and what [Codec.SealParameter] returned.
+func (c Codec) ScanParameter(key ParameterKey, scan func(into ...any) error) (p Parameter, err error) {
+	var version int64
+	var body []byte
+	if err := scan(&version, &body); err != nil {
+		return p, err
+	}
 	text, err := c.OpenDefinition(body)
 	if err != nil {
 		return p, fmt.Errorf("parameter %s: %w", key.Name, err)

@@ -13,14 +13,7 @@ import (
 
 // Parameter implements [store.Store].
 func (s *Store) Parameter(ctx context.Context, key store.ParameterKey, version int64) (store.Parameter, error) {
-	scan := func(rows pgx.Row) (p store.Parameter, err error) {
-		var number int64
-		var body []byte
-		if err = rows.Scan(&number, &body); err == nil {
-			p, err = s.codec.OpenParameter(key, number, body)
-		}
-		return p, err
-	}
+	scan := func(rows pgx.Row) (store.Parameter, error) { return s.codec.ScanParameter(key, rows.Scan) }
 	if version > 0 {
 		return one(ctx, s, scan, "SELECT $1::bigint, body FROM parameter_version WHERE id = $2", version, key.RowOf(version))
 	}

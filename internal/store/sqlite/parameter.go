@@ -9,14 +9,7 @@ import (
 
 // Parameter implements [store.Store].
 func (s *Store) Parameter(ctx context.Context, key store.ParameterKey, version int64) (store.Parameter, error) {
-	scan := func(rows *sql.Rows) (p store.Parameter, err error) {
-		var number int64
-		var body []byte
-		if err = rows.Scan(&number, &body); err == nil {
-			p, err = s.codec.OpenParameter(key, number, body)
-		}
-		return p, err
-	}
+	scan := func(rows *sql.Rows) (store.Parameter, error) { return s.codec.ScanParameter(key, rows.Scan) }
 	if version > 0 {
 		return readOne(ctx, s, scan, "SELECT ?, v.body FROM parameter_version v WHERE v.id = ?", version, key.RowOf(version))
 	}
