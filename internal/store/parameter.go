@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ErrExists is what [Store.PutParameter] returns for a parameter that is there and may not be overwritten.
+// ErrExists is what [Store.PutParameter] returns for a parameter that is there and may not be overwritten, and [Store.PutEntry]
+// for an entry that is not new.
 var ErrExists = errors.New("it exists already")
 
 // ParameterType is what kind of text a parameter of the parameter store is. The set is closed.

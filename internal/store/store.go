@@ -220,6 +220,17 @@ type Store interface {
 	// DeleteParameter removes a parameter, all versions of it, or returns ErrNotFound.
 	DeleteParameter(ctx context.Context, key ParameterKey) error
 
+	// Entry returns an entry, or ErrNotFound.
+	Entry(ctx context.Context, key EntryKey) (Entry, error)
+	// Entries returns up to limit of the entries of after's account, region and kind, by name, after the one it names (empty: from
+	// the first).
+	Entries(ctx context.Context, after EntryKey, limit int) ([]Entry, error)
+	// PutEntry adds an entry whose version is 0, or returns ErrExists if there is one with its key. One with a version takes the
+	// place of that version; if that is no longer there it is ErrChanged or ErrNotFound. It returns the version that there is then.
+	PutEntry(ctx context.Context, entry Entry) (version int64, err error)
+	// DropEntry removes an entry, if it is at a version (0: whichever it is at), or returns ErrChanged or ErrNotFound.
+	DropEntry(ctx context.Context, key EntryKey, version int64) error
+
 	// Root returns the secret that belongs to the store from its first day to its last. It works on a closed store too.
 	Root() Root
 	// SealingKeys returns the keys that rows may be sealed with, the one that this process seals with last. A store that

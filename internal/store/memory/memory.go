@@ -43,6 +43,7 @@ type Store struct {
 	operations map[string]place
 	providers  map[string]store.Provider
 	parameters map[store.ParameterKey][]store.Parameter // versions, the newest last
+	entries    map[string]store.Entry                   // by EntryKey.Row
 	exports    map[exportName]export
 }
 
@@ -96,6 +97,7 @@ func New(cfg Config) (*Store, error) {
 		sets:      make(map[store.ChangeSetID]*changeSet),
 		nodes:     make(map[store.Incarnation]time.Time),
 		providers: make(map[string]store.Provider), parameters: make(map[store.ParameterKey][]store.Parameter),
+		entries: make(map[string]store.Entry),
 
 		operations: make(map[string]place), exports: make(map[exportName]export),
 	}, nil

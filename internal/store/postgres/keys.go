@@ -124,6 +124,8 @@ var sealed = []struct {
 		"UPDATE provider SET definition = $5 WHERE name = $3" + unused + " AND definition = $4", store.Codec.ResealDefinition},
 	{"SELECT 0, 0, id, body FROM parameter_version WHERE id > $3" + unused + " ORDER BY id LIMIT $4",
 		"UPDATE parameter_version SET body = $5 WHERE id = $3" + unused + " AND body = $4", store.Codec.ResealDefinition},
+	{"SELECT 0, 0, id, body FROM entry WHERE id > $3" + unused + " ORDER BY id LIMIT $4",
+		"UPDATE entry SET body = $5 WHERE id = $3" + unused + " AND body = $4", store.Codec.ResealDefinition},
 }
 
 // unused gives the arguments that a statement has no use for their types.

@@ -248,6 +248,14 @@ CREATE TABLE parameter_version (
 	// Who has taken the name of a provider.
 	`ALTER TABLE provider ADD COLUMN holder text COLLATE "C" NOT NULL DEFAULT '';
 `,
+	// What there is beside the stacks. A key is account, region, kind and name in one text.
+	`
+CREATE TABLE entry (
+	id      text COLLATE "C" PRIMARY KEY,
+	version bigint NOT NULL CHECK (version > 0),
+	body    bytea NOT NULL -- sealed
+);
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

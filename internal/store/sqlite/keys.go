@@ -102,6 +102,7 @@ var sealed = []struct {
 	{"change_set_body", "seq", "vals", store.Codec.Reseal},
 	{"provider", "rowid", "definition", store.Codec.ResealDefinition},
 	{"parameter_version", "rowid", "body", store.Codec.ResealDefinition},
+	{"entry", "rowid", "body", store.Codec.ResealDefinition},
 }
 
 // staleRow is what another key than the first has sealed of a row, and the same sealed anew.

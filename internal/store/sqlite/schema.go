@@ -234,6 +234,14 @@ CREATE TABLE parameter_version (
 	// Who has taken the name of a provider.
 	`ALTER TABLE provider ADD COLUMN holder TEXT NOT NULL DEFAULT '';
 `,
+	// What there is beside the stacks. A key is account, region, kind and name in one text.
+	`
+CREATE TABLE entry (
+	id      TEXT PRIMARY KEY,
+	version INTEGER NOT NULL CHECK (version > 0),
+	body    BLOB NOT NULL -- sealed
+) STRICT;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

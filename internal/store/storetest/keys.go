@@ -121,6 +121,10 @@ func (r *ring) fill(b *bench) {
 		if err := b.PutProvider(context.Background(), store.Provider{Name: fmt.Sprint("P", i), Definition: text}); err != nil {
 			r.t.Fatal(err)
 		}
+		entry := store.Entry{EntryKey: entryKey(fmt.Sprint("e", i)), Holder: "h", Definition: text}
+		if _, err := b.PutEntry(context.Background(), entry); err != nil {
+			r.t.Fatal(err)
+		}
 		for range 2 {
 			p := store.Parameter{ParameterKey: parameterKey(fmt.Sprint("/p/", i)), Type: store.ParameterSecure, Value: fmt.Sprint("hunter", i)}
 			if _, err := b.PutParameter(context.Background(), p, true); err != nil {
@@ -181,6 +185,11 @@ func (r *ring) check(b *bench) {
 	}
 	for i, p := range list {
 		same(r.t, "provider", string(p.Definition), fmt.Sprintf(`{"target":"https://hunter/%d"}`, i))
+		entry, err := b.Entry(ctx, entryKey(fmt.Sprint("e", i)))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		same(r.t, "entry", string(entry.Definition), fmt.Sprintf(`{"target":"https://hunter/%d"}`, i))
 		for version := int64(1); version <= 2; version++ {
 			stored, err := b.Parameter(ctx, parameterKey(fmt.Sprint("/p/", i)), version)
 			if err != nil {
@@ -239,7 +248,7 @@ func rotation(t *testing.T, r *ring) {
 		r.check(b)
 		same(t, "keys", r.sealing(b), "ab")
 		rows, done := r.pass(b, enough)
-		if want := secretStacks*(1+4+8+8+1) + 5 + 10; rows != want || !done {
+		if want := secretStacks*(1+4+8+8+1) + 5 + 5 + 10; rows != want || !done {
 			t.Errorf("%d rows were sealed anew, want %d, done %t", rows, want, done)
 		}
 		same(t, "keys", r.sealing(b), "b")

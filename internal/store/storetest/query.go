@@ -251,6 +251,8 @@ var queryTests = []test{
 	}},
 	{"parameters", parameters},
 	{"parameters at once", parametersAtOnce},
+	{"entries", entries},
+	{"entries at once", entriesAtOnce},
 	{"providers that are held", func(t *testing.T, b *bench) {
 		ctx := context.Background()
 		put := func(name, holder, definition string, want error) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -260,11 +261,18 @@ func calls(s store.Store) map[string]func(context.Context) error {
 			return err
 		},
 		"DeleteParameter": func(ctx context.Context) error { return s.DeleteParameter(ctx, parameterKey("p")) },
-		"SealingKeys":     func(ctx context.Context) error { _, err := s.SealingKeys(ctx); return err },
-		"Reseal":          func(ctx context.Context) error { _, err := s.Reseal(ctx, "", 1); return err },
-		"Sweep":           func(ctx context.Context) error { _, err := s.Sweep(ctx, store.Keep{}, "", 1); return err },
-		"Ping":            s.Ping,
-		"Provider":        func(ctx context.Context) error { _, err := s.Provider(ctx, "P"); return err },
-		"DropProvider":    func(ctx context.Context) error { return s.DropProvider(ctx, "P", "") },
+		"Entry":           func(ctx context.Context) error { _, err := s.Entry(ctx, entryKey("e")); return err },
+		"Entries":         func(ctx context.Context) error { _, err := s.Entries(ctx, entryKey(""), 1); return err },
+		"PutEntry": func(ctx context.Context) error {
+			_, err := s.PutEntry(ctx, store.Entry{EntryKey: entryKey("e"), Definition: json.RawMessage("{}")})
+			return err
+		},
+		"DropEntry":    func(ctx context.Context) error { return s.DropEntry(ctx, entryKey("e"), 0) },
+		"SealingKeys":  func(ctx context.Context) error { _, err := s.SealingKeys(ctx); return err },
+		"Reseal":       func(ctx context.Context) error { _, err := s.Reseal(ctx, "", 1); return err },
+		"Sweep":        func(ctx context.Context) error { _, err := s.Sweep(ctx, store.Keep{}, "", 1); return err },
+		"Ping":         s.Ping,
+		"Provider":     func(ctx context.Context) error { _, err := s.Provider(ctx, "P"); return err },
+		"DropProvider": func(ctx context.Context) error { return s.DropProvider(ctx, "P", "") },
 	}
 }

@@ -1,0 +1,119 @@
+package catalog
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Function is a Lambda function. Its item has its name.
+type Function struct {
+	Runtime     string `json:"runtime,omitempty"`
+	Handler     string `json:"handler,omitempty"`
+	Role        string `json:"role,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Timeout is how long a call may take, in seconds; Memory is in MB.
+	Timeout int `json:"timeout,omitempty"`
+	Memory  int `json:"memory,omitempty"`
+	// Environment may hold secrets.
+	Environment   map[string]string `json:"environment,omitempty"`
+	Layers        []string          `json:"layers,omitempty"`
+	Architectures []string          `json:"architectures,omitempty"`
+	// LogGroup and LogFormat (Text or JSON) are where its log would go; LogLevel is the least of its own lines with JSON.
+	LogGroup  string `json:"logGroup,omitempty"`
+	LogFormat string `json:"logFormat,omitempty"`
+	LogLevel  string `json:"logLevel,omitempty"`
+	// Concurrency is how many calls may run at a time, if that is reserved; nil if it is not.
+	Concurrency *int `json:"concurrency,omitempty"`
+	// Code is the SHA-256 of its zip file in hexadecimal digits, CodeSize its length in bytes.
+	Code     string    `json:"code,omitempty"`
+	CodeSize int64     `json:"codeSize,omitempty"`
+	Modified time.Time `json:"modified,omitzero"`
+	// Revision changes with every change.
+	Revision string            `json:"revision,omitempty"`
+	Tags     map[string]string `json:"tags,omitempty"`
+	// Last is the number of the last version that was published; 0 if none was. A version is an item of its own, NAME:NUMBER,
+	// that no change reaches.
+	Last int `json:"last,omitempty"`
+	// Rest is what else was declared of it, and is only recorded.
+	Rest json.RawMessage `json:"rest,omitempty"`
+}
+
+// Code says where the code of a function or layer comes from: exactly one of Bucket, Inline and Zip is set.
+type Code struct {
+	Bucket, Key, ObjectVersion string
+	// Inline is the text of the one file there is. It may be secret.
+	Inline *string
+	Zip    []byte
+}
+
+// Layer is a version of a layer. Its item has the name NAME:NUMBER.
+type Layer struct {
+	Description string    `json:"description,omitempty"`
+	Runtimes    []string  `json:"runtimes,omitempty"`
+	Code        string    `json:"code,omitempty"` // as in Function
+	CodeSize    int64     `json:"codeSize,omitempty"`
+	Made        time.Time `json:"made,omitzero"`
+}
+
+// Topic is an SNS topic. Its item has its name.
+type Topic struct {
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+}
+
+// Subscription is a subscription to a topic. Its item has the last two parts of its ARN, TOPIC:ID.
+type Subscription struct {
+	// Topic is the topic's ARN.
+	Topic    string `json:"topic"`
+	Protocol string `json:"protocol"`
+	// Endpoint may hold a password.
+	Endpoint   string            `json:"endpoint"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// Token is what confirms it; empty if it is confirmed.
+	Token string `json:"token,omitempty"`
+}
+
+// Machine is a state machine. Its item has its name.
+type Machine struct {
+	// Definition may hold secrets.
+	Definition string `json:"definition"`
+	Role       string `json:"role,omitempty"`
+	Type       string `json:"type,omitempty"`
+	// Stack is the one that it belongs to.
+	Stack   wire.StackID      `json:"stack,omitempty"`
+	Made    time.Time         `json:"made,omitzero"`
+	Tags    map[string]string `json:"tags,omitempty"`
+	Logging json.RawMessage   `json:"logging,omitempty"`
+}
+
+// LogGroup is a log group of CloudWatch Logs: a record. Its item has its name.
+type LogGroup struct {
+	// Retention is for how many days lines are to be kept; 0 is for ever.
+	Retention int               `json:"retention,omitempty"`
+	Class     string            `json:"class,omitempty"`
+	Made      time.Time         `json:"made,omitzero"`
+	Tags      map[string]string `json:"tags,omitempty"`
+}
+
+// Bucket is an S3 bucket, as far as it is not files. Its item has its name and is [Everywhere].
+type Bucket struct {
+	Owner Place             `json:"owner"`
+	Made  time.Time         `json:"made,omitzero"`
+	Tags  map[string]string `json:"tags,omitempty"`
+	// Settings are texts as clients put them, by what they are about, such as "policy" and "encryption".
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Record is something that is only recorded, such as a role. Its item has the type of the resource, a slash and its name.
+type Record struct {
+	Properties json.RawMessage `json:"properties,omitempty"`
+	Made       time.Time       `json:"made,omitzero"`
+}
+
+// Key is a secret of this cloud.
+type Key struct {
+	Secret []byte    `json:"secret"`
+	Made   time.Time `json:"made,omitzero"`
+}
