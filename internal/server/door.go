@@ -10,42 +10,12 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
-	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/api/ssm"
-	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
-
-// faces are the services of AWS's Query protocol.
-type faces struct {
-	cloudformation *query.Service
-	sts            *query.Service
-}
-
-// of returns the face of a service as it is named in the scope of a signature, nil if there is none.
-func (f faces) of(service string) *query.Service {
-	switch service {
-	case "cloudformation":
-		return f.cloudformation
-	case "sts":
-		return f.sts
-	}
-	return nil
-}
-
-// at returns the face whose API has a version, nil if there is none.
-func (f faces) at(version string) *query.Service {
-	switch version {
-	case cloudformation.Version:
-		return f.cloudformation
-	case sts.Version:
-		return f.sts
-	}
-	return nil
-}
 
 // route sends a request to whom it is for.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +27,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		s.readyz(w, r)
 	case strings.HasPrefix(path, s.responses), strings.HasPrefix(path, "/"+ResponsePath+"/"):
 		s.answer(w, r)
+	case s.config.Pages[path] != nil && r.Method == http.MethodGet:
+		s.config.Pages[path].ServeHTTP(w, r)
 	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
 		s.signal(w, r)
 	default:
@@ -72,11 +44,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			operator.WriteError(w, &operator.Error{Status: e.Status, Message: e.Message})
 			return
 		}
-		if s.forSSM(r) {
-			ssm.WriteError(w, e.Code, e.Message, e.Status)
-			return
-		}
-		s.faces.cloudformation.WriteError(w, r, e)
+		s.faceOf(sigv4.Claimed(r), r).Refuse(w, r, e)
 	}
 	switch {
 	case r.Method == http.MethodOptions:
@@ -87,14 +55,19 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return
 	}
-	if !s.calls.take(r.Context()) {
+	turns, timeout := s.calls, s.config.Timeout
+	if face, ok := s.faces[sigv4.Claimed(r)]; ok && face.Timeout > 0 && !own {
+		turns, timeout = face.turns, face.Timeout
+		s.extend(w, timeout)
+	}
+	if !turns.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)
 		refuse(&query.Error{Code: "ServiceUnavailable", Message: "The server is busy. Please try again.",
 			Status: http.StatusServiceUnavailable})
 		return
 	}
-	defer s.calls.give()
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.Timeout)
+	defer turns.give()
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	defer context.AfterFunc(s.hard, cancel)()
 	id, err := s.verifier.Verify(r)
@@ -103,36 +76,47 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.WithContext(sigv4.WithIdentity(ctx, id))
+	face, ok := s.faces[id.Service]
 	switch {
 	case own:
 		s.operator.ServeHTTP(w, r)
+	case ok && face.Paths:
+		face.Handler.ServeHTTP(w, r)
 	case r.URL.Path != "/" && r.URL.Path != "":
 		refuse(&query.Error{Code: "NotFound", Message: "There is nothing at this path: the endpoint is the server's address without a path.",
 			Status: http.StatusNotFound, Sender: true})
-	case s.ssm != nil && id.Service == "ssm":
-		s.ssm.ServeHTTP(w, r)
 	default:
 		s.call(w, r, id.Service)
 	}
 }
 
-// forSSM reports whether a request is for the Parameter Store, as far as it can be told before it is let in.
-func (s *Server) forSSM(r *http.Request) bool {
-	return s.ssm != nil && strings.HasPrefix(r.Header.Get("X-Amz-Target"), ssm.Target)
+// extend gives a connection the time that a call may take, which is longer than that of most.
+func (s *Server) extend(w http.ResponseWriter, timeout time.Duration) {
+	control := http.NewResponseController(w)
+	until := time.Now().Add(s.config.Wait + timeout + readTimeout) // of the sockets, whose clock this is
+	_ = control.SetReadDeadline(until)                             // a writer that has none needs none
+	_ = control.SetWriteDeadline(until)
 }
 
-// call hands a call of the Query protocol to its face.
+// call hands a call to the face of a service, or to the one whose version is in the form: not every client signs for the
+// service that it calls.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
-	face := s.faces.of(service)
-	if face == nil && service != "s3" { // the signature of an upload need not cover the form
-		face = s.faces.at(formVersion(r))
-	}
-	if face == nil {
-		s.faces.cloudformation.WriteError(w, r, query.Fault("InvalidAction",
-			"This version of Pintle serves cloudformation, sts and ssm, not %s.", service))
+	if face, ok := s.faces[service]; ok {
+		face.Handler.ServeHTTP(w, r)
 		return
 	}
-	face.ServeHTTP(w, r)
+	version := ""
+	if service != "s3" { // the signature of an upload need not cover the form
+		version = formVersion(r)
+	}
+	for _, face := range s.faces {
+		if face.Version != "" && face.Version == version {
+			face.Handler.ServeHTTP(w, r)
+			return
+		}
+	}
+	s.faceOf(service, r).Refuse(w, r, query.Fault("InvalidAction", "This version of Pintle serves %s, not %s. Set %s to the address "+
+		"of a server that does.", s.faces.list(), service, endpointVariable(service)))
 }
 
 // formVersion returns the Version of a form, wherever it is, and leaves the body as it was.

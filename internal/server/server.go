@@ -84,6 +84,12 @@ type Config struct {
 	PublicURL *url.URL
 	// Parameters are what the face of the Parameter Store has; nil means that there is no such face.
 	Parameters ssm.Store
+	// Faces are more services, by their names in the scope of a signature.
+	Faces map[string]Face
+	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
+	Bodies map[string]int64
+	// Pages are paths that anyone may GET.
+	Pages map[string]http.Handler
 	// Texts fetches templates that calls only name; nil fetches none.
 	Texts cloudformation.Texts
 	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
@@ -116,7 +122,6 @@ type Server struct {
 	signals   string // the path before those of signals
 	faces     faces
 	operator  http.Handler
-	ssm       http.Handler // nil if there is no such face
 	answers   turns
 	calls     turns
 	ready     readiness
@@ -156,7 +161,9 @@ func New(config Config) (*Server, error) {
 		s.responses, s.signals = base+s.responses, base+s.signals
 	}
 	var err error
-	s.verifier, err = sigv4.New(sigv4.Config{Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now})
+	s.verifier, err = sigv4.New(sigv4.Config{
+		Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now, Bodies: config.Bodies,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -173,7 +180,7 @@ func (s *Server) addFaces() error {
 	if err != nil {
 		return err
 	}
-	s.faces.cloudformation, err = cloudformation.New(cloudformation.Config{
+	stacks, err := cloudformation.New(cloudformation.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log,
 		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
@@ -183,7 +190,7 @@ func (s *Server) addFaces() error {
 	if err != nil {
 		return err
 	}
-	s.faces.sts, err = sts.New(sts.Config{
+	identities, err := sts.New(sts.Config{
 		Log: s.log,
 		Caller: func(ctx context.Context) (sts.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
@@ -197,8 +204,9 @@ func (s *Server) addFaces() error {
 	if err != nil {
 		return err
 	}
+	s.faces = faces{"cloudformation": QueryFace(stacks, cloudformation.Version), "sts": QueryFace(identities, sts.Version)}
 	if s.config.Parameters != nil {
-		s.ssm, err = ssm.New(ssm.Config{
+		parameters, err := ssm.New(ssm.Config{
 			Store: s.config.Parameters, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
 			Caller: func(ctx context.Context) (ssm.Caller, bool) {
 				id, ok := sigv4.FromContext(ctx)
@@ -208,6 +216,11 @@ func (s *Server) addFaces() error {
 		if err != nil {
 			return err
 		}
+		s.faces["ssm"] = JSONFace(parameters, ssm.WriteError)
+	}
+	for service, face := range s.config.Faces {
+		face.turns = newTurns(s.config.Concurrency, s.config.Wait)
+		s.faces[service] = face
 	}
 	s.operator, err = operator.New(operator.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,

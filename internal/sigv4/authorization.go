@@ -173,3 +173,18 @@ func requestTime(header http.Header) (time.Time, error) {
 	}
 	return at.UTC(), nil
 }
+
+// Claimed returns the service that a request says it is signed for, "" if it says none. Nothing of it was verified: it is good
+// for choosing the form of a refusal.
+func Claimed(r *http.Request) string {
+	credential := r.URL.Query().Get("X-Amz-Credential")
+	if header := r.Header.Get("Authorization"); header != "" && len(header) <= maxAuthorization {
+		_, credential, _ = strings.Cut(header, "Credential=")
+		credential, _, _ = strings.Cut(credential, ",")
+	}
+	parts := strings.Split(strings.TrimSpace(credential), "/")
+	if len(parts) != 5 {
+		return ""
+	}
+	return parts[3]
+}

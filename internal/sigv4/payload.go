@@ -45,7 +45,11 @@ func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error)
 		}
 		return payload{hash: declared, verify: true}, nil
 	}
-	body, err := v.readBody(r)
+	bound, ok := v.config.Bodies[auth.service]
+	if !ok {
+		bound = v.config.MaxBody
+	}
+	body, err := readBody(r, bound)
 	if err != nil {
 		return payload{}, err
 	}
@@ -58,20 +62,20 @@ func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error)
 }
 
 // readBody reads the whole body, bounded, and replaces it by one that gives the same bytes.
-func (v *Verifier) readBody(r *http.Request) ([]byte, error) {
+func readBody(r *http.Request, bound int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
 	tooLong := refuse("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
-		fmt.Sprintf("The request body is longer than %d bytes.", v.config.MaxBody))
-	if r.ContentLength > v.config.MaxBody {
+		fmt.Sprintf("The request body is longer than %d bytes.", bound))
+	if r.ContentLength > bound {
 		return nil, tooLong
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, v.config.MaxBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, bound+1))
 	if err != nil {
 		return nil, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
 	}
-	if int64(len(body)) > v.config.MaxBody {
+	if int64(len(body)) > bound {
 		return nil, tooLong
 	}
 	r.Body = &restored{Reader: bytes.NewReader(body), Closer: r.Body}

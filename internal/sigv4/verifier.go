@@ -59,6 +59,9 @@ type Config struct {
 	// MaxBody bounds the bodies that are read to be hashed; zero means [DefaultMaxBody]. It does not bound uploads to
 	// the service s3, which are hashed while the handler reads them.
 	MaxBody int64
+
+	// Bodies are such bounds of single services.
+	Bodies map[string]int64
 }
 
 // Verifier verifies requests. It is safe for concurrent use.

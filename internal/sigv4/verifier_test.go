@@ -36,7 +36,7 @@ func lookup(id string) (sigv4.Key, bool) {
 
 func newVerifier(t testing.TB, now time.Time) *sigv4.Verifier {
 	t.Helper()
-	v, err := sigv4.New(sigv4.Config{Lookup: lookup, Now: func() time.Time { return now }, MaxBody: 1000})
+	v, err := sigv4.New(sigv4.Config{Lookup: lookup, Now: func() time.Time { return now }, MaxBody: 1000, Bodies: map[string]int64{"lambda": 2000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,6 +271,19 @@ func TestVerifyRefuses(t *testing.T) {
 				t.Errorf("a refused request has an identity: %+v", d.identity)
 			}
 		})
+	}
+}
+
+// A service may have a bound of its own.
+func TestVerifyLongBodyOfService(t *testing.T) {
+	d := newDoor(t, newVerifier(t, noon))
+	for length, want := range map[int]string{2000: "", 2001: "RequestEntityTooLarge"} {
+		body := strings.Repeat("x", length)
+		r := request(t, "POST", d.URL+"/2015-03-31/functions/f/invocations", body)
+		d.send(t, r, "lambda", hashOf(body), noon, nil)
+		if got := code(d.err); got != want {
+			t.Errorf("%d bytes: %q, want %q", length, got, want)
+		}
 	}
 }
 

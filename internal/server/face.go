@@ -1,0 +1,70 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/ssm"
+)
+
+// Face is a service of AWS that the door serves.
+type Face struct {
+	// Handler gets the calls that were let in; sigv4.FromContext tells who calls. Required.
+	Handler http.Handler
+	// Refuse answers a call that is not let in as the service would. Required.
+	Refuse func(w http.ResponseWriter, r *http.Request, e *query.Error)
+	// Version, of a service of the Query protocol, is that of its API.
+	Version string
+	// Paths says that calls have paths of their own; otherwise all are to the root.
+	Paths bool
+	// Timeout is how long a call may take, its body included, where that is longer than of others. Such calls do not take the
+	// turns of others. Zero means Config.Timeout.
+	Timeout time.Duration
+
+	turns turns
+}
+
+// QueryFace returns the face of a service of AWS's Query protocol.
+func QueryFace(service *query.Service, version string) Face {
+	return Face{Handler: service, Version: version, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
+		service.WriteError(w, r, e)
+	}}
+}
+
+// JSONFace returns the face of a service of one of AWS's JSON protocols. writeError answers with an error, of which code, message
+// and status are given.
+func JSONFace(handler http.Handler, writeError func(w http.ResponseWriter, code, message string, status int)) Face {
+	return Face{Handler: handler, Refuse: func(w http.ResponseWriter, _ *http.Request, e *query.Error) {
+		writeError(w, e.Code, e.Message, e.Status)
+	}}
+}
+
+// faces are known by the names of their services in the scope of a signature.
+type faces map[string]Face
+
+// list names them for people.
+func (f faces) list() string {
+	names := slices.Sorted(maps.Keys(f))
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// faceOf returns the face that a service's errors look like, whether it is served or not.
+func (s *Server) faceOf(service string, r *http.Request) Face {
+	if face, ok := s.faces[service]; ok {
+		return face
+	}
+	if r.Header.Get("X-Amz-Target") != "" { // a JSON protocol, of which all write errors alike
+		return JSONFace(nil, ssm.WriteError)
+	}
+	return s.faces["cloudformation"]
+}
+
+// endpointVariable is the variable by which AWS's clients are told where a service is, as far as it follows from the name in a
+// signature. Source: AWS SDKs and Tools Reference Guide, service-specific endpoints.
+func endpointVariable(service string) string {
+	return "AWS_ENDPOINT_URL_" + strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToUpper(service))
+}
