@@ -1,0 +1,123 @@
+// Package functionenv says what functions of this machine, and what stands in for them, are told of AWS: where each service is, and
+// with which keys it is called. It is one rule for all of them, and pure.
+//
+// # Endpoints
+//
+// The services that this server has ([Services]) are at this server, unless the server's own environment names an endpoint for
+// one: AWS_ENDPOINT_URL_S3 and its like. Every other service is where AWS_ENDPOINT_URL of that environment leads, and at this server
+// again if it is not set: which then says, as the answer to the call, that it does not have it. So nothing leaves the machine that
+// nobody asked for.
+//
+// # Keys
+//
+// Whoever told the server an endpoint has keys for it, so functions get those that its environment names. Otherwise they get keys
+// of this server, which are good for nothing elsewhere.
+package functionenv
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// The variables of AWS's SDKs that are decided here. Source: AWS SDKs and Tools reference guide, service-specific endpoints.
+const (
+	// Endpoint is of every service that has none of its own.
+	Endpoint = "AWS_ENDPOINT_URL"
+	// EndpointPrefix begins the variable of one service.
+	EndpointPrefix = Endpoint + "_"
+
+	ignore   = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+	keyID    = "AWS_ACCESS_KEY_ID"
+	secret   = "AWS_SECRET_ACCESS_KEY"
+	token    = "AWS_SESSION_TOKEN"
+	metadata = "AWS_EC2_METADATA_DISABLED"
+)
+
+// Services are those that this server has, as the variables of their endpoints end.
+func Services() []string {
+	return []string{"CLOUDFORMATION", "CLOUDWATCH_LOGS", "LAMBDA", "S3", "SFN", "SNS", "SSM", "STS"}
+}
+
+// sources are the variables by which SDKs find keys, other than those that hold them; each of them is enough.
+var sources = []string{
+	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+}
+
+// besides are the variables that belong to the server's own keys and endpoints.
+var besides = []string{
+	"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS", metadata,
+}
+
+// Key is an access key of this server.
+type Key struct{ ID, Secret string }
+
+// Config is what the rule is applied to.
+type Config struct {
+	// Environ is the server's own environment, as [os.Environ] returns it. Of a name that is there twice the last counts.
+	Environ []string
+	// URL is this server's, with an address for its host, so that clients put buckets into the path: http://127.0.0.1:4600.
+	URL string
+	// Key is one of this server.
+	Key Key
+}
+
+// Variables returns what a function's environment is to have, beside what it has of itself. The map is the caller's. It holds keys.
+func Variables(c Config) map[string]string {
+	own := read(c.Environ)
+	variables := map[string]string{Endpoint: c.URL, ignore: "false"}
+	for _, service := range Services() {
+		variables[EndpointPrefix+service] = c.URL
+	}
+	told := false
+	if !strings.EqualFold(own[ignore], "true") {
+		for name, text := range own {
+			if name == Endpoint || strings.HasPrefix(name, EndpointPrefix) {
+				variables[name], told = text, true
+			}
+		}
+	}
+	if told && own["AWS_CA_BUNDLE"] != "" {
+		variables["AWS_CA_BUNDLE"] = own["AWS_CA_BUNDLE"]
+	}
+	if told && hasKeys(own) {
+		for _, name := range slices.Concat([]string{keyID, secret, token}, sources, besides) {
+			if own[name] != "" {
+				variables[name] = own[name]
+			}
+		}
+		return variables
+	}
+	maps.Copy(variables, map[string]string{
+		keyID: c.Key.ID, secret: c.Key.Secret,
+		// What is in the user's files is meant for AWS, and so is what a machine there would tell.
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, metadata: "true",
+	})
+	return variables
+}
+
+// read returns the variables of AWS that are set to something.
+func read(environ []string) map[string]string {
+	set := map[string]string{}
+	for _, pair := range environ {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || !strings.HasPrefix(name, "AWS_") {
+			continue
+		}
+		if text == "" {
+			delete(set, name)
+		} else {
+			set[name] = text
+		}
+	}
+	return set
+}
+
+// hasKeys reports whether an environment names keys, or where they are.
+func hasKeys(own map[string]string) bool {
+	return own[keyID] != "" && own[secret] != "" ||
+		slices.ContainsFunc(sources, func(name string) bool { return own[name] != "" })
+}

@@ -1,0 +1,75 @@
+package functionenv_test
+
+import (
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/functionenv"
+)
+
+const here = "http://127.0.0.1:4600"
+
+// everywhere is what a function is told where all services are at one URL.
+func everywhere(url string, more map[string]string) map[string]string {
+	all := map[string]string{
+		"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_CLOUDFORMATION": here, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": here, "AWS_ENDPOINT_URL_LAMBDA": here,
+		"AWS_ENDPOINT_URL_S3": here, "AWS_ENDPOINT_URL_SFN": here, "AWS_ENDPOINT_URL_SNS": here, "AWS_ENDPOINT_URL_SSM": here, "AWS_ENDPOINT_URL_STS": here,
+		"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+// ours are the keys of the server, and nothing of its user.
+func ours(more map[string]string) map[string]string {
+	all := map[string]string{
+		"AWS_ACCESS_KEY_ID": "OURS", "AWS_SECRET_ACCESS_KEY": "our secret", "AWS_CONFIG_FILE": os.DevNull,
+		"AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+	}
+	maps.Copy(all, more)
+	return all
+}
+
+func TestVariables(t *testing.T) {
+	type m = map[string]string
+	for name, test := range map[string]struct {
+		environ []string
+		want    m
+	}{
+		"nothing is told": {[]string{"PATH=/bin", "HOME=/home/u"}, everywhere(here, ours(nil))},
+		"keys without an endpoint are meant for AWS": {
+			[]string{"AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs", "AWS_SESSION_TOKEN=t", "AWS_PROFILE=work", "AWS_REGION=eu-west-1"},
+			everywhere(here, ours(nil)),
+		},
+		"one endpoint": {
+			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs", "AWS_SESSION_TOKEN=t"},
+			everywhere("http://moto:5000", m{"AWS_ACCESS_KEY_ID": "THEIRS", "AWS_SECRET_ACCESS_KEY": "theirs", "AWS_SESSION_TOKEN": "t"}),
+		},
+		"endpoints of services, one of ours and one of theirs": {
+			[]string{"AWS_ENDPOINT_URL_S3=http://minio:9000", "AWS_ENDPOINT_URL_DYNAMODB=https://dynamodb.eu-west-1.amazonaws.com", "AWS_PROFILE=work",
+				"AWS_CONFIG_FILE=/etc/aws", "AWS_CA_BUNDLE=/etc/ca.pem"},
+			everywhere(here, m{"AWS_ENDPOINT_URL_S3": "http://minio:9000", "AWS_ENDPOINT_URL_DYNAMODB": "https://dynamodb.eu-west-1.amazonaws.com",
+				"AWS_PROFILE": "work", "AWS_CONFIG_FILE": "/etc/aws", "AWS_CA_BUNDLE": "/etc/ca.pem"}),
+		},
+		"an endpoint without keys": {
+			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_ACCESS_KEY_ID=HALF"}, everywhere("http://moto:5000", ours(nil)),
+		},
+		"endpoints that are to be ignored": {
+			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=True", "AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs"},
+			everywhere(here, ours(nil)),
+		},
+		"the last of a name, and nothing is nothing": {
+			[]string{"AWS_ENDPOINT_URL=http://first", "AWS_ENDPOINT_URL=", "AWS_ENDPOINT_URL_S3=", "junk"}, everywhere(here, ours(nil)),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := functionenv.Variables(functionenv.Config{Environ: test.environ, URL: here, Key: functionenv.Key{ID: "OURS", Secret: "our secret"}})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
