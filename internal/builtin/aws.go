@@ -32,8 +32,13 @@ const margin = time.Minute
 
 // AWS says how the provider calls AWS.
 type AWS struct {
-	// Allow is what may be called; empty means nothing.
+	// Allow is what may be called; empty means nothing, unless All.
 	Allow []project.Allow
+	// All lets everything be called. It is for templates that may run code here anyway.
+	All bool
+	// Env says where AWS is and with which keys it is called, as functions are told by package functionenv; a call that names no
+	// region goes to that of the stack. Nil means the configuration of this process, and Region.
+	Env map[string]string
 	// Region is where calls go that name none. Empty means [local.DefaultRegion].
 	Region string
 	// Timeout is how long one call may take. Zero means [customresource.DefaultTimeout].
@@ -46,8 +51,11 @@ type AWS struct {
 // another name.
 func IsAWS(token wire.ServiceToken) bool {
 	parsed, err := wire.ParseToken(token)
-	return err == nil && strings.HasPrefix(string(token), "arn:") && strings.Contains(parsed.Name, cdkFunction)
+	return err == nil && strings.HasPrefix(string(token), "arn:") && IsCDK(parsed.Name)
 }
+
+// IsCDK reports whether a name, or a logical ID, is that of this function.
+func IsCDK(name string) bool { return strings.Contains(name, cdkFunction) }
 
 // Check returns an error when a rule names a service or an action that there is not.
 func (a AWS) Check() error {
@@ -85,30 +93,43 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 type handler struct {
 	aws AWS
 
-	mu   sync.Mutex
-	made pintle.Handler
+	mu     sync.Mutex
+	client *awscall.Client
+	made   pintle.Handler // for calls to the client's own region
 }
 
 func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
-	made, err := h.get(ctx)
+	made, err := h.get(ctx, r.Region)
 	if err != nil {
 		return pintle.Answer{}, err
 	}
 	return made.Handle(ctx, r)
 }
 
-func (h *handler) get(ctx context.Context) (pintle.Handler, error) {
+// get returns what handles requests of stacks of a region.
+func (h *handler) get(ctx context.Context, region string) (made pintle.Handler, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.made != nil {
+	if h.client == nil {
+		client, err := h.aws.client(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if h.made, err = h.of(client); err != nil {
+			return nil, err
+		}
+		h.client = client
+	}
+	if h.aws.Env == nil || region == "" || region == h.client.Region() {
 		return h.made, nil
 	}
-	client, err := h.aws.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h.made, err = customresource.New(customresource.Config{Client: client, Allow: rules(h.aws.Allow), Timeout: h.aws.Timeout})
-	return h.made, err
+	return h.of(h.client.In(region))
+}
+
+func (h *handler) of(client *awscall.Client) (pintle.Handler, error) {
+	return customresource.New(customresource.Config{
+		Client: client, Allow: rules(h.aws.Allow), AllowAll: h.aws.All, Timeout: h.aws.Timeout,
+	})
 }
 
 func rules(list []project.Allow) []customresource.Rule {
@@ -121,7 +142,11 @@ func rules(list []project.Allow) []customresource.Rule {
 
 // client calls with the configuration.
 func (a AWS) client(ctx context.Context) (*awscall.Client, error) {
-	c, err := a.configuration(ctx)
+	get := a.configuration
+	if a.Env != nil {
+		get = a.told
+	}
+	c, err := get(ctx)
 	if err != nil {
 		return nil, err
 	}

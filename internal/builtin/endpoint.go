@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -53,7 +52,7 @@ func endpoints(ctx context.Context, sources []any) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		own := os.Getenv(endpointVariables + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
+		own := os.Getenv(serviceVariable(id))
 		if forAll && own == "" {
 			continue
 		}

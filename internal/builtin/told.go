@@ -1,0 +1,46 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/pintle-dev/pintle/awscall"
+)
+
+// told is the configuration that [AWS.Env] tells. Keys that it does not hold are where it says that the SDK finds them, which is as
+// the environment of this process has it.
+func (a AWS) told(ctx context.Context) (awscall.Config, error) {
+	c := awscall.Config{Region: a.Region, Endpoint: a.Env[endpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
+	if id := a.Env["AWS_ACCESS_KEY_ID"]; id != "" {
+		c.Credentials = credentials.NewStaticCredentialsProvider(id, a.Env["AWS_SECRET_ACCESS_KEY"], a.Env["AWS_SESSION_TOKEN"])
+	} else {
+		loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+		if err != nil {
+			return awscall.Config{}, err
+		}
+		c.Credentials = loaded.Credentials
+	}
+	client, err := awscall.New(awscall.Config{Region: a.Region, Credentials: aws.AnonymousCredentials{}}) // which knows the services
+	if err != nil {
+		return awscall.Config{}, err
+	}
+	for _, name := range client.Services() {
+		id, err := client.ServiceID(name)
+		if err != nil {
+			return awscall.Config{}, err
+		}
+		if url := a.Env[serviceVariable(id)]; url != "" {
+			c.Endpoints[name] = url
+		}
+	}
+	return c, nil
+}
+
+// serviceVariable returns the variable of a service's endpoint.
+func serviceVariable(id string) string {
+	return endpointVariables + strings.ToUpper(strings.ReplaceAll(id, " ", "_"))
+}
