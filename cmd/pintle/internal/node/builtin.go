@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/builtin"
+	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/wire"
@@ -48,16 +50,56 @@ func (p *providers) inside(name string, d Definition, parsed parsed) (local.Prov
 	}.Provider(name)
 }
 
+// inCloud is the name under which the runtime has the provider that answers for functions of the cloud of this machine which the CDK
+// makes for AwsCustomResources. It is no row: nobody declared it.
+const inCloud = "AwsCustomResource (in pintle)"
+
+// cloudFunction tells of the function of the cloud of this machine behind a token under which logical ID a template made it: "" if
+// none did. ok is false if there is no such function.
+type cloudFunction func(wire.ServiceToken) (logical string, ok bool)
+
+// standForCDK lets the provider in the program answer in the place of the functions of this machine which the CDK makes for
+// AwsCustomResources, so that they need no packages: code of templates runs here anyway, so everything may be called, as functions
+// are told to call by env. Where a provider was declared that makes AWS calls, that goes before, with its own rules.
+func (p *providers) standForCDK(env map[string]string, functions cloudFunction) error {
+	if p.runtime != nil {
+		inside, err := builtin.AWS{All: true, Env: env, Region: p.region}.Provider(inCloud)
+		if err == nil {
+			err = p.runtime.Set(inside)
+		}
+		if err != nil {
+			return fmt.Errorf("provider %s: %w", inCloud, err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.functions = functions
+	return nil
+}
+
 // standIn returns the provider that answers in the place of the function which the CDK makes: the first by name that makes AWS
-// calls. The caller holds mu.
+// calls, and else, of a function of this machine, the one that is there for that.
 func (p *providers) standIn(token wire.ServiceToken) (string, bool) {
-	if !builtin.IsAWS(token) {
+	logical, here := "", false
+	if p.functions != nil {
+		logical, here = p.functions(token) // a stack's name may have left no room for all of the function's
+	}
+	if !builtin.IsAWS(token) && !builtin.IsCDK(logical) {
 		return "", false
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(p.known)) {
 		if p.known[name].builtin {
 			return name, true
 		}
 	}
-	return "", false
+	return inCloud, here
+}
+
+// functionVariables returns what functions of this machine are told of AWS, and what stands in for them. It holds a key.
+func (n *Node) functionVariables() map[string]string {
+	return functionenv.Variables(functionenv.Config{
+		Environ: os.Environ(), URL: n.record.URL, Key: functionenv.Key{ID: n.record.Client.ID, Secret: n.record.Client.Secret},
+	})
 }

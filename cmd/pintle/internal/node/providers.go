@@ -36,6 +36,8 @@ type providers struct {
 	notes   *notes
 	log     *slog.Logger
 	region  string // of calls that name none
+	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
+	functions cloudFunction
 
 	// builds are under way; they end when ctx does.
 	ctx    context.Context
@@ -235,18 +237,30 @@ func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, e
 
 // Match implements [delivery.Local].
 func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
+	if name, ok := p.named(token); ok {
+		return p.found(name), true
+	}
+	if name, ok := p.standIn(token); ok {
+		return p.found(name), true
+	}
+	return delivery.Provider{}, false
+}
+
+// named returns the declared provider that a token names.
+func (p *providers) named(token wire.ServiceToken) (string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name, ok := local.Match(token, func(name string) bool { return p.known[name] != nil })
-	if !ok {
-		name, ok = p.standIn(token)
+	return local.Match(token, func(name string) bool { return p.known[name] != nil })
+}
+
+func (p *providers) found(name string) delivery.Provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	provider := delivery.Provider{Name: name}
+	if k := p.known[name]; k != nil {
+		provider.URL, provider.Function = k.url, wire.ServiceToken(k.function)
 	}
-	if !ok {
-		return delivery.Provider{}, false
-	}
-	found := delivery.Provider{Name: name}
-	found.URL, found.Function = p.known[name].url, wire.ServiceToken(p.known[name].function)
-	return found, true
+	return provider
 }
 
 // serves reports whether a process of this node can be asked for a service token.
@@ -258,7 +272,7 @@ func (p *providers) serves(token wire.ServiceToken) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.known[found.Name]
-	return k != nil && k.broken == nil
+	return found.Name == inCloud || k != nil && k.broken == nil
 }
 
 // Invoke implements [delivery.Local].

@@ -1,0 +1,145 @@
+package node
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Functions of the cloud of this machine, by the names of their tokens.
+const (
+	functions    = "arn:aws:lambda:eu-west-1:000000000000:function:"
+	madeByCDK    = functions + "app-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
+	cutOff       = functions + "a-name-that-is-so-long-that-the-function-s-has-no-room-AWS6-abc"
+	another      = functions + "app-Handler886CB40B-abc"
+	anotherCloud = "arn:aws:lambda:eu-west-1:123456789012:function:there-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
+)
+
+// logicalOf is what the cloud knows of them.
+func logicalOf(token wire.ServiceToken) (string, bool) {
+	logical, ok := map[wire.ServiceToken]string{
+		madeByCDK: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", cutOff: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", another: "Handler886CB40B",
+	}[token]
+	return logical, ok
+}
+
+func TestStandIn(t *testing.T) {
+	declared := func(p *providers) {
+		p.known["Calls"] = &known{builtin: true}
+		p.known["app-Handler886CB40B-abc"] = &known{}
+	}
+	inTheCloud := func(p *providers) {
+		if err := p.standForCDK(map[string]string{}, logicalOf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		with []func(*providers)
+		want map[wire.ServiceToken]string
+	}{
+		"nothing":    {nil, nil},
+		"the cloud":  {[]func(*providers){inTheCloud}, map[wire.ServiceToken]string{madeByCDK: inCloud, cutOff: inCloud}},
+		"a provider": {[]func(*providers){declared}, map[wire.ServiceToken]string{madeByCDK: "Calls", anotherCloud: "Calls", another: "app-Handler886CB40B-abc"}},
+		"a provider in the cloud": {[]func(*providers){declared, inTheCloud}, map[wire.ServiceToken]string{
+			madeByCDK: "Calls", cutOff: "Calls", anotherCloud: "Calls", another: "app-Handler886CB40B-abc"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
+			for _, with := range test.with {
+				with(p)
+			}
+			var got map[wire.ServiceToken]string
+			for _, token := range []wire.ServiceToken{madeByCDK, cutOff, another, anotherCloud} {
+				found, ok := p.Match(token)
+				if !ok {
+					continue
+				}
+				if got == nil {
+					got = map[wire.ServiceToken]string{}
+				}
+				got[token] = found.Name
+				if !p.serves(token) {
+					t.Errorf("%s: it does not serve it", token)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A request for such a function is answered with no code of it at hand, and with the keys that functions have.
+func TestStandInAnswers(t *testing.T) {
+	calls, answers := make(chan string, 1), make(chan map[string]any, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if r.Method == http.MethodPut {
+			var answer map[string]any
+			if err := json.Unmarshal(body, &answer); err != nil {
+				t.Error(err)
+			}
+			answers <- answer
+			return
+		}
+		_, scope, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+		id, _, _ := strings.Cut(scope, "/")
+		calls <- id + " " + r.Header.Get("X-Amz-Target")
+		_, _ = io.WriteString(w, `{"Parameter":{"Name":"/a","Value":"v"}}`)
+	}))
+	t.Cleanup(server.Close)
+
+	done := make(chan local.Outcome, 1)
+	runtime, err := local.New(local.Config{Done: func(_ string, o local.Outcome) { done <- o }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = runtime.Close() })
+	n := &Node{record: Record{URL: server.URL, Client: Credentials{ID: "OURS", Secret: "s"}}}
+	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM"} {
+		t.Setenv(name, "")
+	}
+	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
+	p.runtime = runtime
+	if err := p.standForCDK(n.functionVariables(), logicalOf); err != nil {
+		t.Fatal(err)
+	}
+
+	payload, err := json.Marshal(map[string]any{
+		"RequestType": "Create", "ResponseURL": server.URL + "/answer", "RequestId": "r1", "LogicalResourceId": "Thing", "ResourceType": "Custom::AWS",
+		"StackId": "arn:aws:cloudformation:eu-west-1:000000000000:stack/app/1",
+		"ResourceProperties": map[string]any{"ServiceToken": cutOff,
+			"Create": `{"service":"SSM","action":"getParameter","parameters":{"Name":"/a"},"physicalResourceId":{"id":"x"}}`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, ok := p.Match(cutOff)
+	if !ok {
+		t.Fatal("nobody serves it")
+	}
+	if err := p.Invoke(found.Name, local.Event{ID: "r1", Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-done; o.Kind != local.Returned {
+		t.Fatalf("%s: %v", o, o.Log)
+	}
+	if got, want := <-calls, "OURS AmazonSSM.GetParameter"; got != want {
+		t.Errorf("called %s, want %s", got, want)
+	}
+	if answer := <-answers; answer["Status"] != "SUCCESS" || answer["PhysicalResourceId"] != "x" {
+		t.Errorf("answered %v", answer)
+	}
+}
