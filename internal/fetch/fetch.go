@@ -9,7 +9,7 @@
 //	ENDPOINT/BUCKET/KEY                           of the S3 that the AWS SDK's configuration names
 //	http(s)://HOST/PATH                           of any other server
 //
-// S3 is called by the AWS SDK's own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles; without credentials the call is
+// Who has buckets here ([Config.Objects]) is asked first, whatever the URL. Else S3 is called by the AWS SDK's own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles; without credentials the call is
 // not signed, which reads what is public. Other servers are asked without a proxy and without following redirects, and those in
 // private networks only if [Config.AllowPrivate] is set. The real service knows S3 alone, and so does this package if it is to be
 // like it.
@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -51,7 +52,13 @@ type Config struct {
 	Timeout time.Duration
 	// S3 is where objects are read. Nil means the S3 of the AWS SDK's configuration, which is read when it is first needed.
 	S3 S3
+	// Objects has buckets on this machine, and is asked before anyone else. Nil means that there are none.
+	Objects Objects
 }
+
+// Objects opens the object that a URL names. known is false if the URL names none of a bucket that is here: then somebody else is
+// asked, and there is nothing to close. Otherwise the error of an object that is not there is [fs.ErrNotExist].
+type Objects func(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error)
 
 // S3 reads objects.
 type S3 interface {
@@ -196,9 +203,13 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 		return "", unsupported()
 	}
 	object, ok := objectOf(u, f.s3.Endpoint())
-	switch {
-	case ok && !object.sound():
+	if ok && !object.sound() {
 		return "", unsupported()
+	}
+	if text, known, err := f.here(ctx, u, object); known {
+		return text, err
+	}
+	switch {
 	case ok && object.key == "":
 		return "", &Error{Problem: NoKey, Bucket: object.bucket, Text: "The specified key does not exist."}
 	case ok:
@@ -212,6 +223,37 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 		}
 	}
 	return f.page(ctx, u)
+}
+
+// here returns the text of an object of this machine. known is false if it is none. The error is an [Error].
+func (f *Fetcher) here(ctx context.Context, u *url.URL, named object) (text string, known bool, err error) {
+	if f.config.Objects == nil {
+		return "", false, nil
+	}
+	if named == (object{}) { // the URL is this server's own
+		named.bucket, named.key = split(u.Path)
+	}
+	problem := func(p Problem, text string) error {
+		return &Error{Problem: p, Bucket: named.bucket, Key: named.key, Text: text}
+	}
+	body, known, err := f.config.Objects(ctx, u.String())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", true, problem(NoKey, "The specified key does not exist.")
+	case err != nil:
+		return "", true, problem(Failed, err.Error())
+	case !known:
+		return "", false, nil
+	}
+	defer func() { _ = body.Close() }() // it was only read
+	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
+	switch {
+	case err != nil:
+		return "", true, problem(Failed, err.Error())
+	case len(all) > MaxBytes:
+		return "", true, problem(TooLong, "too long")
+	}
+	return string(all), true, nil
 }
 
 func unsupported() *Error {

@@ -13,7 +13,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/parcel"
@@ -82,9 +81,6 @@ const signalLife = 24 * time.Hour
 
 // nativeTypes returns the native types of this node, whose handles have URLs below base.
 func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
-	texts := fetch.New(fetch.Config{
-		Region: n.config.Region, AllowPrivate: n.config.AllowPrivate, S3Only: n.config.Fidelity == engine.FidelityAWS,
-	})
 	return native.CloudFormation(native.Config{
 		Names: n.store,
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
@@ -94,7 +90,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 			if text, ok, err := parcel.Open(url); ok {
 				return text, err
 			}
-			return texts.Template(ctx, url)
+			return n.texts.Template(ctx, url)
 		},
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
