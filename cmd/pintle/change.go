@@ -35,7 +35,10 @@ type change struct {
 	unknown  engine.UnknownTypes
 	// references are those of the flags and the project.
 	references referenceOptions
-	asJSON     bool
+	// functions has an engine that this command becomes run functions of templates, which find packages in modules too.
+	functions bool
+	modules   []string
+	asJSON    bool
 	// result is nil until it is known which stack is meant.
 	result *result
 }

@@ -62,6 +62,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 		return err
 	}
 	c.result = &result{Stack: name, Action: "none"}
+	c.functions = true // those that are there were allowed when they were made, and are needed for what there is of them
 	if o.endpoint == "" && !node.Exists(c.data) {
 		a.nothingToDelete(name, c.asJSON)
 		return a.conclude(c.result, c.asJSON, nil)

@@ -24,6 +24,7 @@ type deployOptions struct {
 	changeOptions
 	template, parameterFile string
 	unknownTypes            string
+	functions               functionOptions
 	read                    *templateFile // nil if the template is still to be read
 	parameters, tags        []string
 	disableRollback, dryRun bool
@@ -75,6 +76,9 @@ ssm are read from the parameters that are kept with the stacks (pintle serve tak
   ssm: aws
   resolveSecrets: true
 
+Functions that the template declares are run with --run-functions; without it such
+a template is refused.
+
 Before anything is created, providers that run here are asked what they take: a
 misspelt property, or a value that they would refuse, is told with its place in
 the template. --no-schema leaves that out. "pintle validate" does nothing else.
@@ -93,6 +97,7 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	o.functions.flags(cmd)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
 	return cmd
 }
@@ -109,6 +114,10 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	if err != nil {
 		return err
 	}
+	if c.modules, err = o.functions.folders(a); err != nil {
+		return err
+	}
+	c.functions = o.functions.run
 	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
 	want, err := a.desire(c.place, o)
 	if err != nil {
@@ -168,6 +177,7 @@ func (o *deployOptions) repeated() string {
 	add("fidelity", o.fidelity)
 	b.WriteString(o.references.repeated())
 	add("unknown-types", o.unknownTypes)
+	b.WriteString(o.functions.repeated())
 	if o.noSchema {
 		b.WriteString(" --no-schema")
 	}
@@ -233,6 +243,9 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 func (s *session) bring(ctx context.Context, p place, want desired, r *result, asJSON bool) error {
 	if err := s.provide(ctx, want.providers); err != nil {
 		return err
+	}
+	if s.functions && s.client() && !s.cloud {
+		s.app.say("--run-functions is for an engine that this command starts; the one at %s was started without it", s.url)
 	}
 	if s.client() && s.fidelity == engine.FidelityAWS {
 		s.app.say("--fidelity is for an engine that this command starts; the one at %s has its own", s.url)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/functionenv"
 )
 
 func (a *app) envCommand() *cobra.Command {
@@ -19,6 +20,9 @@ func (a *app) envCommand() *cobra.Command {
 		Long: `Print the variables that point AWS clients at the server that runs on the data
 directory. They hold secrets.
 PINTLE_WEBHOOK_SECRET is for providers behind a URL: what they check requests by.
+
+Of a server that runs functions they point the CDK and the functions' own services
+at it too, and AWS_ENDPOINT_URL everything else, unless that is set already.
 
   eval "$(pintle env)"
   aws cloudformation list-stacks`,
@@ -64,20 +68,31 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 	if !ok || !record.Serving {
 		return failed(fmt.Errorf("%w, but not by a server", held), hint)
 	}
-	// A session token of another account would make every call fail.
-	if a.getenv("AWS_SESSION_TOKEN") != "" {
-		fmt.Fprintf(a.stdout, unset+"\n", "AWS_SESSION_TOKEN")
+	// A session token of another account would make every call fail. Some SDKs, that of the CDK among them, prefer a profile to keys.
+	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} {
+		if a.getenv(name) != "" {
+			fmt.Fprintf(a.stdout, unset+"\n", name)
+		}
 	}
-	for _, v := range [][2]string{
-		{"AWS_ENDPOINT_URL_CLOUDFORMATION", record.URL},
-		{"AWS_ENDPOINT_URL_SSM", record.URL},
-		{"AWS_ENDPOINT_URL_STS", record.URL},
+	var variables [][2]string
+	services := []string{"CLOUDFORMATION", "SSM", "STS"}
+	if record.Cloud {
+		services = functionenv.Services()
+		// Whoever told another place for everything else means it.
+		if a.getenv(functionenv.Endpoint) == "" {
+			variables = append(variables, [2]string{functionenv.Endpoint, record.URL})
+		}
+	}
+	for _, service := range services {
+		variables = append(variables, [2]string{functionenv.EndpointPrefix + service, record.URL})
+	}
+	for _, v := range append(variables, [][2]string{
 		{"AWS_ACCESS_KEY_ID", record.Client.ID},
 		{"AWS_SECRET_ACCESS_KEY", record.Client.Secret},
 		{"AWS_REGION", record.Region},
 		{"AWS_DEFAULT_REGION", record.Region}, // boto3 and the AWS CLI of version 1 know only this one
 		{"PINTLE_WEBHOOK_SECRET", string(record.Webhook)},
-	} {
+	}...) {
 		fmt.Fprintf(a.stdout, set+"\n", v[0], quoteFor(shell, v[1]))
 	}
 	return nil

@@ -104,6 +104,7 @@ func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
 		return err
 	}
 	c.result = &result{Stack: name, Action: "none"}
+	c.functions = true // those that are there were allowed when they were made
 	if r.endpoint == "" && !node.Exists(c.data) {
 		return a.conclude(c.result, c.asJSON, nothingThere(name, a.short(c.data)))
 	}

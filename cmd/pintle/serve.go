@@ -21,6 +21,7 @@ type serveOptions struct {
 	database, unknownTypes                                                    string
 	providers                                                                 providerOptions
 	dev, allowPrivate                                                         bool
+	functions                                                                 functionOptions
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
 	references                                                                referenceOptions
@@ -42,7 +43,8 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database that holds the stacks, for any number of servers (default: a file in DIR, for one)")
 	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
 	o.providers.flags(flags)
-	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, and let URLs lead into private networks")
+	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, let URLs lead into private networks, and run functions")
+	o.functions.flags(cmd)
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
 	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
@@ -66,6 +68,10 @@ what is left of earlier runs. In another terminal:
 
 Beyond loopback every call needs a key of the credentials file, and --dev is
 refused.
+
+With --dev or --run-functions it runs the functions that templates declare, and has
+what goes with them: Lambda, S3, SNS, Step Functions and CloudWatch Logs, as far as
+the CDK needs them. Else a template with such resources is refused.
 
 Any number of servers can share a PostgreSQL database, behind a balancer whose
 URL is their --public-url:
@@ -121,9 +127,13 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	c = node.Config{
 		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
+		Cloud:        o.dev || o.functions.run,
 		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version, ResolveSecrets: o.references.secrets,
 	}
 	if c.SSM, err = o.references.source(); err != nil {
+		return c, err
+	}
+	if c.NodeModules, err = o.functions.folders(a); err != nil {
 		return c, err
 	}
 	if c.Keys, err = a.keySource(o.keys); err != nil {
@@ -207,10 +217,11 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	case made:
 		keys += " (made just now)"
 	}
-	rows := [][]string{
-		{"serving", "CloudFormation, STS and SSM parameters at " + n.Record().URL},
-		{"data", a.short(p.data)},
+	serving := "CloudFormation, STS and SSM parameters at " + n.Record().URL
+	if n.Record().Cloud {
+		serving = "CloudFormation and what the CDK needs beside it at " + n.Record().URL + "; functions of templates are run"
 	}
+	rows := [][]string{{"serving", serving}, {"data", a.short(p.data)}}
 	if o.database != "" {
 		rows = append(rows, []string{"database", n.Database()})
 	}

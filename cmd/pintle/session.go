@@ -41,6 +41,11 @@ type session struct {
 	references referenceOptions
 	unknown    engine.UnknownTypes
 	keys       keyOptions
+	// functions says that an engine which this process becomes runs functions of templates, and modules where these find packages.
+	functions bool
+	modules   []string
+	// cloud says that the engine of another process of this machine runs them.
+	cloud bool
 
 	stacks   *cloudformation.Client
 	operator *operatorClient
@@ -56,6 +61,7 @@ type session struct {
 func (a *app) open(ctx context.Context, c change) (*session, error) {
 	s := &session{
 		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, references: c.references,
+		functions: c.functions, modules: c.modules,
 		stop: func() error { return nil },
 	}
 	if c.connection.endpoint != "" {
@@ -103,7 +109,7 @@ func (s *session) connect(ctx context.Context) error {
 			return failed(err)
 		}
 		if record, ok := live(ctx, held); ok {
-			s.url = record.URL
+			s.url, s.cloud = record.URL, record.Cloud
 			s.use(static(record.Owner), s.app.regionOr(s.connection.region))
 			return nil
 		}
@@ -157,7 +163,7 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 	}
 	here, err := node.Open(ctx, node.Config{
 		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, UnknownTypes: s.unknown, AllowPrivate: true,
-		SSM: source, ResolveSecrets: s.references.secrets,
+		SSM: source, ResolveSecrets: s.references.secrets, Cloud: s.functions, NodeModules: s.modules,
 		Version: buildRelease().Version, Log: log,
 	})
 	if err != nil {

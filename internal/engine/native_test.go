@@ -290,7 +290,7 @@ func TestNativeDeclarations(t *testing.T) {
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]. This version runs custom resources and ` +
 				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: nobody provides AWS::S3::Bucket here; with --unknown-types record it is kept as a record, and nothing is created in AWS`},
+				`X at line 1, column 16: nobody provides AWS::S3::Bucket here: this server does not run code from templates: start it with --run-functions or --dev; with --unknown-types record it is kept as a record, and nothing is created in AWS`},
 		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]. This version runs custom resources and ` +
 				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +

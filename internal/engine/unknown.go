@@ -33,7 +33,9 @@ func (e *environment) checkType(dialect Dialect, resourceType string) error {
 		return nil
 	}
 	text := "nobody provides " + resourceType + " here"
-	if near := nearest.Name(resourceType, e.native.Names()); near != "" {
+	if native.InCloud(resourceType) {
+		text += ": this server does not run code from templates: start it with --run-functions or --dev"
+	} else if near := nearest.Name(resourceType, e.native.Names()); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in AWS", text)

@@ -186,6 +186,8 @@ type Record struct {
 	// Serving says that the engine runs for its own sake, and not for one command.
 	Serving bool   `json:"serving"`
 	Region  string `json:"region"`
+	// Cloud says that it runs functions of templates, and has the faces that go with them.
+	Cloud bool `json:"cloud,omitempty"`
 	// Owner is a key made for this run. Who has it can read this directory, and so may also define providers.
 	Owner Credentials `json:"owner"`
 	// Client is the key of the credentials file that AWS clients are to use.

@@ -75,6 +75,11 @@ type Config struct {
 	Limits template.Limits
 	// Zones are what Fn::GetAZs returns for regions; of one that is not among them there are three.
 	Zones map[string][]string
+	// Cloud has the node run the code of functions that templates declare, and makes what goes with it: the cloud of this machine.
+	// Without it those types are unknown, and the faces of their services are not there.
+	Cloud bool
+	// NodeModules are folders in which Node functions find packages, beside their own.
+	NodeModules []string
 	// UnknownTypes is the engine's.
 	UnknownTypes engine.UnknownTypes
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
@@ -154,7 +159,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.record = Record{
 		PID: os.Getpid(), URL: "http://" + reachable(n.listener.Addr()), Serving: config.Role == Server,
-		Region: n.config.Region,
+		Region: n.config.Region, Cloud: config.Cloud,
 		Owner:  Credentials{ID: "OWNER" + rand.Text(), Secret: rand.Text() + rand.Text()},
 		Client: Credentials{ID: credentials.Default().ID, Secret: string(credentials.Default().Secret)},
 

@@ -1,0 +1,33 @@
+package native
+
+import "slices"
+
+// cloud are the types of the cloud of this machine. Some of them run code of templates, so they are there only where that is
+// allowed, all together.
+var cloud = []string{
+	"AWS::ECR::Repository",
+	"AWS::IAM::ManagedPolicy",
+	"AWS::IAM::Policy",
+	"AWS::IAM::Role",
+	"AWS::KMS::Alias",
+	"AWS::KMS::Key",
+	"AWS::Lambda::Function",
+	"AWS::Lambda::LayerVersion",
+	"AWS::Lambda::Permission",
+	"AWS::Lambda::Version",
+	"AWS::Logs::LogGroup",
+	"AWS::S3::Bucket",
+	"AWS::S3::BucketPolicy",
+	"AWS::SNS::Subscription",
+	"AWS::SNS::Topic",
+	"AWS::SNS::TopicPolicy",
+	"AWS::SSM::Parameter",
+	"AWS::StepFunctions::StateMachine",
+}
+
+// InCloud reports whether a type is one of the cloud of this machine, whether or not a registry has it: who does not find it there
+// can say what would help.
+func InCloud(name string) bool {
+	_, found := slices.BinarySearch(cloud, name)
+	return found
+}
