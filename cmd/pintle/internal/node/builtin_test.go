@@ -143,3 +143,17 @@ func TestStandInAnswers(t *testing.T) {
 		t.Errorf("answered %v", answer)
 	}
 }
+
+// The lines of a function that was called on the way belong to the request that it was called for.
+func TestRequestOf(t *testing.T) {
+	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
+	if got := p.requestOf("r1"); got != "r1" {
+		t.Errorf("got %s", got)
+	}
+	p.invoked = func(id string) (wire.RequestID, bool) { return "r2", id == "i1" }
+	for id, want := range map[string]wire.RequestID{"i1": "r2", "r1": "r1", "": ""} {
+		if got := p.requestOf(id); got != want {
+			t.Errorf("%q: got %q, want %q", id, got, want)
+		}
+	}
+}

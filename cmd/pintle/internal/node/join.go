@@ -33,13 +33,11 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 				n.delivery.Done(id, outcome)
 			},
 			Log: func(provider, id, line string) {
-				if request, ok := n.providers.calls.Request(id); ok {
-					id = request
+				request := n.providers.requestOf(id)
+				if request != "" {
+					n.notes.line(request, line)
 				}
-				if id != "" {
-					n.notes.line(wire.RequestID(id), line)
-				}
-				n.log.Info(line, "provider", provider, "request", id)
+				n.log.Info(line, "provider", provider, "request", string(request))
 			},
 			Progress: n.providers.building,
 			Logger:   n.log,

@@ -38,6 +38,8 @@ type providers struct {
 	region  string // of calls that name none
 	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
 	functions cloudFunction
+	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
+	invoked func(id string) (wire.RequestID, bool)
 
 	// builds are under way; they end when ctx does.
 	ctx    context.Context
@@ -295,6 +297,20 @@ func (p *providers) Invoke(name string, event local.Event) error {
 		p.calls.End(event.ID)
 	}
 	return err
+}
+
+// requestOf returns the request that an invocation belongs to, in whose log its lines are: that for which a provider, or a function
+// of this machine, has called another function, or its own. Empty stays empty.
+func (p *providers) requestOf(id string) wire.RequestID {
+	if request, ok := p.calls.Request(id); ok {
+		id = request
+	}
+	if p.invoked != nil {
+		if request, ok := p.invoked(id); ok {
+			return request
+		}
+	}
+	return wire.RequestID(id)
 }
 
 // progress says what holds a request up.
