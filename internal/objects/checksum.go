@@ -1,0 +1,75 @@
+package objects
+
+import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"hash"
+	"hash/crc32"
+	"hash/crc64"
+	"strconv"
+)
+
+// Algorithm is that of the checksum which an object has besides its MD5, as S3 spells it. Empty means none.
+type Algorithm string
+
+// The algorithms.
+const (
+	CRC32     Algorithm = "CRC32"
+	CRC32C    Algorithm = "CRC32C"
+	CRC64NVME Algorithm = "CRC64NVME"
+	SHA1      Algorithm = "SHA1"
+	SHA256    Algorithm = "SHA256"
+)
+
+// Algorithms are all of them.
+func Algorithms() []Algorithm { return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256} }
+
+// Checksum is a checksum as it is told to clients.
+type Checksum struct {
+	Algorithm Algorithm `json:"algorithm,omitempty"`
+	// Value is in base64; with Composite, a hyphen and the number of parts follow.
+	Value string `json:"value,omitempty"`
+	// Composite says that it is the checksum of the parts' checksums.
+	Composite bool `json:"composite,omitempty"`
+}
+
+var (
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+	// nvme is the polynomial of the NVM Express specification, reversed.
+	nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
+)
+
+// New returns a hash of the algorithm, nil for one that there is not.
+func (a Algorithm) New() hash.Hash {
+	switch a {
+	case CRC32:
+		return crc32.NewIEEE()
+	case CRC32C:
+		return crc32.New(castagnoli)
+	case CRC64NVME:
+		return crc64.New(nvme)
+	case SHA1:
+		return sha1.New()
+	case SHA256:
+		return sha256.New()
+	}
+	return nil
+}
+
+// composite returns the checksum of the checksums of parts; none if a part lacks one.
+func composite(a Algorithm, parts []Info) Checksum {
+	all := a.New()
+	if all == nil {
+		return Checksum{}
+	}
+	for _, part := range parts {
+		sum, err := base64.StdEncoding.DecodeString(part.Checksum.Value)
+		if part.Checksum.Algorithm != a || err != nil {
+			return Checksum{}
+		}
+		all.Write(sum)
+	}
+	value := base64.StdEncoding.EncodeToString(all.Sum(nil)) + "-" + strconv.Itoa(len(parts))
+	return Checksum{Algorithm: a, Value: value, Composite: true}
+}

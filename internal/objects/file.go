@@ -1,0 +1,164 @@
+package objects
+
+import (
+	"context"
+	"crypto/md5" // which S3 makes entity tags of
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path"
+)
+
+// A file is the data, then what is known of them as JSON, then the length of that in four bytes, then the mark.
+const (
+	fileMark = "pintle object 1\n"
+	tailSize = 4 + len(fileMark)
+	maxInfo  = 64 << 10 // bytes of the JSON
+)
+
+// incoming is a file that is being written aside.
+type incoming struct {
+	store *Store
+	file  *os.File
+	name  string
+	size  int64
+	md5   hash.Hash
+	sum   hash.Hash // nil without an algorithm
+}
+
+// receive begins a file.
+func (s *Store) receive(a Algorithm) (*incoming, error) {
+	name := incomingDir + "/" + rand.Text()
+	file, err := s.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &incoming{store: s, file: file, name: name, md5: md5.New(), sum: a.New()}, nil
+}
+
+// fill writes all of body, until ctx ends.
+func (in *incoming) fill(ctx context.Context, body io.Reader) error {
+	to := io.MultiWriter(in.file, in.md5)
+	if in.sum != nil {
+		to = io.MultiWriter(to, in.sum)
+	}
+	room := in.store.config.MaxObject - in.size
+	n, err := io.Copy(to, io.LimitReader(&patient{ctx, body}, room+1))
+	in.size += n
+	if err == nil && n > room {
+		return ErrTooLarge
+	}
+	return err
+}
+
+// patient reads until its context ends.
+type patient struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return p.Reader.Read(b)
+}
+
+// sums returns what was computed of the data so far.
+func (in *incoming) sums() Sums {
+	sums := Sums{Size: in.size, MD5: in.md5.Sum(nil)}
+	if in.sum != nil {
+		sums.Checksum = base64.StdEncoding.EncodeToString(in.sum.Sum(nil))
+	}
+	return sums
+}
+
+// finish writes what is known of the data, and makes it all durable under its name aside.
+func (in *incoming) finish(info Info) error {
+	text, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxInfo {
+		return ErrMetadata
+	}
+	text = binary.BigEndian.AppendUint32(text, uint32(len(text)))
+	if _, err := in.file.Write(append(text, fileMark...)); err != nil {
+		return err
+	}
+	return errors.Join(in.file.Sync(), in.file.Close())
+}
+
+// place puts the file where it belongs, durably.
+func (in *incoming) place(name string) error {
+	dir := path.Dir(name)
+	if err := in.store.makeDir(dir); err != nil {
+		return err
+	}
+	if err := in.store.root.Rename(in.name, name); err != nil {
+		return err
+	}
+	return in.store.syncDir(dir)
+}
+
+// drop removes the file, if it has not been placed.
+func (in *incoming) drop() {
+	_ = in.file.Close()               // it may be closed
+	_ = in.store.root.Remove(in.name) // it may be placed; what stays is removed by New
+}
+
+// quoted returns a hash as an entity tag.
+func quoted(sum []byte) string { return `"` + hex.EncodeToString(sum) + `"` }
+
+// readFile opens a file and reads what is known of its data. The caller closes it.
+func (s *Store) readFile(name string) (*os.File, Info, error) {
+	file, err := s.root.Open(name)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	info, err := readInfo(file)
+	if err != nil {
+		return nil, info, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// readInfo reads what a file says of itself.
+func readInfo(file *os.File) (info Info, err error) {
+	damaged := func(what string) error { return fmt.Errorf("the file of an object is damaged: %s", what) }
+	is, err := file.Stat()
+	if err != nil {
+		return info, err
+	}
+	const guess = 2 << 10 // holds nearly all
+	end := make([]byte, min(is.Size(), guess))
+	if _, err := file.ReadAt(end, is.Size()-int64(len(end))); err != nil {
+		return info, err
+	}
+	if len(end) < tailSize || string(end[len(end)-len(fileMark):]) != fileMark {
+		return info, damaged("its end is missing")
+	}
+	length := int64(binary.BigEndian.Uint32(end[len(end)-tailSize:]))
+	size := is.Size() - int64(tailSize) - length
+	if length > maxInfo || size < 0 {
+		return info, damaged("its end is not that of an object")
+	}
+	text := make([]byte, length)
+	if _, err := file.ReadAt(text, size); err != nil {
+		return info, err
+	}
+	if err := json.Unmarshal(text, &info); err != nil {
+		return info, damaged(err.Error())
+	}
+	if info.Size != size {
+		return info, damaged(fmt.Sprintf("it has %d bytes of data and says %d", size, info.Size))
+	}
+	return info, nil
+}

@@ -1,0 +1,84 @@
+package objects
+
+import (
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// s3Host matches the hosts of S3: with a bucket before it or not, of a region or not.
+var s3Host = regexp.MustCompile(`^(?:([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.)?s3(?:[.-]dualstack)?(?:[.-][a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2})?\.amazonaws\.com(?:\.cn)?$`)
+
+// Locate tells which bucket and key a URL names: s3://BUCKET/KEY, one of S3 in the style of paths or of hosts, or one of this
+// server's own. False means that it names none, or not in a way that S3 has. That there is such a bucket here, it does not say.
+func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Opaque != "" || u.User != nil {
+		return "", "", false
+	}
+	path := strings.TrimPrefix(u.Path, "/")
+	host := strings.ToLower(u.Hostname())
+	switch match := s3Host.FindStringSubmatch(host); {
+	case strings.EqualFold(u.Scheme, "s3"):
+		bucket, key = u.Host, path
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", "", false
+	case match != nil && match[1] != "" && u.Port() == "":
+		bucket, key = match[1], path
+	case match != nil && u.Port() == "":
+		bucket, key, _ = strings.Cut(path, "/")
+	case s.config.URL != nil && portOf(u) == portOf(s.config.URL):
+		if bucket, ok = HostBucket(host); ok {
+			key = path
+			break
+		}
+		if own := strings.ToLower(s.config.URL.Hostname()); host != own && !(isLocal(host) && isLocal(own)) {
+			return "", "", false
+		}
+		path, under := strings.CutPrefix(u.Path, strings.TrimSuffix(s.config.URL.Path, "/")+"/")
+		if !under {
+			return "", "", false
+		}
+		bucket, key, _ = strings.Cut(path, "/")
+	default:
+		return "", "", false
+	}
+	if checkBucketName(bucket) != nil || CheckKey(key) != nil {
+		return "", "", false
+	}
+	return bucket, key, true
+}
+
+// HostBucket returns the bucket that a host names, in lower case and without a port, in the style of BUCKET.s3.localhost,
+// BUCKET.s3.REGION.localhost or BUCKET.localhost; false if it names none.
+func HostBucket(host string) (bucket string, ok bool) {
+	name, ok := strings.CutSuffix(strings.TrimSuffix(host, "."), ".localhost")
+	if !ok || name == "s3" {
+		return "", false
+	}
+	if before, region, found := strings.Cut(name, ".s3."); found && !strings.Contains(region, ".") {
+		name = before
+	} else if before, found := strings.CutSuffix(name, ".s3"); found {
+		name = before
+	} else if strings.HasPrefix(name, "s3.") { // s3.REGION.localhost is no bucket
+		return "", false
+	}
+	return name, checkBucketName(name) == nil
+}
+
+// isLocal reports whether a host is this machine.
+func isLocal(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
