@@ -48,6 +48,17 @@ func Of(file string) (Language, bool) {
 	return 0, false
 }
 
+// ForRuntime returns the language of a runtime of Lambda by its identifier, such as nodejs22.x or python3.13, false if it is
+// none of ours.
+func ForRuntime(runtime string) (Language, bool) {
+	for prefix, language := range map[string]Language{"nodejs": Node, "python": Python} {
+		if version, ok := strings.CutPrefix(runtime, prefix); ok {
+			return language, version == "" || version[0] >= '0' && version[0] <= '9'
+		}
+	}
+	return 0, false
+}
+
 // String returns the language's name.
 func (l Language) String() string {
 	switch l {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,26 +12,40 @@ import (
 
 // environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
 // what the program needs, and what Lambda sets, each overriding those before.
-func environment(config *Config, provider Provider, more []string, dir, addr string) []string {
+func environment(config *Config, provider Provider, command command, dir, addr string) []string {
+	region := config.Region
+	if provider.Function != nil {
+		region = cmp.Or(provider.Function.Region, region)
+	}
 	env := map[string]string{
-		"AWS_REGION":         config.Region,
-		"AWS_DEFAULT_REGION": config.Region,
+		"AWS_REGION":         region,
+		"AWS_DEFAULT_REGION": region,
 		// A process that is killed should have printed what it said, and the folder should stay as it was.
 		"PYTHONUNBUFFERED":        "1",
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 	for _, kv := range config.Environ {
 		// The engine's region is the one that counts, not the shell's.
-		if name, text, ok := strings.Cut(kv, "="); ok && name != "" && name != "AWS_REGION" && name != "AWS_DEFAULT_REGION" {
+		name, text, ok := strings.Cut(kv, "=")
+		if !ok || name == "" || name == "AWS_REGION" || name == "AWS_DEFAULT_REGION" {
+			continue
+		}
+		if provider.Function == nil || inherited(name) {
 			env[name] = text
 		}
 	}
 	maps.Copy(env, config.Env)
+	if provider.Function != nil {
+		maps.Copy(env, map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"})
+	}
 	maps.Copy(env, provider.Env)
-	for _, kv := range more {
+	if provider.Function != nil {
+		provider.Function.addPaths(env, dir)
+	}
+	for _, kv := range command.env {
 		name, text, _ := strings.Cut(kv, "=")
-		if name == "NODE_PATH" && env[name] != "" {
-			text = env[name] + string(filepath.ListSeparator) + text // the provider's own modules come first
+		if name == "NODE_PATH" {
+			text = joinPaths(env[name], text) // the provider's own modules come first
 		}
 		env[name] = text
 	}
@@ -40,22 +53,27 @@ func environment(config *Config, provider Provider, more []string, dir, addr str
 	keepProxyOut(env)
 
 	function := FunctionName(provider.Name)
-	var stream [16]byte
-	_, _ = rand.Read(stream[:]) // never fails
 	maps.Copy(env, map[string]string{
 		"_HANDLER":                        provider.handler(),
 		"LAMBDA_TASK_ROOT":                dir,
 		"PWD":                             dir,
 		"AWS_LAMBDA_RUNTIME_API":          addr,
 		"AWS_LAMBDA_FUNCTION_NAME":        function,
-		"AWS_LAMBDA_FUNCTION_VERSION":     "$LATEST",
+		"AWS_LAMBDA_FUNCTION_VERSION":     latest,
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
 		"AWS_LAMBDA_INITIALIZATION_TYPE":  "on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + function,
-		// Unique, because many handlers take it as the physical ID.
-		"AWS_LAMBDA_LOG_STREAM_NAME": time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + hex.EncodeToString(stream[:]),
-		"AWS_EXECUTION_ENV":          "AWS_Lambda_provided.al2023",
+		"AWS_EXECUTION_ENV":               "AWS_Lambda_provided.al2023",
 	})
+	if provider.Function != nil {
+		provider.Function.addNames(env, command)
+	}
+	var stream [16]byte
+	_, _ = rand.Read(stream[:]) // never fails
+	// Unique, because many handlers take it as the physical ID.
+	env["AWS_LAMBDA_LOG_STREAM_NAME"] = time.Now().UTC().Format("2006/01/02") +
+		"/[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
+
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])

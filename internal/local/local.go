@@ -73,7 +73,8 @@ type Event struct {
 	// FunctionARN is the ARN the handler is told it was invoked by. Empty means one made of the configured region,
 	// account and the provider's name.
 	FunctionARN string
-	// WantResult keeps what the handler returns in [Outcome.Result]; without it the bytes are read and dropped.
+	// WantResult keeps what the handler returns, or reports of its error, in [Outcome.Result]; without it the bytes are read
+	// and dropped.
 	WantResult bool
 	// Waits says that the handler may return a wire.Waiting instead of finishing, and is then asked again: the event ends
 	// as [Waiting].
@@ -211,6 +212,9 @@ func (r *Runtime) Set(provider Provider) error {
 	}
 	setDefault(&provider.Timeout, DefaultTimeout)
 	setDefault(&provider.Concurrency, DefaultConcurrency)
+	if provider.Queue == 0 {
+		provider.Queue = r.config.Queue
+	}
 	provider.Env = maps.Clone(provider.Env)
 
 	r.mu.Lock()
@@ -223,6 +227,16 @@ func (r *Runtime) Set(provider Provider) error {
 	}
 	r.pools[provider.Name] = newPool(r, provider)
 	return nil
+}
+
+// Drop forgets the provider of this name, if there is one: events accepted before still run.
+func (r *Runtime) Drop(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.pools[name]; old != nil && !r.closed {
+		old.retire()
+		delete(r.pools, name)
+	}
 }
 
 // turn returns what lets one build of a package happen at a time, whoever its providers are: two at once would write

@@ -53,7 +53,7 @@ func (k OutcomeKind) String() string {
 	return fmt.Sprintf("outcome %d", uint8(k))
 }
 
-// Outcome is how an event ended. Every text in it is scrubbed.
+// Outcome is how an event ended. Every text in it that is for people is scrubbed.
 type Outcome struct {
 	Kind OutcomeKind
 	// Delivered says that the event was handed to a process, which may have acted on it.
@@ -67,7 +67,9 @@ type Outcome struct {
 	ExitCode int
 	// Signal names the signal that ended the process, for [Crashed] and such an [InitFailed]; else empty.
 	Signal string
-	// Result is what the handler returned, at most 6 MiB, for [Returned] when [Event.WantResult] was set.
+	// Result is what the handler returned, for [Returned], or the report of its error as it was posted, for [Errored] and
+	// [InitFailed] if there was one; at most 6 MiB, and only when [Event.WantResult] was set. It is not scrubbed: who is
+	// called answers to the caller.
 	Result []byte
 	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not scrubbed: it is
 	// the handler's own secret. Its reason is not cut.

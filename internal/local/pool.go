@@ -48,7 +48,7 @@ func (p *pool) accept(event Event) error {
 			p.give(w, event)
 			return nil
 		}
-		if w.resource == event.Resource && len(p.held) < p.runtime.config.Queue {
+		if w.resource == event.Resource && len(p.held) < p.provider.Queue {
 			h := &held{event: event, worker: w}
 			h.timer = time.AfterFunc(affinity, func() { p.release(h) })
 			p.held = append(p.held, h)
@@ -106,7 +106,7 @@ func (p *pool) place(event Event) error {
 		w := newWorker(p)
 		p.note(w, event)
 		p.runtime.wg.Go(func() { w.run(event) })
-	case len(p.queue) < p.runtime.config.Queue:
+	case len(p.queue) < p.provider.Queue:
 		p.queue = append(p.queue, event)
 	default:
 		return fmt.Errorf("%w: %q", ErrBusy, p.provider.Name)

@@ -76,9 +76,8 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 		listener.Close()
 		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
 	}
-	function := FunctionName(provider.Name)
 	p := &process{
-		functionARN: fmt.Sprintf("arn:aws:lambda:%s:%s:function:%s", r.config.Region, r.config.Account, function),
+		functionARN: provider.arn(&r.config),
 		log:         log,
 		scrubber:    s,
 		logger:      r.config.Logger.With("provider", provider.Name),
@@ -93,7 +92,7 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 	} else {
 		p.body = &child{cmd: exec.Cmd{
 			Path: command.path, Args: command.args, Dir: dir,
-			Env:    environment(&r.config, provider, command.env, dir, p.addr),
+			Env:    environment(&r.config, provider, command, dir, p.addr),
 			Stdout: log.writer, Stderr: log.writer,
 			SysProcAttr: processAttr(),
 		}}

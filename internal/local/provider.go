@@ -29,6 +29,10 @@ type Provider struct {
 	// Concurrency is how many processes may run, so how many events are handled at once. Zero means
 	// [DefaultConcurrency].
 	Concurrency int
+	// Queue is how many events may wait for a process. Zero means [Config.Queue], less than zero none.
+	Queue int
+	// Function makes it a function of Lambda. Nil means that it is none.
+	Function *Function
 	// Handler is the process's _HANDLER. Empty means "bootstrap". Of a [Script] it was read with the target.
 	Handler string
 	// Role is what a [Script] is called for, which says how its function may be named if Handler does not.

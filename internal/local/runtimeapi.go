@@ -16,11 +16,11 @@ import (
 
 // Bounds of what a process may send.
 const (
-	maxResult      = 6 << 20 // Source: AWS Lambda quotas, synchronous invocation payload
-	maxErrorReport = 256 << 10
-	maxErrorType   = 256
-	maxMessage     = 4 << 10
-	maxWaiting     = wire.MaxPending + 16<<10 // beside what is pending, its texts
+	maxResult    = 6 << 20 // Source: AWS Lambda quotas, synchronous invocation payload
+	maxErrorType = 256
+	maxScrubbed  = 256 << 10 // of a text of which less is shown
+	maxMessage   = 4 << 10
+	maxWaiting   = wire.MaxPending + 16<<10 // beside what is pending, its texts
 )
 
 // sendTimeout is how long handing over an event may take once the process has asked for it.
@@ -176,11 +176,15 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 
 func (p *process) invocationError(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if p.running(id) == nil {
+	event := p.running(id)
+	if event == nil {
 		replyUnknownID(w)
 		return
 	}
 	outcome := p.errorReport(r)
+	if !event.WantResult {
+		outcome.Result = nil
+	}
 	inv := p.take(id)
 	if inv == nil {
 		replyUnknownID(w)
@@ -207,10 +211,10 @@ func (p *process) initError(w http.ResponseWriter, r *http.Request) {
 	replyOK(w)
 }
 
-// errorReport reads the error that a process reports, bounded and scrubbed. A body that is no such report still says
-// something, so it becomes the message.
+// errorReport reads the error that a process reports: bounded and scrubbed, and as it is. A body that is no such report still
+// says something, so it becomes the message.
 func (p *process) errorReport(r *http.Request) Outcome {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxErrorReport)) // what came of a broken body is what there is
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxResult)) // what came of a broken body is what there is
 	errorType, message := parseErrorReport(body)
 	if errorType == "" {
 		errorType = r.Header.Get("Lambda-Runtime-Function-Error-Type")
@@ -219,6 +223,7 @@ func (p *process) errorReport(r *http.Request) Outcome {
 		Kind:    Errored,
 		Type:    p.bounded(errorType, maxErrorType),
 		Message: p.bounded(message, maxMessage),
+		Result:  body,
 	}
 }
 
@@ -241,7 +246,11 @@ func parseErrorReport(body []byte) (errorType, message string) {
 
 // bounded scrubs text and cuts it to at most limit bytes.
 func (p *process) bounded(text string, limit int) string {
-	text = p.scrubber.scrub(text)
+	if len(text) > maxScrubbed {
+		text = p.scrubber.scrubCut(text[:maxScrubbed])
+	} else {
+		text = p.scrubber.scrub(text)
+	}
 	if len(text) > limit {
 		text = cutRune(text[:limit-len("…")]) + "…"
 	}

@@ -49,7 +49,7 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	if p.provider.Serve != nil || p.provider.Target.Kind() == Script {
+	if p.provider.Serve != nil || p.provider.Function != nil || p.provider.Target.Kind() == Script {
 		return nil, fmt.Errorf("%w: it is a function, not a program", ErrNoSchema)
 	}
 	run, err := p.command(ctx)
@@ -57,7 +57,7 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	file := run.path
-	env := slices.DeleteFunc(environment(&r.config, p.provider, run.env, p.dir(), ""), func(kv string) bool {
+	env := slices.DeleteFunc(environment(&r.config, p.provider, run, p.dir(), ""), func(kv string) bool {
 		for _, own := range []string{"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN"} {
 			if strings.HasPrefix(kv, own+"=") {
 				return true

@@ -61,17 +61,10 @@ func folderScript(folder, handler string) (script, error) {
 			add(name, "")
 		}
 	} else {
-		// As the two languages' runtimes on Lambda read it: a.b.c is a/b.py's c, or a.js's b.c.
-		if i := strings.LastIndexByte(handler, '.'); i > 0 {
-			add(strings.ReplaceAll(handler[:i], ".", "/")+".py", handler[i+1:])
-		}
-		dir, base := "", handler
-		if i := strings.LastIndexByte(handler, '/'); i >= 0 {
-			dir, base = handler[:i+1], handler[i+1:]
-		}
-		if stem, function, ok := strings.Cut(base, "."); ok {
-			for _, extension := range bootstrap.Node.Extensions() {
-				add(dir+stem+extension, function)
+		for _, language := range []bootstrap.Language{bootstrap.Python, bootstrap.Node} {
+			files, function := handlerFiles(language, handler)
+			for _, file := range files {
+				add(file, function)
 			}
 		}
 		if len(names) == 0 {
@@ -103,6 +96,29 @@ func folderScript(folder, handler string) (script, error) {
 	}
 	return script{}, fmt.Errorf("the folder holds neither a Go package nor a file named bootstrap, nor one of %s: %s",
 		strings.Join(indexes, ", "), wantTarget)
+}
+
+// handlerFiles returns the files of an unpacked package that a handler may be in, and its function there, as the runtimes
+// on Lambda read it: a.b.c is a/b.py's c, or a.js's b.c.
+func handlerFiles(language bootstrap.Language, handler string) (files []string, function string) {
+	switch language {
+	case bootstrap.Python:
+		if i := strings.LastIndexByte(handler, '.'); i > 0 {
+			return []string{strings.ReplaceAll(handler[:i], ".", "/") + ".py"}, handler[i+1:]
+		}
+	case bootstrap.Node:
+		dir, base := "", handler
+		if i := strings.LastIndexByte(handler, '/'); i >= 0 {
+			dir, base = handler[:i+1], handler[i+1:]
+		}
+		if stem, function, ok := strings.Cut(base, "."); ok {
+			for _, extension := range bootstrap.Node.Extensions() {
+				files = append(files, dir+stem+extension)
+			}
+			return files, function
+		}
+	}
+	return nil, ""
 }
 
 // check returns an error if the function cannot be one of the language.

@@ -84,6 +84,9 @@ func (w *worker) handle(event Event) Outcome {
 		}
 		failed.Log = w.process.log.end()
 		w.process = nil
+		if !event.WantResult {
+			failed.Result = nil
+		}
 		return failed
 	}
 }

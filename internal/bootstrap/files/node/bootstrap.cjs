@@ -14,6 +14,7 @@ const nodeModule = require('node:module');
 const {pathToFileURL} = require('node:url');
 const {format} = require('node:util');
 const reroute = require('./reroute.cjs');
+const log = require('./log.cjs');
 
 const OLDEST = 18;
 const API = '/2018-06-01/runtime';
@@ -56,7 +57,7 @@ function report(error) {
   } catch {
     // Its name or message is no text, or throws.
   }
-  console.error('Invoke Error\t' + (trace.length ? trace.join('\n') : type + ': ' + message));
+  log.failure(type, message, trace);
   return {errorType: type, errorMessage: message, trace};
 }
 
@@ -205,6 +206,15 @@ function isModule() {
   }
 }
 
+// importsLater reports whether the file, which is no ECMAScript module, may import one.
+function importsLater() {
+  try {
+    return fs.readFileSync(file, 'utf8').includes('import(');
+  } catch {
+    return false; // require says what is wrong
+  }
+}
+
 // A module finds nothing by NODE_PATH, where cfn-response is: a hook lets it.
 function findByNodePath() {
   if (typeof nodeModule.register === 'function') {
@@ -219,6 +229,7 @@ async function load() {
   const name = path.basename(file);
   try {
     if (!isModule()) {
+      if (importsLater()) findByNodePath();
       try {
         return require(file);
       } catch (error) {
@@ -252,7 +263,7 @@ function find(exported) {
     const owner = name.includes('.') ? member(exported, name.slice(0, name.lastIndexOf('.'))) : exported;
     const handler = member(exported, name);
     if (typeof handler === 'function') {
-      process.env._HANDLER = stem + '.' + name;
+      if (wanted.length > 1) process.env._HANDLER = stem + '.' + name;
       return handler.bind(owner);
     }
   }
@@ -270,7 +281,10 @@ function find(exported) {
 
 async function main() {
   process.argv.splice(1, process.argv.length, file);
-  process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs' + process.versions.node.split('.')[0] + '.x';
+  if (!/nodejs/.test(process.env.AWS_EXECUTION_ENV)) {
+    process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs' + process.versions.node.split('.')[0] + '.x';
+  }
+  log.install(() => (current ? current.id : undefined));
   let handler;
   try {
     handler = find(await load());

@@ -94,6 +94,33 @@ class Runtime:
             return answer.headers, text
 
 
+JSON = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
+LEVELS = {"TRACE": logging.DEBUG, "DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING}
+LEVELS.update({"ERROR": logging.ERROR, "FATAL": logging.CRITICAL})
+LEAST = LEVELS.get(os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO").upper(), logging.INFO)
+current = None  # the id of the event that is handled
+
+
+def line(level, fields):
+    """A line of a log in JSON."""
+    now = time.time()
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + ".%03dZ" % int(now % 1 * 1000)
+    fields = {"timestamp": stamp, "level": level, **fields, "requestId": current}
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, default=str)
+
+
+class JSONFormat(logging.Formatter):
+    """A line of a log in JSON, if that is the function's format."""
+
+    def format(self, record):
+        fields = {"message": record.getMessage(), "logger": record.name}
+        if record.exc_info and record.exc_info[0]:
+            kind, error, trace = record.exc_info
+            fields["errorType"], fields["errorMessage"] = kind.__name__, str(error)
+            fields["stackTrace"] = traceback.format_tb(trace)
+        return line(record.levelname, fields)
+
+
 class Format(logging.Formatter):
     """Lambda's form of a line, without the time, which whoever reads the log has."""
 
@@ -117,6 +144,8 @@ def load(file):
         if os.sep in path:
             return name, importlib.import_module(name)
         # By its place, since its name may be that of a module that is imported here already.
+        if not os.path.exists(file):
+            raise ImportError("No module named '%s'" % name)
         spec = importlib.util.spec_from_file_location(name, file)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
@@ -133,7 +162,8 @@ def find(name, module, wanted):
     for function in wanted:
         handler = getattr(module, function, None)
         if callable(handler):
-            os.environ["_HANDLER"] = name + "." + function
+            if len(wanted) > 1:
+                os.environ["_HANDLER"] = name + "." + function
             return handler
     message = "Handler '%s' missing on module '%s'" % ("' or '".join(wanted), name)
     if len(wanted) > 1:
@@ -162,6 +192,10 @@ def failure(error):
     except Exception:
         message = "an exception without a text"
     report = {"errorType": kind, "errorMessage": message, "stackTrace": traceback.format_list(frames)}
+    if JSON:
+        if LEAST <= logging.ERROR:
+            say(line("ERROR", report))
+        return report
     text = "[ERROR] %s: %s" % (kind, message)
     if frames:
         text += "\nTraceback (most recent call last):\n" + "".join(report["stackTrace"])
@@ -198,7 +232,8 @@ def exact(value):
 
 
 def handle(runtime, handler, headers, text):
-    done = headers["Lambda-Runtime-Aws-Request-Id"]
+    global current
+    done = current = headers["Lambda-Runtime-Aws-Request-Id"]
     os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
     process = os.getpid()
     try:
@@ -222,10 +257,13 @@ def main():
     others = [path for path in sys.path if os.path.realpath(path) != here]
     sys.path[:] = [os.environ["LAMBDA_TASK_ROOT"], *others, os.path.join(here, "modules")]
     sys.argv = [file]
-    os.environ["AWS_EXECUTION_ENV"] = "AWS_Lambda_python%d.%d" % sys.version_info[:2]
+    if "python" not in os.environ.get("AWS_EXECUTION_ENV", ""):
+        os.environ["AWS_EXECUTION_ENV"] = "AWS_Lambda_python%d.%d" % sys.version_info[:2]
     log = logging.StreamHandler(sys.stdout)
-    log.setFormatter(Format())
+    log.setFormatter(JSONFormat() if JSON else Format())
     logging.getLogger().addHandler(log)
+    if JSON:
+        logging.getLogger().setLevel(LEAST)
 
     runtime = Runtime(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
