@@ -458,7 +458,7 @@ func TestScriptFolders(t *testing.T) {
 	for _, test := range []struct{ target, handler, want string }{
 		{"js", "", `"index.handler js"`},
 		{"js", "index.handler", `"index.handler js"`},
-		{"js", "lib/other.x.run", `"other.x.run js"`},
+		{"js", "lib/other.x.run", `"lib/other.x.run js"`},
 		{"py", "", `"lambda_function.lambda_handler"`},
 		{"py", "pkg.mod.run", `"relative"`},
 		{"py", "pkg/mod.run", `"relative"`},
