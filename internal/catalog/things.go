@@ -17,9 +17,13 @@ type Function struct {
 	Timeout int `json:"timeout,omitempty"`
 	Memory  int `json:"memory,omitempty"`
 	// Environment may hold secrets.
-	Environment   map[string]string `json:"environment,omitempty"`
-	Layers        []string          `json:"layers,omitempty"`
-	Architectures []string          `json:"architectures,omitempty"`
+	Environment map[string]string `json:"environment,omitempty"`
+	// Hidden are the names of variables whose values are secrets: they do not show in what the function logs.
+	Hidden []string `json:"hidden,omitempty"`
+	// Layers are ARNs of versions of layers. LayerCode is what they were when they were given: they may be deleted since.
+	Layers        []string    `json:"layers,omitempty"`
+	LayerCode     []LayerCode `json:"layerCode,omitempty"`
+	Architectures []string    `json:"architectures,omitempty"`
 	// LogGroup and LogFormat (Text or JSON) are where its log would go; LogLevel is the least of its own lines with JSON.
 	LogGroup  string `json:"logGroup,omitempty"`
 	LogFormat string `json:"logFormat,omitempty"`
@@ -40,6 +44,14 @@ type Function struct {
 	Rest json.RawMessage `json:"rest,omitempty"`
 }
 
+// LayerCode is the zip file of a layer, as [Function.Code], and where the layer is.
+type LayerCode struct {
+	ARN string `json:"arn"`
+	Place
+	Code string
+	Size int64
+}
+
 // Code says where the code of a function or layer comes from: exactly one of Bucket, Inline and Zip is set.
 type Code struct {
 	Bucket, Key, ObjectVersion string
@@ -48,8 +60,9 @@ type Code struct {
 	Zip    []byte
 }
 
-// Layer is a version of a layer. Its item has the name NAME:NUMBER.
+// Layer is a version of a layer. Its item has the name NAME:NUMBER. One whose name has no number counts the versions.
 type Layer struct {
+	Last        int       `json:"last,omitempty"` // of the one that counts
 	Description string    `json:"description,omitempty"`
 	Runtimes    []string  `json:"runtimes,omitempty"`
 	Code        string    `json:"code,omitempty"` // as in Function

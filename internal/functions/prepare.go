@@ -1,0 +1,173 @@
+package functions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// prepared is what the runtime was told of a function.
+type prepared struct {
+	definition string // a text that changes with it
+	code       []string
+}
+
+// Match returns the name under which the runtime has the function that a service token names; it has it when Match returns. False
+// means that there is no such function here.
+func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool) {
+	parsed, err := wire.ParseToken(token)
+	if err != nil || parsed.Service != wire.Lambda {
+		return "", false
+	}
+	place := catalog.Place{Account: parsed.Account, Region: parsed.Region}
+	r, err := ParseReference(place, string(token), "")
+	if err != nil {
+		return "", false
+	}
+	// A database that is away for a moment must not make the token look as if it were for another Lambda.
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		i, err := f.config.Catalog.Functions.Get(ctx, place, r.row())
+		if err == nil {
+			return f.prepare(ctx, i), true
+		}
+		if errors.Is(err, catalog.ErrNotFound) || pause > time.Second {
+			if !errors.Is(err, catalog.ErrNotFound) {
+				f.config.Log.ErrorContext(ctx, "a function could not be looked up", "function", r.ARN(), "error", err)
+			}
+			return "", false
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", false
+		}
+	}
+}
+
+// prepare makes the runtime have a function as it is in the catalog, and returns its name there. One that cannot be run fails
+// when it is called, as on Lambda, and says why.
+func (f *Functions) prepare(ctx context.Context, i item) string {
+	name := of(i).ARN()
+	definition := fmt.Sprintf("%d %s", i.Version, i.Of.Revision)
+	f.mu.Lock()
+	now := f.prepared[name]
+	f.mu.Unlock()
+	if now.definition == definition {
+		for _, sum := range now.code {
+			f.touch(sum)
+		}
+		return name
+	}
+	provider, err := f.provider(name, i)
+	if err != nil {
+		provider = local.Provider{Name: name, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue}
+		definition = "" // it may have been a moment's trouble
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if definition != "" && f.prepared[name].definition == definition {
+		return name // somebody else was quicker
+	}
+	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
+		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
+		provider = local.Provider{Name: name, Serve: broken(err)}
+		_ = f.config.Runtime.Set(provider) // which fails only if the runtime is closed
+		definition = ""
+	}
+	code := []string{i.Of.Code}
+	for _, layer := range i.Of.LayerCode {
+		code = append(code, layer.Code)
+	}
+	f.prepared[name] = prepared{definition: definition, code: code}
+	return name
+}
+
+// provider returns what the runtime is to run.
+func (f *Functions) provider(name string, i item) (local.Provider, error) {
+	p := local.Provider{
+		Name: name, Timeout: time.Duration(i.Of.Timeout) * time.Second, Handler: i.Of.Handler,
+		Concurrency: f.config.Concurrency, Queue: f.config.Queue,
+	}
+	if n := i.Of.Concurrency; n != nil && *n > 0 {
+		p.Concurrency, p.Queue = *n, -1
+	}
+	dir, err := f.unpacked(i.Place, i.Of.Code)
+	if err != nil {
+		return p, err
+	}
+	r := of(i)
+	p.Function = &local.Function{
+		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
+		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules,
+	}
+	for _, layer := range i.Of.LayerCode {
+		folder, err := f.unpacked(layer.Place, layer.Code)
+		if err != nil {
+			return p, err
+		}
+		p.Function.Layers = append(p.Function.Layers, folder)
+	}
+	p.Env = maps.Clone(f.config.Environment(i.Place))
+	if p.Env == nil {
+		p.Env = map[string]string{}
+	}
+	maps.Copy(p.Env, i.Of.Environment)
+	p.Target, err = local.FunctionTarget(dir, i.Of.Runtime, i.Of.Handler)
+	return p, err
+}
+
+// broken stands for a function that cannot be run.
+func broken(cause error) local.ServeFunc {
+	return func(ctx context.Context, host local.Host) error {
+		report := errorReport("Runtime.InvalidEntrypoint", cause.Error())
+		url := "http://" + host.Address + "/2018-06-01/runtime/init/error"
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(string(report)))
+		if err != nil {
+			return err
+		}
+		transport := &http.Transport{DisableKeepAlives: true}
+		answer, err := transport.RoundTrip(request)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return errors.Join(cause, err, answer.Body.Close())
+	}
+}
+
+// forget makes the runtime forget a function that is gone.
+func (f *Functions) forget(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.prepared, name)
+	f.config.Runtime.Drop(name)
+}
+
+// secretName is what the names of variables with secrets have in them.
+var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key)`)
+
+// minSecret is the length of a value that is hidden for its name's sake: shorter ones are words like "true".
+const minSecret = 8
+
+// secrets returns the values of variables that must not show in a log: those that are known to be secrets, and those whose names
+// say so.
+func secrets(fn catalog.Function) []string {
+	var list []string
+	for name, text := range fn.Environment {
+		if text != "" && (slices.Contains(fn.Hidden, name) || len(text) >= minSecret && secretName.MatchString(name)) {
+			list = append(list, text)
+		}
+	}
+	return list
+}

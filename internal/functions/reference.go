@@ -1,0 +1,103 @@
+package functions
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Latest is the qualifier of a function that was not published.
+const Latest = "$LATEST"
+
+// Reference names a function, or a version of it.
+type Reference struct {
+	catalog.Place
+	Name string
+	// Qualifier is $LATEST or the number of a version; empty if none was given.
+	Qualifier string
+}
+
+const namePattern = `(arn:(aws[a-zA-Z-]*)?:lambda:)?([a-z]{2}((-gov)|(-iso([a-z]?)))?-[a-z]+-\d{1}:)?(\d{12}:)?(function:)?` +
+	`([a-zA-Z0-9-_\.]+)(:(\$LATEST|[a-zA-Z0-9-_]+))?`
+
+var (
+	referenceForm = regexp.MustCompile(
+		`^(?:arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):)?(?:(\d{12}):)?(?:function:)?([a-zA-Z0-9_-]+)(?::(\$LATEST|[a-zA-Z0-9_-]+))?$`)
+	layerForm = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):(\d{12}):layer:([a-zA-Z0-9_-]+):([0-9]+)$`)
+	ownName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+)
+
+const maxReference = 256
+
+// ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
+// without :QUALIFIER. qualifier is one given beside; empty if none was.
+func ParseReference(place catalog.Place, text, qualifier string) (Reference, error) {
+	m := referenceForm.FindStringSubmatch(text)
+	if m == nil || len(text) > maxReference || m[1] != "" && m[2] == "" || len(m[3]) > 64 {
+		return Reference{}, constraint("functionName", text, "Member must satisfy regular expression pattern: "+namePattern)
+	}
+	r := Reference{
+		Place: catalog.Place{Account: cmp.Or(m[2], place.Account), Region: cmp.Or(m[1], place.Region)}, Name: m[3], Qualifier: m[4],
+	}
+	switch {
+	case r.Region != place.Region:
+		return r, &Error{
+			Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
+			Message: "Functions from '" + r.Region + "' are not reachable in this region ('" + place.Region + "')",
+		}
+	case r.Account != place.Account:
+		return r, &Error{
+			Code: "AccessDeniedException", Status: http.StatusForbidden,
+			Message: "The account " + place.Account + " is not authorized to use the resource: " + r.ARN(),
+		}
+	case qualifier != "" && r.Qualifier != "" && qualifier != r.Qualifier:
+		return r, invalid("The derived qualifier from the function name does not match the specified qualifier.")
+	}
+	r.Qualifier = cmp.Or(r.Qualifier, qualifier)
+	return r, nil
+}
+
+// ARN returns the ARN, with the qualifier if there is one.
+func (r Reference) ARN() string {
+	arn := "arn:" + wire.Partition(r.Region) + ":lambda:" + r.Region + ":" + r.Account + ":function:" + r.Name
+	if r.Qualifier != "" {
+		arn += ":" + r.Qualifier
+	}
+	return arn
+}
+
+// row returns the name of the item in the catalog.
+func (r Reference) row() string {
+	if r.Qualifier == "" || r.Qualifier == Latest {
+		return r.Name
+	}
+	return r.Name + ":" + r.Qualifier
+}
+
+// of returns the reference of an item.
+func of[T any](i catalog.Item[T]) Reference {
+	name, qualifier, _ := strings.Cut(i.Name, ":")
+	return Reference{Place: i.Place, Name: name, Qualifier: qualifier}
+}
+
+// layerReference is a version of a layer.
+type layerReference struct {
+	catalog.Place
+	name string // NAME:NUMBER
+}
+
+func parseLayer(arn string) (layerReference, bool) {
+	m := layerForm.FindStringSubmatch(arn)
+	if m == nil {
+		return layerReference{}, false
+	}
+	return layerReference{catalog.Place{Account: m[2], Region: m[1]}, m[3] + ":" + m[4]}, true
+}
+
+func (r layerReference) arn() string {
+	return "arn:" + wire.Partition(r.Region) + ":lambda:" + r.Region + ":" + r.Account + ":layer:" + r.name
+}
