@@ -124,6 +124,9 @@ func (r *Request) check(key StackKey) error {
 	if (r.Type == TypeIsComplete) != (r.Wait != nil) {
 		return fmt.Errorf("request %q of type %s: what it waits for is part of %s, and of no other", r.ID, r.Type, TypeIsComplete)
 	}
+	if (r.Type == TypeExecution) != (r.Execution != nil) {
+		return fmt.Errorf("request %q of type %s: how far an execution has come is part of %s, and of no other", r.ID, r.Type, TypeExecution)
+	}
 	owned, executed, due := r.Owner != 0, r.Executor != 0, !r.Due.IsZero()
 	legal := false
 	switch r.State {

@@ -94,6 +94,9 @@ func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
 
 // check reports a target that names no stack, or more than one.
 func (t Target) check() error {
+	if target := (Target{Stack: t.Stack, Request: t.Request, Alone: true}); t.Stack != 0 && t.Request != "" && t == target {
+		return nil
+	}
 	named := 0
 	for _, is := range []bool{t.Request != "", t.Stack != 0, t.Name != StackName{}} {
 		if is {

@@ -41,7 +41,7 @@ const TypeMacro wire.RequestType = "Macro"
 
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
-	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro
+	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro && r.Type != TypeExecution
 }
 
 // Wait is what a request of [TypeIsComplete] is about.
@@ -97,6 +97,9 @@ type Request struct {
 	// Wait is what a request of [TypeIsComplete] is about, nil for all others. It is shared by copies of the row, and so
 	// replaced rather than changed.
 	Wait *Wait `json:"wait,omitempty"`
+	// Execution is how far an execution has come, of [TypeExecution], nil for all others. It is replaced rather than changed
+	// too.
+	Execution *Execution `json:"execution,omitempty"`
 
 	// Late counts the answers that came after it was settled, as far as they are on record.
 	Late int `json:"late,omitempty"`
@@ -133,13 +136,14 @@ type RequestBody struct {
 	Asked wire.RequestType `json:"asked,omitempty"`
 
 	// Token is the service token, a string; see [RequestBody.ServiceToken]. It is null if the resource's type is a native
-	// one: no template can spell that.
+	// one: no template can spell that. Of [TypeExecution] it is the function of the task.
 	Token value.Value `json:"-"`
-	// Properties is always an object; OldProperties is null but for an Update.
+	// Properties is always an object; OldProperties is null but for an Update. Of [TypeExecution], Properties are the
+	// definition and the input.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
 	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled; of [TypeMacro] likewise
-	// what is to be done with its reply; and else null: JSON as a text, which is secret.
+	// what is to be done with its reply; of [TypeExecution] its data; and else null: JSON as a text, which is secret.
 	Pending value.Value `json:"-"`
 }
 

@@ -34,11 +34,13 @@ var (
 )
 
 // Target says which stack a decision is about, and how much of it to load. Exactly one of Request, Stack and Name is
-// set.
+// set, or Stack and Request with Alone.
 type Target struct {
 	// Request is a request of the stack. If there is none with this id, Apply returns ErrNotFound. The view is narrow.
 	Request wire.RequestID
-	// Alone, with Request, loads the stack, the operation and the request, but no steps and instances.
+	// Alone, with Request, loads the stack, the operation and the request, but no steps and instances. With Stack besides it is
+	// about that stack and a request that it may have or not: View.Request is nil if there is none of that id, and another
+	// stack's if that has it.
 	Alone bool
 	// Stack is the stack's key; the view is whole. A key that is not there is ErrNotFound.
 	Stack StackKey
@@ -190,6 +192,10 @@ type Store interface {
 	Audit(ctx context.Context, stack StackKey, limit int) ([]Audit, error)
 	// Request returns a request by id, settled ones too, body included, or ErrNotFound.
 	Request(ctx context.Context, id wire.RequestID) (Request, error)
+	// Executions returns up to limit requests of [TypeExecution] of a machine, by its ARN, without their bodies, newest first,
+	// after the given one (empty: from the newest), or ErrNotFound if there is no such request. If open, those that are
+	// settled are left out.
+	Executions(ctx context.Context, machine string, open bool, after wire.RequestID, limit int) ([]Request, error)
 	// Requests returns the unsettled requests of a stack, bodies included, oldest first.
 	Requests(ctx context.Context, stack StackKey) ([]Request, error)
 	// ChangeSet returns a change set by its id, body included, or ErrNotFound.

@@ -163,6 +163,31 @@ func (s *Store) Request(ctx context.Context, id wire.RequestID) (row store.Reque
 	return row, err
 }
 
+// Executions implements [store.Store].
+func (s *Store) Executions(ctx context.Context, machine string, open bool, after wire.RequestID, limit int) (rows []store.Request, err error) {
+	err = s.do(ctx, func() error {
+		last := s.requests[after]
+		if last == nil && after != "" {
+			return store.ErrNotFound
+		}
+		var found []*request
+		for _, r := range s.requests {
+			if r.row.Type == store.TypeExecution && string(r.row.Logical) == machine &&
+				(!open || r.row.State != store.RequestSettled) && (last == nil || r.born < last.born) {
+				found = append(found, r)
+			}
+		}
+		slices.SortFunc(found, func(a, b *request) int { return older(b, a) })
+		for _, r := range found[:min(len(found), max(limit, 0))] {
+			row := r.row
+			row.Body = nil
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
+}
+
 // Requests implements [store.Store].
 func (s *Store) Requests(ctx context.Context, key store.StackKey) (rows []store.Request, err error) {
 	err = s.do(ctx, func() error {

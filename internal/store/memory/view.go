@@ -27,10 +27,10 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 	v.Steps = make(map[wire.LogicalID]store.Step)
 	v.Instances = make(map[int]store.Instance)
 	v.Requests = make(map[wire.RequestID]store.Request)
-	if target.Request != "" {
-		own := s.requests[target.Request].copy()
+	if own := s.requests[target.Request]; own != nil {
+		own := own.copy()
 		v.Request = &own
-		if own.State != store.RequestSettled {
+		if own.State != store.RequestSettled && own.Stack == v.Stack.Key {
 			v.Requests[own.ID] = s.requests[own.ID].copy()
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 // find returns the stack of a target; nil if it names a stack that does not live.
 func (s *Store) find(target store.Target) (*stack, error) {
 	switch {
-	case target.Request != "":
+	case target.Request != "" && target.Stack == 0:
 		r := s.requests[target.Request]
 		if r == nil {
 			return nil, store.ErrNotFound

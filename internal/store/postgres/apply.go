@@ -41,7 +41,7 @@ func (s *Store) locate(ctx context.Context, m *member) (err error) {
 	away := newAbsence(s)
 	for {
 		switch {
-		case m.target.Request != "":
+		case m.target.Request != "" && m.target.Stack == 0:
 			m.key, err = s.keyOfRequest(ctx, m.target.Request)
 		case m.target.Name != store.StackName{}:
 			m.key, err = s.keyOfName(ctx, m.target.Name)

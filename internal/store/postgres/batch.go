@@ -30,7 +30,9 @@ type batch struct {
 	images map[store.StackKey]*image
 	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
 	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
-	ids    []operationID                      // new ones, in the order of the decisions
+	// elsewhere are requests that came and belong to stacks that the batch is not about.
+	elsewhere map[wire.RequestID]store.Request
+	ids       []operationID // new ones, in the order of the decisions
 
 	exports exports
 }
@@ -78,6 +80,7 @@ func (b *batch) begin(members []*member) error {
 	b.images = make(map[store.StackKey]*image)
 	b.names = make(map[store.StackName]store.StackKey)
 	b.where = make(map[wire.RequestID]store.StackKey)
+	b.elsewhere = make(map[wire.RequestID]store.Request)
 	b.exports = newExports()
 	var keys []int64
 	var first wanted
@@ -90,6 +93,7 @@ func (b *batch) begin(members []*member) error {
 			b.where[m.target.Request] = m.key
 		}
 		switch {
+		case m.target.Request != "" && m.target.Alone && !clean(string(m.target.Request)): // nothing has that name
 		case m.target.Request != "" && m.target.Alone:
 			first.requests = append(first.requests, string(m.target.Request))
 		case m.target.Request != "":
@@ -269,12 +273,20 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 		v.Now = b.now
 		return v, b.fillOutside(v, m.target, scope)
 	}
-	asked := false
+	asked, target := false, m.target
+	var other *store.Request // of another stack
+	if _, ok := im.Request(target.Request); !ok && target.Stack != 0 && target.Request != "" {
+		// Had the stack one of that id, it would have come.
+		other, target.Request = b.foreign(target.Request), ""
+	}
 	for {
-		v, n := im.View(m.target, scope)
+		v, n := im.View(target, scope)
 		if n.Nothing() {
 			v.Now = b.now
-			return v, b.fillOutside(v, m.target, scope)
+			if other != nil {
+				v.Request = other
+			}
+			return v, b.fillOutside(v, target, scope)
 		}
 		if len(n.Requests) > 0 && asked {
 			return nil, store.ErrNotFound
@@ -284,6 +296,19 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 			return nil, err
 		}
 	}
+}
+
+// foreign returns a request that came, whatever its stack; nil if none did.
+func (b *batch) foreign(id wire.RequestID) *store.Request {
+	for _, im := range b.images {
+		if row, ok := im.Request(id); ok {
+			return &row
+		}
+	}
+	if row, ok := b.elsewhere[id]; ok {
+		return &row
+	}
+	return nil
 }
 
 // image returns the image of a member's stack, nil if there is no such stack.

@@ -74,6 +74,8 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 	onRequest := func(row store.Request) {
 		if im := b.images[row.Stack]; im != nil {
 			im.LoadRequest(row)
+		} else {
+			b.elsewhere[row.ID] = row
 		}
 	}
 	onStep := func(row store.Step) {

@@ -151,6 +151,18 @@ func (s *Store) Request(ctx context.Context, id wire.RequestID) (store.Request, 
 	return one(ctx, s, s.scanRequest, fromRequest+" WHERE r.id = $1", id)
 }
 
+// Executions implements [store.Store].
+func (s *Store) Executions(ctx context.Context, machine string, open bool, after wire.RequestID, limit int) ([]store.Request, error) {
+	if after != "" {
+		if _, err := one(ctx, s, scanValue[string], "SELECT id FROM request WHERE id = $1", string(after)); err != nil {
+			return nil, err
+		}
+	}
+	return all(ctx, s, s.scanNarrow, "SELECT "+narrowColumns+` FROM request r WHERE r.type = 'Execution' AND r.logical = $1
+		AND ($2 = '' OR (r.born, r.id) < (SELECT a.born, a.id FROM request a WHERE a.id = $2)) AND (NOT $3 OR r.state <> 'settled')
+		ORDER BY r.born DESC, r.id DESC LIMIT $4`, machine, string(after), open, max(limit, 0))
+}
+
 // Requests implements [store.Store].
 func (s *Store) Requests(ctx context.Context, stack store.StackKey) ([]store.Request, error) {
 	return all(ctx, s, s.scanRequest, fromRequest+" WHERE r.stack = $1 AND r.state <> 'settled' ORDER BY r.born, r.id", stack)

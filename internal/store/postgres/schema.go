@@ -256,6 +256,9 @@ CREATE TABLE entry (
 	body    bytea NOT NULL -- sealed
 );
 `,
+	// Executions by their machines.
+	`CREATE INDEX request_machine ON request (logical, born, id) WHERE type = 'Execution';
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

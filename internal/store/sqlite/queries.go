@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"math"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -95,6 +96,19 @@ func (s *Store) Audit(ctx context.Context, stack store.StackKey, limit int) ([]s
 // Request implements [store.Store].
 func (s *Store) Request(ctx context.Context, id wire.RequestID) (store.Request, error) {
 	return readOne(ctx, s, s.scanRequest, requestByID, id)
+}
+
+// Executions implements [store.Store].
+func (s *Store) Executions(ctx context.Context, machine string, open bool, after wire.RequestID, limit int) ([]store.Request, error) {
+	last := int64(math.MaxInt64)
+	if after != "" {
+		var err error
+		if last, err = readOne(ctx, s, scanValue[int64], "SELECT seq FROM request WHERE id = ?", after); err != nil {
+			return nil, err
+		}
+	}
+	return readAll(ctx, s, s.scanNarrow, "SELECT "+narrowColumns+` FROM request r WHERE r.type = 'Execution' AND r.logical = ? AND r.seq < ?
+		AND (NOT ? OR r.state <> 'settled') ORDER BY r.seq DESC LIMIT ?`, machine, last, open, max(limit, 0))
 }
 
 // Requests implements [store.Store].

@@ -15,7 +15,8 @@ const (
 	revisionColumns  = "r.stack, r.number, t.text, r.plain, r.vals"
 	stepColumns      = "s.stack, s.logical, s.plain, p.plain"
 	instanceColumns  = "i.stack, i.number, i.logical, i.role, i.plain, b.plain, b.vals"
-	requestColumns   = "r.id, r.stack, r.operation, r.logical, r.instance, r.type, r.state, r.owner, r.executor, r.due, r.plain, b.plain, b.vals"
+	narrowColumns    = "r.id, r.stack, r.operation, r.logical, r.instance, r.type, r.state, r.owner, r.executor, r.due, r.plain"
+	requestColumns   = narrowColumns + ", b.plain, b.vals"
 )
 
 func (s *Store) scanStack(rows *sql.Rows) (row store.Stack, err error) {
@@ -67,22 +68,31 @@ func (s *Store) scanInstance(rows *sql.Rows) (row store.Instance, err error) {
 	return row, err
 }
 
-func (s *Store) scanRequest(rows *sql.Rows) (row store.Request, err error) {
-	var plain, body, values []byte
-	var due sql.NullInt64
-	err = rows.Scan(&row.ID, &row.Stack, &row.Operation, &row.Logical, &row.Instance, &row.Type,
-		&row.State, &row.Owner, &row.Executor, &due, &plain, &body, &values)
+func (s *Store) scanRequest(rows *sql.Rows) (store.Request, error) {
+	var body, values []byte
+	row, err := s.scanColumns(rows, &body, &values)
 	if err != nil {
+		return row, err
+	}
+	row.Body = new(store.RequestBody)
+	return row, s.codec.Decode(row.Body, body, values)
+}
+
+// scanNarrow reads a request without its body.
+func (s *Store) scanNarrow(rows *sql.Rows) (store.Request, error) { return s.scanColumns(rows) }
+
+// scanColumns reads a request without its body, and further columns into more.
+func (s *Store) scanColumns(rows *sql.Rows, more ...any) (row store.Request, err error) {
+	var plain []byte
+	var due sql.NullInt64
+	into := []any{&row.ID, &row.Stack, &row.Operation, &row.Logical, &row.Instance, &row.Type, &row.State, &row.Owner, &row.Executor, &due, &plain}
+	if err = rows.Scan(append(into, more...)...); err != nil {
 		return row, err
 	}
 	if due.Valid {
 		row.Due = fromUnix(due.Int64)
 	}
-	row.Body = new(store.RequestBody)
-	if err = s.codec.Decode(&row, plain, nil); err == nil {
-		err = s.codec.Decode(row.Body, body, values)
-	}
-	return row, err
+	return row, s.codec.Decode(&row, plain, nil)
 }
 
 func scanEvents(rows *sql.Rows) (row store.EventRow, err error) {

@@ -242,6 +242,9 @@ CREATE TABLE entry (
 	body    BLOB NOT NULL -- sealed
 ) STRICT;
 `,
+	// Executions by their machines.
+	`CREATE INDEX request_machine ON request (logical, seq) WHERE type = 'Execution';
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -37,10 +37,19 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 	if err != nil {
 		return nil, nil, err
 	}
+	var other *store.Request // of another stack
+	if target.Stack != 0 && target.Request != "" {
+		if other, err = t.perhaps(im, &target); err != nil {
+			return nil, nil, err
+		}
+	}
 	for {
 		v, need := im.View(target, scope)
 		if need.Nothing() {
 			v.Now = t.store.time()
+			if other != nil {
+				v.Request = other
+			}
 			return v, im, t.fillOutside(v, target, scope)
 		}
 		if err := t.load(im, need); err != nil {
@@ -49,12 +58,33 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 	}
 }
 
+// perhaps loads the request of a target that names its stack too. If the stack has none of that id, the target is about the
+// stack alone; the request is returned if another stack has it.
+func (t *tx) perhaps(im *store.Image, target *store.Target) (other *store.Request, err error) {
+	if _, ok := im.Request(target.Request); ok {
+		return nil, nil
+	}
+	row, err := one(t.query, t.store.scanRequest, requestByID, target.Request)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		target.Request = ""
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case row.Stack != target.Stack:
+		target.Request = ""
+		return &row, nil
+	}
+	im.LoadRequest(row)
+	return nil, nil
+}
+
 // image returns the image of a target's stack.
 func (t *tx) image(target store.Target) (*store.Image, error) {
 	key := target.Stack
 	var own *store.Request
 	switch {
-	case target.Request != "":
+	case target.Request != "" && key == 0:
 		if known, ok := t.where.Get(target.Request); ok {
 			return t.imageOf(known) // which loads it if it is not in it
 		}

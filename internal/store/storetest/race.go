@@ -253,6 +253,7 @@ func calls(s store.Store) map[string]func(context.Context) error {
 		"Audit":         func(ctx context.Context) error { _, err := s.Audit(ctx, 1, 1); return err },
 		"Request":       func(ctx context.Context) error { _, err := s.Request(ctx, wire.RequestID("r")); return err },
 		"Requests":      func(ctx context.Context) error { _, err := s.Requests(ctx, 1); return err },
+		"Executions":    func(ctx context.Context) error { _, err := s.Executions(ctx, "m", true, "", 1); return err },
 		"Providers":     func(ctx context.Context) error { _, err := s.Providers(ctx); return err },
 		"PutProvider":   func(ctx context.Context) error { return s.PutProvider(ctx, store.Provider{Name: "P"}) },
 		"Parameter":     func(ctx context.Context) error { _, err := s.Parameter(ctx, parameterKey("p"), 0); return err },

@@ -257,6 +257,7 @@ func graph(key store.StackKey) store.Delta {
 		row.Created = at.Add(time.Duration(i) * time.Millisecond)
 		row.Body = &store.RequestBody{Properties: deep(), OldProperties: value.Object()}
 		fill(&row)
+		row.Execution = nil
 		switch row.ID {
 		case "timer":
 			row.Type, row.Logical, row.Instance, row.Wait = store.TypeTimer, "", 0, nil

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// TypeExecution is the type of a request that is an execution of a state machine: its row is the execution, from its start to
+// its end, and what is ready of it is the task of the state that it is in. Its id is the execution's ARN, its logical ID the
+// machine's, which is no logical ID of a template; it has no instance. It belongs to the stack that has made the machine,
+// ends with that at the latest, and is nothing to the stack's operations.
+const TypeExecution wire.RequestType = "Execution"
+
+// ExecutionStatus is what has become of an execution, as Step Functions spells it.
+type ExecutionStatus string
+
+// The statuses of an execution.
+const (
+	ExecutionRunning   ExecutionStatus = "RUNNING"
+	ExecutionSucceeded ExecutionStatus = "SUCCEEDED"
+	ExecutionFailed    ExecutionStatus = "FAILED"
+	ExecutionTimedOut  ExecutionStatus = "TIMED_OUT"
+	ExecutionAborted   ExecutionStatus = "ABORTED"
+)
+
+// Execution is how far an execution has come. What it works on is data, which are secret, in the row's body.
+type Execution struct {
+	Name   string          `json:"name"`
+	Status ExecutionStatus `json:"status"`
+	// State is the state that it is in, or was in last.
+	State string `json:"state"`
+	// Try counts the tries of all tasks, from 1; a delivery that is repeated counts once. It is also what tells what is
+	// reported of one try from what is reported of another.
+	Try int `json:"try"`
+	// Tries counts how often each of the state's retriers was used, since the execution came to it.
+	Tries []int `json:"tries,omitempty"`
+	// Deadline is when the execution is out of time; zero for never. Limit is how long a try of the task may take, from
+	// delivery.
+	Deadline time.Time     `json:"deadline,omitzero"`
+	Limit    time.Duration `json:"limit,omitempty"`
+}
