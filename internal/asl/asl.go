@@ -1,0 +1,249 @@
+// Package asl is the part of the Amazon States Language that waiters are written in: Task states that call Lambda
+// functions, with Retry and Catch, and Pass, Succeed and Fail states between them. It is pure: a [Machine] says what an
+// execution does next, and somebody else keeps the execution's row, calls the function and waits.
+//
+// A [Machine] is made by [Parse], which refuses what it does not know, in words that name the state, rather than doing
+// something else than Step Functions would. Data are JSON texts and stay as they came, numbers and all; only where a path
+// takes an object apart is it put together anew.
+//
+// Source: the Amazon States Language, version 1.0; AWS Step Functions Developer Guide, "Handling errors in Step Functions
+// workflows".
+package asl
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Bounds. Source: AWS Step Functions, quotas.
+const (
+	// MaxData is how long the input, the output or the data between two states of an execution may be, in bytes.
+	MaxData = 256 << 10
+	// MaxDefinition is how long a definition may be, in bytes.
+	MaxDefinition = 1 << 20
+	// maxName is how many characters the name of a state may have.
+	maxName = 80
+	// maxPasses is how many states without a task an execution may go through at a time: more are a circle.
+	maxPasses = 1000
+	// longest bounds every time, in seconds: about three years.
+	longest = 99_999_999
+)
+
+// The names of errors that the language itself has.
+const (
+	ErrorAll               = "States.ALL"
+	ErrorTaskFailed        = "States.TaskFailed"
+	ErrorTimeout           = "States.Timeout"
+	ErrorRuntime           = "States.Runtime"
+	ErrorDataLimitExceeded = "States.DataLimitExceeded"
+	ErrorResultPath        = "States.ResultPathMatchFailure"
+)
+
+// Machine is a definition that was checked. It does not change, and may be used concurrently. Make one with [Parse].
+type Machine struct {
+	start   string
+	timeout time.Duration
+	states  map[string]*state
+}
+
+// Timeout is how long an execution may take; zero is for ever.
+func (m *Machine) Timeout() time.Duration { return m.timeout }
+
+// Position is where an execution is: at a state whose task is to be done, or is being done.
+type Position struct {
+	State string
+	// Input is what came into the state: JSON.
+	Input json.RawMessage
+	// Tries counts how often each of the state's retriers was used since the execution came to it, in their order; nil is
+	// never.
+	Tries []int
+}
+
+// Task is what a state asks of a function.
+type Task struct {
+	// Function is the function's ARN or, as lambda:invoke has it, its name or a part of an ARN.
+	Function string
+	// Payload is what it is called with: JSON.
+	Payload json.RawMessage
+	// Timeout is how long it may take; zero says nothing.
+	Timeout time.Duration
+}
+
+// Failure is an error as executions know it. Both texts are data, and may be secret.
+type Failure struct {
+	// Error is the error's name, e.g. "States.Timeout" or the errorType of a function's error.
+	Error string `json:"Error"`
+	// Cause says more. Of a function's error it is the whole error, JSON as a text: it is never cut.
+	Cause string `json:"Cause"`
+}
+
+// Move is what an execution does next: it does the Task, once After is over, or it has ended.
+type Move struct {
+	// Position is where it is now. Once it has ended, its state is the last one.
+	Position Position
+	// Task is what is to be done there; nil if the execution has ended.
+	Task *Task
+	// After is how long to wait before that.
+	After time.Duration
+	// Output is what came of an execution that succeeded: JSON.
+	Output json.RawMessage
+	// Failure is why it failed; nil if it did not.
+	Failure *Failure
+}
+
+// Begin returns the first move of an execution. input must be JSON.
+func (m *Machine) Begin(input json.RawMessage) Move { return m.enter(m.start, input) }
+
+// Returned returns the move after a task has returned; nothing is null.
+func (m *Machine) Returned(at Position, result json.RawMessage) Move {
+	s := m.states[at.State]
+	if s == nil {
+		return lost(at)
+	}
+	if len(result) == 0 {
+		result = json.RawMessage("null")
+	}
+	switch {
+	case len(result) > MaxData:
+		return m.Failed(at, tooLarge(s))
+	case !json.Valid(result):
+		return m.Failed(at, Failure{ErrorRuntime, "What the function of the state '" + at.State + "' returned is no JSON."})
+	}
+	if s.invoke {
+		result = fmt.Appendf(nil, `{"ExecutedVersion":"$LATEST","Payload":%s,"StatusCode":200}`, result)
+	}
+	return m.leave(s, at, result)
+}
+
+// Failed returns the move after a task has failed, or could not be done.
+func (m *Machine) Failed(at Position, f Failure) Move {
+	s := m.states[at.State]
+	if s == nil {
+		return lost(at)
+	}
+	tries := make([]int, len(s.retry))
+	copy(tries, at.Tries)
+	for n, r := range s.retry {
+		if !r.catches(f.Error) {
+			continue
+		}
+		if tries[n] >= r.attempts {
+			break
+		}
+		after := r.pause(tries[n])
+		tries[n]++
+		again := Position{State: at.State, Input: at.Input, Tries: tries}
+		task, failure := s.task(at.Input)
+		if failure != nil {
+			return Move{Position: again, Failure: failure}
+		}
+		return Move{Position: again, Task: task, After: after}
+	}
+	for _, c := range s.catch {
+		if !c.catches(f.Error) {
+			continue
+		}
+		caught, err := encode(f)
+		if err == nil {
+			caught, err = c.result.put(at.Input, caught)
+		}
+		if err != nil {
+			return Move{Position: at, Failure: &Failure{ErrorResultPath, err.Error()}}
+		}
+		if len(caught) > MaxData {
+			return Move{Position: at, Failure: new(tooLarge(s))}
+		}
+		return m.enter(c.next, caught)
+	}
+	return Move{Position: at, Failure: &f}
+}
+
+// leave goes on from a state that has a result. Paths that lead nowhere are failures of the state, which may be caught.
+func (m *Machine) leave(s *state, at Position, result json.RawMessage) Move {
+	data, failure := s.output(at.Input, result)
+	switch {
+	case failure != nil:
+		return m.Failed(at, *failure)
+	case len(data) > MaxData:
+		return m.Failed(at, tooLarge(s))
+	case s.next == "":
+		return Move{Position: at, Output: data}
+	}
+	return m.enter(s.next, data)
+}
+
+// enter goes to a state, and through all that do nothing.
+func (m *Machine) enter(name string, data json.RawMessage) Move {
+	for range maxPasses {
+		at, s := Position{State: name, Input: data}, m.states[name]
+		switch s.kind {
+		case kindTask:
+			task, failure := s.task(data)
+			if failure != nil {
+				return m.Failed(at, *failure)
+			}
+			return Move{Position: at, Task: task}
+		case kindFail:
+			return Move{Position: at, Failure: &Failure{s.failure.Error, s.failure.Cause}}
+		case kindPass, kindSucceed:
+			result, err := s.inputPath.get(data)
+			if err != nil {
+				return Move{Position: at, Failure: &Failure{ErrorRuntime, err.Error()}}
+			}
+			if s.result != nil {
+				result = s.result
+			}
+			out, failure := s.output(data, result)
+			switch {
+			case failure != nil:
+				return Move{Position: at, Failure: failure}
+			case len(out) > MaxData:
+				return Move{Position: at, Failure: new(tooLarge(s))}
+			case s.next == "":
+				return Move{Position: at, Output: out}
+			}
+			name, data = s.next, out
+		}
+	}
+	return Move{Position: Position{State: name, Input: data}, Failure: &Failure{ErrorRuntime,
+		fmt.Sprintf("The execution went through %d states in a row without a task.", maxPasses)}}
+}
+
+// task returns what the state asks for.
+func (s *state) task(input json.RawMessage) (*Task, *Failure) {
+	payload, err := s.inputPath.get(input)
+	if err == nil && s.invoke {
+		if s.constant != nil {
+			payload = s.constant
+		} else {
+			payload, err = s.payload.get(payload)
+		}
+	}
+	if err != nil {
+		return nil, &Failure{ErrorRuntime, err.Error()}
+	}
+	return &Task{Function: s.function, Payload: payload, Timeout: s.timeout}, nil
+}
+
+// output puts a result where the state wants it, and takes what goes on.
+func (s *state) output(input, result json.RawMessage) (json.RawMessage, *Failure) {
+	data, err := s.resultPath.put(input, result)
+	if err != nil {
+		return nil, &Failure{ErrorResultPath, err.Error()}
+	}
+	if data, err = s.outputPath.get(data); err != nil {
+		return nil, &Failure{ErrorRuntime, err.Error()}
+	}
+	return data, nil
+}
+
+// lost ends an execution whose state its machine does not have.
+func lost(at Position) Move {
+	return Move{Position: at, Failure: &Failure{ErrorRuntime, "The definition has no state '" + at.State + "'."}}
+}
+
+// tooLarge is Step Functions' text.
+func tooLarge(s *state) Failure {
+	return Failure{ErrorDataLimitExceeded, "The state/task '" + s.resource + "' returned a result with a size exceeding the maximum number of bytes service limit."}
+}

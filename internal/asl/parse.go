@@ -1,0 +1,414 @@
+package asl
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// DefinitionError is what is wrong with a definition: what Step Functions calls InvalidDefinition.
+type DefinitionError struct {
+	// Problems are sentences, each of which names the state it is about; there is at least one.
+	Problems []string
+}
+
+// Error returns all problems.
+func (e *DefinitionError) Error() string { return strings.Join(e.Problems, "; ") }
+
+// kind is what a state does.
+type kind string
+
+const (
+	kindTask    kind = "Task"
+	kindPass    kind = "Pass"
+	kindSucceed kind = "Succeed"
+	kindFail    kind = "Fail"
+)
+
+// state is a state as it is run.
+type state struct {
+	kind kind
+	next string // empty: it ends the execution
+
+	resource, function string
+	invoke             bool // it is called by lambda:invoke, whose result is wrapped
+	constant           json.RawMessage
+	payload            path
+	timeout            time.Duration
+	retry              []retrier
+	catch              []catcher
+
+	result                            json.RawMessage // of Pass
+	failure                           Failure         // of Fail
+	inputPath, outputPath, resultPath path
+}
+
+type errorNames []string
+
+type retrier struct {
+	errorNames
+	interval time.Duration
+	attempts int
+	rate     float64
+	most     time.Duration // 0: no bound
+}
+
+type catcher struct {
+	errorNames
+	next   string
+	result path
+}
+
+// catches reports whether an error is one of these. What the language itself cannot go on from has no general name.
+func (e errorNames) catches(name string) bool {
+	switch {
+	case name == ErrorRuntime:
+		return false
+	case slices.Contains(e, name):
+		return true
+	case name == ErrorDataLimitExceeded:
+		return false
+	}
+	return slices.Contains(e, ErrorAll) || slices.Contains(e, ErrorTaskFailed) && name != ErrorTimeout
+}
+
+// pause is how long to wait before the next try, after so many of the retrier's own.
+func (r *retrier) pause(tries int) time.Duration {
+	most := cmp.Or(r.most, longest*time.Second)
+	if pause := float64(r.interval) * math.Pow(r.rate, float64(tries)); pause < float64(most) {
+		return time.Duration(pause).Truncate(time.Millisecond)
+	}
+	return most
+}
+
+// definition, declared, retrying, catching and parameters are a definition as it is written; what else is in it is an error.
+type definition struct {
+	Comment        string
+	Version        string
+	QueryLanguage  string
+	StartAt        string
+	TimeoutSeconds *float64
+	States         map[string]json.RawMessage
+}
+
+type declared struct {
+	Type, Comment, Resource, Next, Error, Cause, QueryLanguage string
+	End                                                        bool
+	TimeoutSeconds                                             *float64
+	InputPath, OutputPath, ResultPath, Parameters, Result      json.RawMessage
+	Retry                                                      []retrying
+	Catch                                                      []catching
+}
+
+type retrying struct {
+	ErrorEquals                                   []string
+	IntervalSeconds, MaxAttempts, MaxDelaySeconds *float64
+	BackoffRate                                   *float64
+	JitterStrategy, Comment                       string
+}
+
+type catching struct {
+	ErrorEquals   []string
+	Next, Comment string
+	ResultPath    json.RawMessage
+}
+
+// fields are those that states of a kind may have besides Type, Comment and QueryLanguage.
+var fields = map[kind][]string{
+	kindTask:    {"Resource", "Next", "End", "TimeoutSeconds", "InputPath", "OutputPath", "ResultPath", "Parameters", "Retry", "Catch"},
+	kindPass:    {"Next", "End", "InputPath", "OutputPath", "ResultPath", "Result"},
+	kindSucceed: {"InputPath", "OutputPath"},
+	kindFail:    {"Error", "Cause"},
+}
+
+// Parse reads a definition and checks it. Its error is a [DefinitionError] with all that is wrong.
+func Parse(text string) (*Machine, error) {
+	p := &parser{}
+	if m := p.parse(text); len(p.problems) == 0 {
+		return m, nil
+	}
+	return nil, &DefinitionError{p.problems}
+}
+
+type parser struct {
+	problems []string
+}
+
+func (p *parser) wrong(where, format string, args ...any) {
+	if where != "" {
+		where = "state '" + where + "': "
+	}
+	p.problems = append(p.problems, where+fmt.Sprintf(format, args...))
+}
+
+func (p *parser) parse(text string) *Machine {
+	var d definition
+	switch err := strict([]byte(text), &d, "Comment", "Version", "QueryLanguage", "StartAt", "TimeoutSeconds", "States"); {
+	case len(text) > MaxDefinition:
+		p.wrong("", "the definition is %d bytes long, %d are allowed", len(text), MaxDefinition)
+		return nil
+	case err != nil:
+		p.wrong("", "the definition %v", err)
+		return nil
+	case d.Version != "" && d.Version != "1.0":
+		p.wrong("", "Version %.20q is not supported, 1.0 is", d.Version)
+	case d.QueryLanguage != "" && d.QueryLanguage != "JSONPath":
+		p.wrong("", "QueryLanguage %.20q is not supported, JSONPath is", d.QueryLanguage)
+	}
+	m := &Machine{start: d.StartAt, states: make(map[string]*state, len(d.States)), timeout: p.seconds("", "TimeoutSeconds", d.TimeoutSeconds, 0, 1)}
+	for _, name := range slices.Sorted(maps.Keys(d.States)) {
+		if n := utf8.RuneCountInString(name); n == 0 || n > maxName {
+			p.wrong("", "the name of a state has 1 to %d characters, not %d", maxName, n)
+			continue
+		}
+		m.states[name] = p.state(name, d.States[name])
+	}
+	if len(p.problems) == 0 {
+		p.transitions(m)
+	}
+	return m
+}
+
+// strict reads an object that must have no other fields than these.
+func strict(text json.RawMessage, into any, known ...string) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return fmt.Errorf("is no JSON, from byte %d on", syntax.Offset)
+		}
+		return errors.New("is no JSON object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("has the field %.40q, which is not supported; supported are %s", name, strings.Join(known, ", "))
+		}
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return fmt.Errorf("has a %s for %s", kind.Value, kind.Field)
+		}
+		return errors.New("cannot be read")
+	}
+	return nil
+}
+
+func (p *parser) state(name string, text json.RawMessage) *state {
+	var head struct{ Type string }
+	if err := json.Unmarshal(text, &head); err != nil {
+		p.wrong(name, "it is no object with a Type")
+		return &state{kind: kindFail}
+	}
+	s := &state{kind: kind(head.Type)}
+	allowed, ok := fields[s.kind]
+	if !ok {
+		p.wrong(name, "Type %.40q is not supported; supported are Task, Pass, Succeed and Fail", head.Type)
+		return s
+	}
+	var d declared
+	if err := strict(text, &d, append([]string{"Type", "Comment", "QueryLanguage"}, allowed...)...); err != nil {
+		p.wrong(name, "it %v", err)
+		return s
+	}
+	if d.QueryLanguage != "" && d.QueryLanguage != "JSONPath" {
+		p.wrong(name, "QueryLanguage %.20q is not supported, JSONPath is", d.QueryLanguage)
+	}
+	for _, of := range []struct {
+		field string
+		text  json.RawMessage
+		into  *path
+	}{{"InputPath", d.InputPath, &s.inputPath}, {"OutputPath", d.OutputPath, &s.outputPath}, {"ResultPath", d.ResultPath, &s.resultPath}} {
+		var err error
+		if *of.into, err = readPath(of.text); err != nil {
+			p.wrong(name, "%s %v", of.field, err)
+		}
+	}
+	s.next, s.result, s.failure = d.Next, d.Result, Failure{d.Error, d.Cause}
+	switch s.kind {
+	case kindTask, kindPass:
+		if d.End == (d.Next != "") {
+			p.wrong(name, "it needs either Next or End: true")
+		}
+	case kindSucceed, kindFail:
+	}
+	if s.kind == kindTask {
+		p.task(name, s, &d)
+	}
+	return s
+}
+
+var (
+	functionARN = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9_$-]{1,128})?$`)
+	invokeARN   = regexp.MustCompile(`^arn:aws[a-z-]*:states:[a-z0-9-]*:(?:\d{12})?:lambda:invoke$`)
+)
+
+func (p *parser) task(name string, s *state, d *declared) {
+	s.resource, s.function = d.Resource, d.Resource
+	switch {
+	case invokeARN.MatchString(d.Resource):
+		s.invoke = true
+		p.invoke(name, s, d.Parameters)
+	case !functionARN.MatchString(d.Resource):
+		p.wrong(name, "Resource %.200q is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke", d.Resource)
+	case d.Parameters != nil:
+		p.wrong(name, "Parameters are supported with the Resource arn:aws:states:::lambda:invoke only")
+	}
+	s.timeout = p.seconds(name, "TimeoutSeconds", d.TimeoutSeconds, 0, 1)
+	for n, r := range d.Retry {
+		field := fmt.Sprintf("Retry[%d]", n)
+		p.names(name, field, r.ErrorEquals, n == len(d.Retry)-1)
+		if r.JitterStrategy != "" && r.JitterStrategy != "NONE" {
+			p.wrong(name, "%s.JitterStrategy %.20q is not supported, NONE is", field, r.JitterStrategy)
+		}
+		rate := 2.0
+		if r.BackoffRate != nil {
+			rate = *r.BackoffRate
+		}
+		if rate < 1 {
+			p.wrong(name, "%s.BackoffRate is %v, and must be 1 or more", field, rate)
+		}
+		s.retry = append(s.retry, retrier{
+			errorNames: r.ErrorEquals, rate: rate, interval: p.seconds(name, field+".IntervalSeconds", r.IntervalSeconds, 1, 1),
+			attempts: int(p.seconds(name, field+".MaxAttempts", r.MaxAttempts, 3, 0) / time.Second),
+			most:     p.seconds(name, field+".MaxDelaySeconds", r.MaxDelaySeconds, 0, 1),
+		})
+	}
+	for n, c := range d.Catch {
+		field := fmt.Sprintf("Catch[%d]", n)
+		p.names(name, field, c.ErrorEquals, n == len(d.Catch)-1)
+		result, err := readPath(c.ResultPath)
+		if err != nil {
+			p.wrong(name, "%s.ResultPath %v", field, err)
+		}
+		if c.Next == "" {
+			p.wrong(name, "%s needs Next", field)
+		}
+		s.catch = append(s.catch, catcher{c.ErrorEquals, c.Next, result})
+	}
+}
+
+// invoke reads the Parameters of lambda:invoke.
+func (p *parser) invoke(name string, s *state, text json.RawMessage) {
+	var d struct {
+		FunctionName, Qualifier, InvocationType string
+		Payload                                 json.RawMessage
+		Path                                    json.RawMessage `json:"Payload.$"`
+	}
+	if text == nil {
+		p.wrong(name, "Parameters with FunctionName are required by lambda:invoke")
+		return
+	}
+	if err := strict(text, &d, "FunctionName", "Qualifier", "InvocationType", "Payload", "Payload.$"); err != nil {
+		p.wrong(name, "Parameters %v", err)
+		return
+	}
+	switch {
+	case d.FunctionName == "":
+		p.wrong(name, "Parameters.FunctionName is required")
+	case d.InvocationType != "" && d.InvocationType != "RequestResponse":
+		p.wrong(name, "Parameters.InvocationType %.20q is not supported, RequestResponse is", d.InvocationType)
+	case d.Payload != nil && d.Path != nil:
+		p.wrong(name, "Parameters has both Payload and Payload.$")
+	case dynamic(d.Payload):
+		p.wrong(name, `Parameters.Payload has a field that ends in ".$", which is not supported: give all of it as Payload.$`)
+	}
+	if s.function = d.FunctionName; d.Qualifier != "" {
+		s.function += ":" + d.Qualifier
+	}
+	s.constant = d.Payload
+	if d.Payload == nil && d.Path == nil {
+		s.constant = json.RawMessage("{}")
+	}
+	var err error
+	if s.payload, err = readPath(d.Path); err != nil {
+		p.wrong(name, "Parameters.Payload.$ %v", err)
+	}
+}
+
+// dynamic reports whether there is a field in a constant that the language would not take for one.
+func dynamic(text json.RawMessage) bool {
+	var v any
+	if text == nil || json.Unmarshal(text, &v) != nil {
+		return false
+	}
+	var found func(any) bool
+	found = func(v any) bool {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, inner := range v {
+				if strings.HasSuffix(key, ".$") || found(inner) {
+					return true
+				}
+			}
+		case []any:
+			return slices.ContainsFunc(v, found)
+		}
+		return false
+	}
+	return found(v)
+}
+
+// names checks the names of errors that a retrier or a catcher is for.
+func (p *parser) names(state, field string, names []string, last bool) {
+	switch {
+	case len(names) == 0:
+		p.wrong(state, "%s needs ErrorEquals with the names of errors", field)
+	case slices.Contains(names, ErrorAll) && (len(names) > 1 || !last):
+		p.wrong(state, "%s: States.ALL must stand alone, and in the last one", field)
+	case slices.Contains(names, ""):
+		p.wrong(state, "%s.ErrorEquals has an empty name", field)
+	}
+}
+
+// seconds reads a whole number of seconds, or of something else, that may be left out.
+func (p *parser) seconds(state, field string, given *float64, otherwise, least int) time.Duration {
+	n := float64(otherwise)
+	if given != nil {
+		if n = *given; n != math.Trunc(n) || n < float64(least) || n > longest {
+			p.wrong(state, "%s is %v, and must be a whole number from %d to %d", field, n, least, longest)
+			return 0
+		}
+	}
+	return time.Duration(n) * time.Second
+}
+
+// transitions checks where the states lead.
+func (p *parser) transitions(m *Machine) {
+	if m.states[m.start] == nil {
+		p.wrong("", "StartAt %.80q is no state", m.start)
+		return
+	}
+	reached := map[string]bool{m.start: true}
+	for queue := []string{m.start}; len(queue) > 0; queue = queue[1:] {
+		name := queue[0]
+		s := m.states[name]
+		to := func(field, next string) {
+			switch {
+			case next == "":
+			case m.states[next] == nil:
+				p.wrong(name, "%s leads to %.80q, which is no state", field, next)
+			case !reached[next]:
+				reached[next] = true
+				queue = append(queue, next)
+			}
+		}
+		to("Next", s.next)
+		for n, c := range s.catch {
+			to(fmt.Sprintf("Catch[%d].Next", n), c.next)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.states)) {
+		if !reached[name] && len(p.problems) == 0 {
+			p.wrong(name, "it cannot be reached from StartAt")
+		}
+	}
+}
