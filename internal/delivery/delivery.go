@@ -272,22 +272,36 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	}
 	settled = d.report(hard, askingOf(s.request), outcome)
 	if accepted, ok := outcome.(Accepted); ok && accepted.Local {
-		d.runs.accepted(s.request.Subject().ID, settled)
+		d.runs.accepted(askingOf(s.request).about, settled)
 	}
 }
 
-// asking names what was sent: a request or, if try is not 0, a try of one that asks again about another.
+// asking names what was sent: a request or, if try is not 0, a try of one that asks again about another, or of an execution.
 type asking struct {
-	id, about wire.RequestID
-	try       int
-	macro     bool // what is returned is the answer
+	id wire.RequestID
+	// about is what processes know it by. Two tries of an execution have nothing to do with each other.
+	about wire.RequestID
+	try   int
+	macro bool // what is returned is the answer
+	task  bool // of an execution
 }
 
 func askingOf(r store.Request) asking {
-	if r.Type != store.TypeIsComplete {
-		return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro}
+	switch r.Type {
+	case store.TypeIsComplete:
+		return asking{id: r.ID, about: r.Wait.For, try: r.Wait.Try}
+	case store.TypeExecution:
+		return asking{id: r.ID, about: tryID(r), try: r.Execution.Try, task: true}
 	}
-	return asking{id: r.ID, about: r.Wait.For, try: r.Wait.Try}
+	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro}
+}
+
+// subject is the request that people know.
+func (a asking) subject() wire.RequestID {
+	if a.task {
+		return a.id
+	}
+	return a.about
 }
 
 // report repeats a report until it was taken: losing one would leave its request to its timeout. It returns false if
@@ -295,7 +309,7 @@ func askingOf(r store.Request) asking {
 func (d *Delivery) report(ctx context.Context, of asking, outcome Outcome) bool {
 	id := of.id
 	if of.try > 0 {
-		outcome = Poll{For: of.about, Try: of.try, Outcome: outcome}
+		outcome = Poll{For: of.subject(), Try: of.try, Outcome: outcome}
 	}
 	for n := 0; ; n++ {
 		err := d.config.Report(ctx, id, outcome)

@@ -78,7 +78,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 		}
 		if !said {
 			said = true
-			d.config.Progress(id, fmt.Sprintf("all processes of %s are busy, waiting", name))
+			d.config.Progress(of.subject(), fmt.Sprintf("all processes of %s are busy, waiting", name))
 		}
 		s.release()
 		goOn := wait(soft, turn, busyPoll)
@@ -130,12 +130,14 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, name str
 // event wraps the request as the service in its token would; not so what asks again, which no service knows.
 func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 	event := local.Event{
-		ID: string(r.Subject().ID), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
+		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
 	var err error
 	switch {
 	case r.Type == store.TypeMacro:
 		event.Payload, event.Resource, event.Waits, event.WantResult = macroEvent(r), "", false, true
+	case r.Type == store.TypeExecution:
+		event.Payload, event.Resource, event.Waits, event.WantResult = taskPayload(r), "", false, true
 	case r.Type == store.TypeIsComplete:
 		event.Payload, err = d.resume(r)
 	default:
@@ -150,7 +152,7 @@ func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
 	}
 	switch token.Service {
 	case wire.SNS:
-		if r.Type != store.TypeIsComplete && r.Type != store.TypeMacro {
+		if r.Type != store.TypeIsComplete && r.Type != store.TypeMacro && r.Type != store.TypeExecution {
 			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, d.config.Now(), string(r.ID))
 		}
 	case wire.Lambda:
@@ -188,6 +190,9 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 
 // ended returns what is to be reported of the end of an invocation; nil if nothing is.
 func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome) Outcome {
+	if of.task {
+		return d.taskEnded(of, name, o)
+	}
 	what := hide.text(o.Message)
 	switch o.Kind {
 	case local.Returned:

@@ -37,7 +37,7 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber
 	case ok && provider.Function != "":
 		return Refused{Text: hide.text(fmt.Sprintf("%s stands for %s, which is another function's name", named, provider.Function))}
 	case ok && provider.URL != "":
-		return d.postMacro(soft, hard, s, hide, provider.URL)
+		return d.postMacro(soft, hard, s, hide, provider.URL, macroEvent(s.request))
 	case ok:
 		return d.sendLocal(soft, s, hide, provider.Name)
 	}
@@ -52,19 +52,18 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber
 // macroEvent is what a macro gets.
 func macroEvent(r store.Request) []byte { return r.Body.Properties.JSON() }
 
-// postMacro asks a macro behind a URL, whose reply is the body of the response.
-func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber, target string) Outcome {
+// postMacro asks a macro behind a URL, or another function that only returns, whose reply is the body of the response.
+func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber, target string, body []byte) Outcome {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
-		return Refused{Text: "the macro's target is not a valid http(s) URL"}
+		return Refused{Text: "its target is not a valid http(s) URL"}
 	}
 	name := "POST " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	body := macroEvent(r)
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 		if err != nil {
-			return refused("the macro's target is not a valid http(s) URL")
+			return refused("its target is not a valid http(s) URL")
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("User-Agent", "pintle")

@@ -42,6 +42,9 @@ type Died struct {
 	Log []string
 	// Delivered is false if no process ever got the request.
 	Delivered bool
+	// Error and Cause, of the task of an execution, are its failure as executions know it: data, which are secret and neither
+	// scrubbed nor cut.
+	Error, Cause string
 }
 
 // Provided says that a native type has done what the request asks, or has failed at it.
@@ -68,19 +71,20 @@ type Waiting struct {
 	Pending json.RawMessage
 }
 
-// Returned says that a macro has returned.
+// Returned says that a macro, or the function of an execution's task, has returned.
 type Returned struct {
 	// Body is what it returned, unread: at most [MaxReturned] bytes.
 	Body []byte
 }
 
-// Poll is what became of one try to ask a provider again: the outcome of a request of the type store.TypeIsComplete.
+// Poll is what became of one try to ask a provider again, or of a try of an execution's task: the outcome of a request of the
+// type store.TypeIsComplete or store.TypeExecution.
 type Poll struct {
-	// For is the request that waits.
+	// For is the request that waits, or the execution.
 	For wire.RequestID
 	// Try is the try that was sent.
 	Try int
-	// Outcome is [Accepted], [Refused], [Died] or [Waiting].
+	// Outcome is [Accepted], [Refused], [Died], [Waiting] or [Returned].
 	Outcome Outcome
 }
 

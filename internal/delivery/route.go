@@ -19,6 +19,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Owner != d.config.Node() {
 		return nil // taken over: another node sends it, or this one in its next life
 	}
+	if r.Type == store.TypeExecution {
+		return d.sendTask(soft, hard, s)
+	}
 	secrets, outcome, ok := d.resolve(soft, hard, s)
 	if !ok {
 		return outcome

@@ -289,8 +289,10 @@ func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, siz
 
 // Report takes what became of a request's delivery. When it returns nil that is durable.
 func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
-	target := store.Target{Request: id, Alone: outcome.Kind == Accepted}
-	e.hide(ctx, id, &outcome)
+	target := store.Target{Request: id, Alone: outcome.Kind == Accepted || isExecution(id)}
+	if !isExecution(id) {
+		e.hide(ctx, id, &outcome)
+	}
 	void := false
 	err := e.apply(ctx, target, func(m *machine) error {
 		_, err := m.settle(outcome)

@@ -28,7 +28,7 @@ const (
 	Awaiting
 	// Waiting: the provider's process has done its part for now, and the provider is to be asked again.
 	Waiting
-	// Returned: a macro has returned.
+	// Returned: a macro, or the function of an execution's task, has returned.
 	Returned
 )
 
@@ -62,7 +62,7 @@ type Outcome struct {
 	Kind OutcomeKind
 	// Local, of Accepted, says that a process of this node executes the request and dies with it.
 	Local bool
-	// Body, of Returned, is what the macro returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it
+	// Body, of Returned, is what the macro or function returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it
 	// really was. 0 says that Body is all of it.
 	Body []byte
 	Size int
@@ -77,8 +77,11 @@ type Outcome struct {
 	Until   time.Time
 	ID      wire.PhysicalID
 	Pending []byte
-	// Try says which try it is that is reported of, if the request is one that asks again; else 0.
+	// Try says which try it is that is reported of, if the request is one that asks again or an execution; else 0.
 	Try int
+	// Error and Cause, of Died and Refused, are how a task of an execution has failed: data of the execution, whole and
+	// secret. Without an Error it is one of ours, and the Text its cause.
+	Error, Cause string
 	// Text, of Refused and Died, is what to tell people; of Provided why it failed, empty if it did not; of Waiting how far it
 	// is, empty for nothing. Log are the last lines the process wrote, scrubbed.
 	Text string

@@ -66,6 +66,7 @@ func (m *machine) endApply() error {
 		}
 		m.stack.Live, m.stack.ChangeSet = false, ""
 		m.dropChangeSets("")
+		m.abortExecutions()
 		m.end(store.PhaseSucceeded, "")
 		return nil
 	}

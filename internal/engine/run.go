@@ -154,7 +154,7 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 	fired := false
 	var tied *store.Request
-	err := e.apply(ctx, store.Target{Request: id}, func(m *machine) error {
+	err := e.apply(ctx, store.Target{Request: id, Alone: isExecution(id)}, func(m *machine) error {
 		r := m.requests[id]
 		if fired = r == nil || r.Due.IsZero(); fired {
 			return nil // settled, or made ready, since it was found
@@ -174,6 +174,9 @@ func (e *Engine) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 			tied = r
 			r.Due = m.now.Add(tiePause)
 			m.changeRequest(r)
+			return nil
+		case r.Type == store.TypeExecution:
+			m.executionDue(r)
 			return nil
 		case r.State == store.RequestDelayed && r.Type == store.TypeIsComplete:
 			return m.askAgain(r)

@@ -43,6 +43,8 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	case request == nil:
 		m.late(m.view.Request, outcome)
 		return false, nil
+	case request.Type == store.TypeExecution:
+		return true, m.stepped(request, outcome)
 	case m.fenced(request, outcome):
 		return false, nil
 	case request.Type == store.TypeNotification:

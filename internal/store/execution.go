@@ -35,8 +35,6 @@ type Execution struct {
 	Try int `json:"try"`
 	// Tries counts how often each of the state's retriers was used, since the execution came to it.
 	Tries []int `json:"tries,omitempty"`
-	// Deadline is when the execution is out of time; zero for never. Limit is how long a try of the task may take, from
-	// delivery.
-	Deadline time.Time     `json:"deadline,omitzero"`
-	Limit    time.Duration `json:"limit,omitempty"`
+	// Deadline is when the execution is out of time; zero for never.
+	Deadline time.Time `json:"deadline,omitzero"`
 }

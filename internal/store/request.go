@@ -138,8 +138,9 @@ type RequestBody struct {
 	// Token is the service token, a string; see [RequestBody.ServiceToken]. It is null if the resource's type is a native
 	// one: no template can spell that. Of [TypeExecution] it is the function of the task.
 	Token value.Value `json:"-"`
-	// Properties is always an object; OldProperties is null but for an Update. Of [TypeExecution], Properties are the
-	// definition and the input.
+	// Properties is always an object; OldProperties is null but for an Update. Of [TypeExecution],
+	// Payload of Properties is what its task is called with, and OldProperties are its Definition and its Input: JSON as texts,
+	// which are secret.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
 	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled; of [TypeMacro] likewise

@@ -18,7 +18,7 @@ var executionTests = []test{
 		row := executionOf(1, "e", machine)
 		row.Execution = &store.Execution{
 			Name: "e", Status: store.ExecutionRunning, State: "Wait for it", Try: 3, Tries: []int{2, 0},
-			Deadline: b.now().Add(time.Hour), Limit: time.Minute,
+			Deadline: b.now().Add(time.Hour),
 		}
 		row.Body.Properties = value.Object(value.Member{Key: "Input", Value: value.SecretStr(`{"a": 1}`)})
 		row.Body.Pending = value.SecretStr(`{"n": 1.50}`)

@@ -137,7 +137,7 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		told = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
 	case delivery.Died:
 		n.notes.died(id, o.Log)
-		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered}
+		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered, Error: o.Error, Cause: o.Cause}
 	case delivery.Provided:
 		told = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
 	case delivery.Awaiting:

@@ -1,0 +1,349 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/asl"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+const (
+	waiterMachine = "arn:aws:states:us-east-1:123456789012:stateMachine:waiter"
+	isComplete    = "arn:aws:lambda:us-east-1:123456789012:function:isComplete"
+	onTimeout     = "arn:aws:lambda:us-east-1:123456789012:function:onTimeout"
+)
+
+// waiter is the definition that CDK's provider framework makes.
+func waiter(attempts int) string {
+	return fmt.Sprintf(`{"StartAt":"framework-isComplete-task","States":{"framework-isComplete-task":{"End":true,"Retry":[{"ErrorEquals":`+
+		`["States.ALL"],"IntervalSeconds":5,"MaxAttempts":%d,"BackoffRate":1}],"Catch":[{"ErrorEquals":["States.ALL"],"Next":`+
+		`"framework-onTimeout-task"}],"Type":"Task","Resource":%q},"framework-onTimeout-task":{"End":true,"Type":"Task","Resource":%q}}}`,
+		attempts, isComplete, onTimeout)
+}
+
+// machineWorld is a world with a stack that has a machine, of which executions are started.
+func machineWorld(t *testing.T) *world {
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(body(map[string]string{"A": resource("")})))
+	w.succeed("A", "a-1")
+	return w
+}
+
+func (w *world) startExecution(definition, name, input string) (engine.MachineExecution, error) {
+	return w.engine.StartExecution(w.ctx, engine.MachineExecution{
+		Machine: waiterMachine, Stack: w.stack().ID, Definition: definition, Name: name, Input: json.RawMessage(input),
+	})
+}
+
+func (w *world) execution(arn string) engine.MachineExecution {
+	w.t.Helper()
+	x, err := w.engine.Execution(w.ctx, arn)
+	w.must(err)
+	return x
+}
+
+// call takes the task that was handed over and says what it is called with.
+func (w *world) call(function string) store.Request {
+	w.t.Helper()
+	r := w.take(waiterMachine)
+	if got := r.Body.Token.Text(); got != function {
+		w.t.Fatalf("%s is called, want %s", got, function)
+	}
+	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: true, Try: r.Execution.Try}))
+	return r
+}
+
+func payload(r store.Request) string {
+	v, _ := r.Body.Properties.Get("Payload")
+	return v.Text()
+}
+
+func (w *world) taskReturns(r store.Request, result string) {
+	w.t.Helper()
+	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Returned, Body: []byte(result), Try: r.Execution.Try}))
+}
+
+func (w *world) taskThrows(r store.Request, kind, cause string) {
+	w.t.Helper()
+	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Died, Error: kind, Cause: cause, Try: r.Execution.Try}))
+}
+
+// TestWaiterSucceeds is CDK's waiter: what is not done throws, and is asked again with the same event.
+func TestWaiterSucceeds(t *testing.T) {
+	w := machineWorld(t)
+	input := `{"n": 1.50, "ResponseURL": "https://x/?X-Amz-Signature=0"}`
+	started, err := w.startExecution(waiter(3), "", input)
+	w.must(err)
+	if want := "arn:aws:states:us-east-1:123456789012:execution:waiter:" + started.Name; started.ARN != want || started.Name == "" || !started.Started.Equal(w.now) {
+		t.Errorf("it is %s, started at %s", started.ARN, started.Started)
+	}
+	for range 3 {
+		r := w.call(isComplete)
+		if payload(r) != input {
+			t.Errorf("it is called with %s", payload(r))
+		}
+		w.taskThrows(r, "Retry", `{"errorMessage":"not done"}`)
+		w.pass(4999 * time.Millisecond)
+		if len(w.inbox) > 0 {
+			t.Fatal("it is asked again too early")
+		}
+		w.pass(time.Millisecond)
+	}
+	if x := w.execution(started.ARN); x.Status != store.ExecutionRunning || x.Output != nil || x.State != "framework-isComplete-task" {
+		t.Errorf("while it runs it is %+v", x)
+	}
+	w.taskReturns(w.call(isComplete), `{"done": 2.0}`)
+	want := engine.MachineExecution{
+		ARN: started.ARN, Machine: waiterMachine, Stack: w.stack().ID, Name: started.Name, Definition: waiter(3), Input: json.RawMessage(input),
+		Status: store.ExecutionSucceeded, State: "framework-isComplete-task", Output: json.RawMessage(`{"done": 2.0}`),
+		Started: started.Started, Stopped: w.now,
+	}
+	if diff := cmp.Diff(want, w.execution(started.ARN)); diff != "" {
+		t.Errorf("in the end (-want +got):\n%s", diff)
+	}
+	if w.status() != "CREATE_COMPLETE" || len(w.events()) != 5 {
+		t.Errorf("the stack took notice: %s\n%s", w.status(), w.history())
+	}
+}
+
+// TestWaiterTimesOut: what throws too often is caught, with all it has said.
+func TestWaiterTimesOut(t *testing.T) {
+	w := machineWorld(t)
+	started, err := w.startExecution(waiter(2), "w", `{}`)
+	w.must(err)
+	cause := `{"errorType":"Retry","errorMessage":"` + strings.Repeat("x", 100_000) + `"}`
+	for range 3 {
+		w.taskThrows(w.call(isComplete), "Retry", cause)
+		w.pass(5 * time.Second)
+	}
+	r := w.call(onTimeout)
+	var caught map[string]string
+	w.must(json.Unmarshal([]byte(payload(r)), &caught))
+	if diff := cmp.Diff(map[string]string{"Error": "Retry", "Cause": cause}, caught); diff != "" {
+		t.Errorf("what was caught (-want +got):\n%s", diff)
+	}
+	w.taskThrows(r, "Oops", cause)
+	x := w.execution(started.ARN)
+	if x.Status != store.ExecutionFailed || x.Error != "Oops" || len(x.Cause) == 0 || len(x.Cause) > 32<<10 || x.State != "framework-onTimeout-task" {
+		t.Errorf("it ended %s, %s, with a cause of %d bytes", x.Status, x.Error, len(x.Cause))
+	}
+}
+
+func TestExecutionNames(t *testing.T) {
+	w := machineWorld(t)
+	first, err := w.startExecution(waiter(1), "w", `{"a":1}`)
+	w.must(err)
+	again, err := w.startExecution(waiter(1), "w", `{"a":1}`)
+	w.must(err)
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same name and input are another execution:\n%s", diff)
+	}
+	if len(w.inbox) != 1 {
+		t.Errorf("%d tasks are to be done, want 1", len(w.inbox))
+	}
+	if _, err := w.startExecution(waiter(1), "w", `{"a":2}`); !errors.Is(err, engine.ErrExecutionExists) {
+		t.Errorf("another input: %v", err)
+	}
+	w.taskReturns(w.call(isComplete), `1`)
+	if _, err := w.startExecution(waiter(1), "w", `{"a":1}`); !errors.Is(err, engine.ErrExecutionExists) {
+		t.Errorf("a name that was used: %v", err)
+	}
+	var bad *asl.DefinitionError
+	for name, err := range map[string]error{
+		"too long": func() error {
+			_, err := w.startExecution(waiter(1), "long", `"`+strings.Repeat("x", asl.MaxData)+`"`)
+			return err
+		}(),
+		"no JSON": func() error { _, err := w.startExecution(waiter(1), "bad", `{`); return err }(),
+	} {
+		if !errors.Is(err, engine.ErrExecutionData) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.startExecution(`{}`, "x", `{}`); !errors.As(err, &bad) {
+		t.Errorf("a definition of nothing: %v", err)
+	}
+	if _, err := w.engine.Execution(w.ctx, first.ARN+"x"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	if _, err := w.engine.Execution(w.ctx, "id-1"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a request that is none: %v", err)
+	}
+}
+
+// TestExecutionsAreToldApart: only what is said of the try under way counts, and only by whom it is with.
+func TestExecutionsAreToldApart(t *testing.T) {
+	w := machineWorld(t)
+	started, err := w.startExecution(waiter(5), "w", `{}`)
+	w.must(err)
+	first := w.call(isComplete)
+	w.taskThrows(first, "Retry", "")
+	w.taskThrows(first, "Retry", "") // once more
+	w.taskReturns(first, `"late"`)
+	w.pass(5 * time.Second)
+	w.taskReturns(first, `"late"`)
+	if x := w.execution(started.ARN); x.Status != store.ExecutionRunning {
+		t.Fatalf("what was said of the first try counts: %s", x.Status)
+	}
+	second := w.call(isComplete)
+	if second.Execution.Try != 2 || second.Execution.Tries[0] != 1 {
+		t.Errorf("the second try is %+v", second.Execution)
+	}
+	if err := w.engine.Answer(w.ctx, second.ID, []byte(`{}`), 0); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an answer was taken: %v", err)
+	}
+	w.taskReturns(second, `"done"`)
+	w.taskThrows(second, "Retry", "")
+	if x := w.execution(started.ARN); x.Status != store.ExecutionSucceeded || string(x.Output) != `"done"` {
+		t.Errorf("it ended %+v", x)
+	}
+}
+
+func TestStopExecution(t *testing.T) {
+	w := machineWorld(t)
+	started, err := w.startExecution(waiter(5), "w", `{}`)
+	w.must(err)
+	r := w.call(isComplete)
+	stopped, err := w.engine.StopExecution(w.ctx, started.ARN, "Why", "because")
+	w.must(err)
+	w.taskReturns(r, `1`)
+	again, err := w.engine.StopExecution(w.ctx, started.ARN, "Other", "")
+	w.must(err)
+	if diff := cmp.Diff(stopped, again); diff != "" || stopped.Status != store.ExecutionAborted || stopped.Error != "Why" || stopped.Cause != "because" {
+		t.Errorf("it is %+v, and when it is stopped again:\n%s", stopped, diff)
+	}
+	if _, err := w.engine.StopExecution(w.ctx, started.ARN+"x", "", ""); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+// TestExecutionsEndWithTheirMachine, and with their stack at the latest; until then the stack's delete does not end them.
+func TestExecutionsEndWithTheirMachine(t *testing.T) {
+	w := machineWorld(t)
+	for _, name := range []string{"a", "b", "c"} {
+		_, err := w.startExecution(waiter(5), name, `{}`)
+		w.must(err)
+	}
+	w.taskReturns(w.call(isComplete), `1`)
+	w.must(w.engine.AbortExecutions(w.ctx, waiterMachine))
+	statuses := func(status store.ExecutionStatus) string {
+		list, err := w.engine.Executions(w.ctx, waiterMachine, status, "", 10)
+		w.must(err)
+		var text []string
+		for _, x := range list {
+			text = append(text, x.Name+" "+string(x.Status))
+		}
+		return strings.Join(text, ", ")
+	}
+	if got, want := statuses(""), "c ABORTED, b ABORTED, a SUCCEEDED"; got != want {
+		t.Errorf("they are %s, want %s", got, want)
+	}
+	if got, want := statuses(store.ExecutionSucceeded), "a SUCCEEDED"; got != want {
+		t.Errorf("they are %s, want %s", got, want)
+	}
+	w.inbox = nil
+	w.delete()
+	deletion := w.take("A")
+	d, err := w.startExecution(waiter(5), "d", `{}`)
+	w.must(err)
+	w.taskThrows(w.call(isComplete), "Retry", "")
+	if got, want := statuses(store.ExecutionRunning), "d RUNNING"; got != want {
+		t.Errorf("they are %s, want %s", got, want)
+	}
+	w.answer(deletion, success("a-1"))
+	if x := w.execution(d.ARN); x.Status != store.ExecutionAborted || x.Stopped.IsZero() || w.status() != "DELETE_COMPLETE" {
+		t.Errorf("it outlives its stack: %+v, %s", x, w.status())
+	}
+	if _, err := w.startExecution(waiter(5), "e", `{}`); !errors.Is(err, engine.ErrMachineGone) {
+		t.Errorf("one was started in a stack that is deleted: %v", err)
+	}
+}
+
+func TestExecutionsRunOutOfTime(t *testing.T) {
+	const task = `{"StartAt": "A", "TimeoutSeconds": 60, "States": {
+		"A": {"Type": "Task", "Resource": "` + isComplete + `", "TimeoutSeconds": 10, "Next": "B",
+			"Retry": [{"ErrorEquals": ["States.Timeout"], "IntervalSeconds": 1, "MaxAttempts": 1}],
+			"Catch": [{"ErrorEquals": ["States.Timeout"], "ResultPath": "$.caught", "Next": "B"}]},
+		"B": {"Type": "Task", "Resource": "` + onTimeout + `", "End": true}}}`
+	w := machineWorld(t)
+	started, err := w.startExecution(task, "w", `{"n": 1.50}`)
+	w.must(err)
+	w.call(isComplete)
+	w.pass(10 * time.Second)
+	w.pass(time.Second)
+	w.call(isComplete)
+	w.pass(10 * time.Second)
+	r := w.call(onTimeout)
+	if want := `{"caught":{"Error":"States.Timeout","Cause":""},"n":1.50}`; payload(r) != want {
+		t.Errorf("what goes on is %s, want %s", payload(r), want)
+	}
+	w.pass(39 * time.Second)
+	if x := w.execution(started.ARN); x.Status != store.ExecutionTimedOut || !x.Stopped.Equal(started.Started.Add(time.Minute)) {
+		t.Errorf("it is %+v", x)
+	}
+	w.taskReturns(r, `1`)
+	if x := w.execution(started.ARN); x.Status != store.ExecutionTimedOut {
+		t.Errorf("it is %+v", x)
+	}
+}
+
+// TestExecutionIsTakenOver: what a node had in hand when it died is done again, as the same try.
+func TestExecutionIsTakenOver(t *testing.T) {
+	w := machineWorld(t)
+	started, err := w.startExecution(waiter(5), "w", `{}`)
+	w.must(err)
+	before := w.call(isComplete)
+	after, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true})
+	w.must(err)
+	ready, err := w.store.Claim(w.ctx, after.Node(), 10, nil)
+	w.must(err)
+	if len(ready) != 1 || ready[0].ID != before.ID || ready[0].Execution.Try != before.Execution.Try || payload(ready[0]) != `{}` {
+		t.Fatalf("the next node finds %+v", ready)
+	}
+	w.taskThrows(before, "Retry", "") // of a node that is dead
+	if r, err := w.store.Request(w.ctx, before.ID); err != nil || r.State != store.RequestReady || r.Execution.Try != 1 {
+		t.Errorf("it is %+v, %v", r, err)
+	}
+	w.must(after.Report(w.ctx, before.ID, engine.Outcome{Kind: engine.Returned, Body: []byte(`7`), Try: 1}))
+	if x := w.execution(started.ARN); x.Status != store.ExecutionSucceeded || string(x.Output) != `7` {
+		t.Errorf("it is %+v", x)
+	}
+}
+
+func TestExecutionWithoutTasks(t *testing.T) {
+	w := machineWorld(t)
+	x, err := w.startExecution(`{"StartAt": "A", "States": {"A": {"Type": "Pass", "Result": {"n": 1.0}, "Next": "B"}, "B": {"Type": "Succeed"}}}`, "w", `{}`)
+	w.must(err)
+	if x.Status != store.ExecutionSucceeded || string(x.Output) != `{"n": 1.0}` || x.Stopped.IsZero() || len(w.inbox) > 0 {
+		t.Errorf("it is %+v", x)
+	}
+}
+
+func TestFunctionsOfExecutions(t *testing.T) {
+	w := machineWorld(t)
+	for function, want := range map[string]string{
+		"F": "arn:aws:lambda:us-east-1:123456789012:function:F", "F:live": "arn:aws:lambda:us-east-1:123456789012:function:F:live",
+		"999999999999:function:F":                          "arn:aws:lambda:us-east-1:999999999999:function:F",
+		"arn:aws:lambda:eu-west-1:999999999999:function:F": "arn:aws:lambda:eu-west-1:999999999999:function:F",
+	} {
+		_, err := w.startExecution(`{"StartAt": "A", "States": {"A": {"Type": "Task", "End": true, "Resource": "arn:aws:states:::lambda:invoke",
+			"Parameters": {"FunctionName": "`+function+`", "Payload": {"fixed": 1.0}}, "OutputPath": "$.Payload"}}}`, "", `{"n": 1}`)
+		w.must(err)
+		r := w.call(want)
+		if payload(r) != `{"fixed": 1.0}` {
+			t.Errorf("it is called with %s", payload(r))
+		}
+		w.taskReturns(r, `2.50`)
+		if x := w.execution(string(r.ID)); string(x.Output) != `2.50` || string(x.Input) != `{"n": 1}` {
+			t.Errorf("it is %+v", x)
+		}
+	}
+}
