@@ -124,8 +124,8 @@ func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
 	case local.Stopped:
 		return nil // this node stops; whoever takes its rows over sends the task again
 	case local.Errored, local.InitFailed:
-		if o.Failure != nil {
-			return functionFailure(o.Failure)
+		if o.Result != nil {
+			return functionFailure(o.Result)
 		}
 		kind, message = cmp.Or(kind, "Runtime.ExitError"), o.Message
 	case local.Exited, local.Crashed:

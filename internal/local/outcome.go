@@ -63,9 +63,6 @@ type Outcome struct {
 	// Message says what happened, at most 4 KiB: what the handler reported if it did, a sentence of ours otherwise.
 	// Empty for [Returned].
 	Message string
-	// Failure is the error as the handler reported it, for [Errored] and such an [InitFailed]: JSON, at most 6 MiB, whole and not
-	// scrubbed. It is data of whoever has asked, and secret.
-	Failure []byte
 	// ExitCode is the process's exit code, for [Exited] and an [InitFailed] whose process exited; else 0.
 	ExitCode int
 	// Signal names the signal that ended the process, for [Crashed] and such an [InitFailed]; else empty.

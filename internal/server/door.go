@@ -27,8 +27,6 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		s.readyz(w, r)
 	case strings.HasPrefix(path, s.responses), strings.HasPrefix(path, "/"+ResponsePath+"/"):
 		s.answer(w, r)
-	case s.config.Pages[path] != nil && r.Method == http.MethodGet:
-		s.config.Pages[path].ServeHTTP(w, r)
 	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
 		s.signal(w, r)
 	default:
@@ -45,6 +43,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.faceOf(sigv4.Claimed(r), r).Refuse(w, r, e)
+	}
+	var open http.Handler
+	if s.config.Unsigned != nil {
+		open = s.config.Unsigned(r)
 	}
 	switch {
 	case r.Method == http.MethodOptions:
@@ -70,6 +72,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	defer context.AfterFunc(s.hard, cancel)()
+	if open != nil {
+		open.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
 	id, err := s.verifier.Verify(r)
 	if err != nil {
 		refuse(refusal(err))

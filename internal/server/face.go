@@ -35,11 +35,10 @@ func QueryFace(service *query.Service, version string) Face {
 	}}
 }
 
-// JSONFace returns the face of a service of one of AWS's JSON protocols. writeError answers with an error, of which code, message
-// and status are given.
-func JSONFace(handler http.Handler, writeError func(w http.ResponseWriter, code, message string, status int)) Face {
+// JSONFace returns the face of a service of one of AWS's JSON protocols, whose errors look alike.
+func JSONFace(handler http.Handler) Face {
 	return Face{Handler: handler, Refuse: func(w http.ResponseWriter, _ *http.Request, e *query.Error) {
-		writeError(w, e.Code, e.Message, e.Status)
+		ssm.WriteError(w, e.Code, e.Message, e.Status)
 	}}
 }
 
@@ -57,8 +56,8 @@ func (s *Server) faceOf(service string, r *http.Request) Face {
 	if face, ok := s.faces[service]; ok {
 		return face
 	}
-	if r.Header.Get("X-Amz-Target") != "" { // a JSON protocol, of which all write errors alike
-		return JSONFace(nil, ssm.WriteError)
+	if r.Header.Get("X-Amz-Target") != "" {
+		return JSONFace(nil)
 	}
 	return s.faces["cloudformation"]
 }

@@ -88,8 +88,8 @@ type Config struct {
 	Faces map[string]Face
 	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
 	Bodies map[string]int64
-	// Pages are paths that anyone may GET.
-	Pages map[string]http.Handler
+	// Unsigned returns what serves a request that needs no signature, nil for those that do. Nil means that none is such.
+	Unsigned func(*http.Request) http.Handler
 	// Texts fetches templates that calls only name; nil fetches none.
 	Texts cloudformation.Texts
 	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
@@ -216,7 +216,7 @@ func (s *Server) addFaces() error {
 		if err != nil {
 			return err
 		}
-		s.faces["ssm"] = JSONFace(parameters, ssm.WriteError)
+		s.faces["ssm"] = JSONFace(parameters)
 	}
 	for service, face := range s.config.Faces {
 		face.turns = newTurns(s.config.Concurrency, s.config.Wait)

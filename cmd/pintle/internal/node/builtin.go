@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/wire"
@@ -95,11 +93,4 @@ func (p *providers) standIn(token wire.ServiceToken) (string, bool) {
 		}
 	}
 	return inCloud, here
-}
-
-// functionVariables returns what functions of this machine are told of AWS, and what stands in for them. It holds a key.
-func (n *Node) functionVariables() map[string]string {
-	return functionenv.Variables(functionenv.Config{
-		Environ: os.Environ(), URL: n.record.URL, Key: functionenv.Key{ID: n.record.Client.ID, Secret: n.record.Client.Secret},
-	})
 }

@@ -17,10 +17,10 @@ import (
 
 // Functions of the cloud of this machine, by the names of their tokens.
 const (
-	functions    = "arn:aws:lambda:eu-west-1:000000000000:function:"
-	madeByCDK    = functions + "app-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
-	cutOff       = functions + "a-name-that-is-so-long-that-the-function-s-has-no-room-AWS6-abc"
-	another      = functions + "app-Handler886CB40B-abc"
+	functionARNs = "arn:aws:lambda:eu-west-1:000000000000:function:"
+	madeByCDK    = functionARNs + "app-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
+	cutOff       = functionARNs + "a-name-that-is-so-long-that-the-function-s-has-no-room-AWS6-abc"
+	another      = functionARNs + "app-Handler886CB40B-abc"
 	anotherCloud = "arn:aws:lambda:eu-west-1:123456789012:function:there-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
 )
 
@@ -107,13 +107,13 @@ func TestStandInAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = runtime.Close() })
-	n := &Node{record: Record{URL: server.URL, Client: Credentials{ID: "OURS", Secret: "s"}}}
+	cloud := &cloud{url: server.URL}
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM"} {
 		t.Setenv(name, "")
 	}
 	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
 	p.runtime = runtime
-	if err := p.standForCDK(n.functionVariables(), logicalOf); err != nil {
+	if err := p.standForCDK(cloud.variables("000000000000"), logicalOf); err != nil {
 		t.Fatal(err)
 	}
 
@@ -136,7 +136,7 @@ func TestStandInAnswers(t *testing.T) {
 	if o := <-done; o.Kind != local.Returned {
 		t.Fatalf("%s: %v", o, o.Log)
 	}
-	if got, want := <-calls, "OURS AmazonSSM.GetParameter"; got != want {
+	if got, want := <-calls, functionKey+"000000000000 AmazonSSM.GetParameter"; got != want {
 		t.Errorf("called %s, want %s", got, want)
 	}
 	if answer := <-answers; answer["Status"] != "SUCCESS" || answer["PhysicalResourceId"] != "x" {

@@ -26,7 +26,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
-				if n.providers.calls.Done(id, outcome) {
+				if n.providers.calls.Done(id, outcome) || n.cloud != nil && n.cloud.functions.Done(id, outcome) {
 					return
 				}
 				n.notes.end(wire.RequestID(id))

@@ -107,8 +107,10 @@ type Node struct {
 	texts     *fetch.Fetcher
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
+	cloud     *cloud             // nil if there is none
 	server    *server.Server
 
+	account    string // that of the server's own keys
 	references *parameters.Hidden
 	upkeep     *upkeep.Upkeep
 	keys       *store.Keys
@@ -131,7 +133,8 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
 	n.texts = fetch.New(fetch.Config{
-		Region: n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
+		Objects: n.bucketText,
+		Region:  n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
 	})
 	elsewhere := ""
 	if config.Database != "" {
@@ -177,11 +180,17 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := n.nativeTypes(signals, base.JoinPath(server.SignalPath))
-	if err != nil {
+	n.account = credentials.Default().Account
+	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
 	}
-	if err := n.openProviders(ctx, credentials.Default().Account); err != nil {
+	if config.Cloud && config.Role != Reader {
+		if err := n.openCloud(base); err != nil {
+			return nil, err
+		}
+	}
+	types, err := n.nativeTypes(signals, base.JoinPath(server.SignalPath))
+	if err != nil {
 		return nil, err
 	}
 	if err := n.openParameters(); err != nil {
@@ -208,13 +217,21 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
+	faces, bodies, err := n.faces()
+	if err != nil {
+		return nil, err
+	}
 	n.server, err = server.New(server.Config{
+		Faces: faces, Bodies: bodies,
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true
+			}
+			if key, ok := n.cloud.lookup(id); ok {
+				return key, true
 			}
 			return credentials.Lookup(id)
 		},
@@ -269,6 +286,12 @@ func (n *Node) Run(ctx context.Context) error {
 		return errors.Join(n.delivery.Run(ctx), n.runtime.Close())
 	})
 	group.Go(func() error {
+		if n.cloud == nil {
+			return nil
+		}
+		return n.cloud.functions.Run(ctx)
+	})
+	group.Go(func() error {
 		<-ctx.Done()
 		return n.config.Lock.withdraw()
 	})
@@ -300,6 +323,9 @@ func (n *Node) Close() error {
 	}
 	if n.runtime != nil {
 		errs = append(errs, n.runtime.Close())
+	}
+	if n.cloud != nil {
+		errs = append(errs, n.cloud.close())
 	}
 	if n.listener != nil {
 		if err := n.listener.Close(); !errors.Is(err, net.ErrClosed) { // the server has closed it, if it ran

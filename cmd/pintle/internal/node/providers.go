@@ -38,6 +38,8 @@ type providers struct {
 	region  string // of calls that name none
 	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
 	functions cloudFunction
+	// match returns the name in the runtime of such a function that a token names; nil if there are none. It is set with functions.
+	match func(context.Context, wire.ServiceToken) (name string, ok bool)
 	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
 	invoked func(id string) (wire.RequestID, bool)
 
@@ -245,7 +247,13 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	if name, ok := p.standIn(token); ok {
 		return p.found(name), true
 	}
-	return delivery.Provider{}, false
+	if p.match == nil {
+		return delivery.Provider{}, false
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, lookupTimeout)
+	defer cancel()
+	name, ok := p.match(ctx, token)
+	return delivery.Provider{Name: name}, ok
 }
 
 // named returns the declared provider that a token names.
@@ -274,7 +282,7 @@ func (p *providers) serves(token wire.ServiceToken) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.known[found.Name]
-	return found.Name == inCloud || k != nil && k.broken == nil
+	return k == nil || k.broken == nil // what is not known here is in the cloud
 }
 
 // Invoke implements [delivery.Local].

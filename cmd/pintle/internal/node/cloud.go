@@ -1,0 +1,196 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/lambda"
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/functionenv"
+	"github.com/pintle-dev/pintle/internal/functions"
+	"github.com/pintle-dev/pintle/internal/objects"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// The folders of the cloud in the data directory.
+const (
+	objectsDir = "objects"
+	codeDir    = "functions"
+)
+
+// cloud is the cloud of this machine: what templates and clients make of AWS here, and what runs it.
+type cloud struct {
+	catalog   *catalog.Catalog
+	objects   *objects.Store
+	functions *functions.Functions
+	root      store.Root
+	url       string // of this server
+}
+
+// openCloud opens what there is of the cloud. It needs the store, the listener, and the providers with their runtime.
+func (n *Node) openCloud(base *url.URL) (err error) {
+	c := &cloud{catalog: catalog.New(n.store), root: n.store.Root(), url: n.record.URL}
+	n.cloud = c
+	c.objects, err = objects.New(objects.Config{
+		Dir: n.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: base, Log: n.log,
+	})
+	if err != nil {
+		return fmt.Errorf("buckets: %w", err)
+	}
+	c.functions, err = functions.New(functions.Config{
+		Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
+		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
+		Environment: func(place catalog.Place) map[string]string { return c.variables(place.Account) },
+	})
+	if err != nil {
+		return err
+	}
+	n.providers.invoked = c.functions.Request
+	n.providers.match = c.functions.Match
+	return n.providers.standForCDK(c.variables(n.account), c.logical)
+}
+
+// close ends what is still going on.
+func (c *cloud) close() error {
+	var errs []error
+	if c.functions != nil {
+		errs = append(errs, c.functions.Close())
+	}
+	if c.objects != nil {
+		errs = append(errs, c.objects.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// functionKey begins the ids of the keys that functions have, one for each account.
+const functionKey = "FUNCTIONSOF"
+
+// key returns the access key of the functions of an account. It is the same on all nodes.
+func (c *cloud) key(account string) sigv4.Key {
+	return sigv4.Key{
+		ID: functionKey + account, Secret: sigv4.Secret(fmt.Sprintf("%x", c.root.Derive("functions of "+account))), Account: account,
+	}
+}
+
+// lookup finds a key of functions by its id.
+func (c *cloud) lookup(id string) (sigv4.Key, bool) {
+	account, ok := strings.CutPrefix(id, functionKey)
+	if !ok || c == nil {
+		return sigv4.Key{}, false
+	}
+	return c.key(account), true
+}
+
+// variables returns what functions of an account are told of AWS, and what stands in for them. It holds a key.
+func (c *cloud) variables(account string) map[string]string {
+	key := c.key(account)
+	return functionenv.Variables(functionenv.Config{
+		Environ: os.Environ(), URL: c.url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
+	})
+}
+
+// logical is a [cloudFunction].
+func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
+	reference, err := functions.ParseReference(catalog.Place{}, string(token), "")
+	if err != nil || reference.Account == "" {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	function, err := c.functions.Get(ctx, reference.Place, reference.Name)
+	if err != nil {
+		return "", false
+	}
+	if parts := strings.Split(function.Holder, "|"); len(parts) == 3 {
+		return parts[1], true
+	}
+	return "", true
+}
+
+// lookupTimeout is how long it may take to find a function in the store.
+const lookupTimeout = 5 * time.Second
+
+// bucketCode is the code of functions in buckets.
+type bucketCode struct{ objects *objects.Store }
+
+// Open implements [functions.Objects].
+func (b bucketCode) Open(ctx context.Context, bucket, key, version string) (io.ReadCloser, int64, error) {
+	object, err := b.objects.Open(ctx, bucket, key, version)
+	if isMissing(err) {
+		return nil, 0, fmt.Errorf("%w: %w", catalog.ErrNotFound, err)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return object, object.Size, nil
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, objects.ErrNoBucket) || errors.Is(err, objects.ErrNoObject) || errors.Is(err, objects.ErrNoVersion)
+}
+
+// template is a [fetch.Objects]: texts in buckets of this machine.
+func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error) {
+	if n.cloud == nil {
+		return nil, false, nil
+	}
+	bucket, key, ok := n.cloud.objects.Locate(rawURL)
+	if !ok {
+		return nil, false, nil
+	}
+	object, err := n.cloud.objects.Open(ctx, bucket, key, "")
+	switch {
+	case errors.Is(err, objects.ErrNoBucket):
+		return nil, false, nil
+	case isMissing(err):
+		return nil, true, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	case err != nil:
+		return nil, true, err
+	}
+	return object, true, nil
+}
+
+// The bounds of faces whose calls are larger, or longer, than others.
+const (
+	maxFunctionBody = 72 << 20 // a zip file of 50 MB in base64
+	functionTimeout = 16 * time.Minute
+	objectTimeout   = time.Hour
+)
+
+// faces are the services of the cloud, by their names in the scope of a signature.
+func (n *Node) faces() (faces map[string]server.Face, bodies map[string]int64, err error) {
+	c := n.cloud
+	if c == nil {
+		return nil, nil, nil
+	}
+	faces, bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
+	calls, err := lambda.New(lambda.Config{
+		Functions: c.functions, Log: n.log,
+		Caller: func(ctx context.Context) (lambda.Caller, bool) {
+			id, ok := sigv4.FromContext(ctx)
+			return lambda.Caller{Account: id.Account, Region: id.Region}, ok
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	faces["lambda"] = longFace(server.JSONFace(calls), functionTimeout)
+	return faces, bodies, nil
+}
+
+// longFace is a face with paths of its own, whose calls may take their time.
+func longFace(face server.Face, timeout time.Duration) server.Face {
+	face.Paths, face.Timeout = true, timeout
+	return face
+}
