@@ -30,7 +30,7 @@ func decodeStruct(n *node, s *shape, into reflect.Value, prefix string, broken *
 			continue
 		}
 		value := target(into.FieldByIndex(f.index))
-		if err := decodeValue(given, f.shape, value, path, broken); err != nil {
+		if err := decodeValue(given, f.shape, value, path, f.item, broken); err != nil {
 			return err
 		}
 		broken.examine(f, path, value)
@@ -47,14 +47,15 @@ func target(v reflect.Value) reflect.Value {
 	return v.Elem()
 }
 
-func decodeValue(n *node, s *shape, into reflect.Value, path string, broken *violations) error {
+// decodeValue fills a value; called is what an item is, if it is a list.
+func decodeValue(n *node, s *shape, into reflect.Value, path, called string, broken *violations) error {
 	switch s.kind {
 	case structKind:
 		// A structure without members may be sent like an empty list.
 		n.used = n.value != nil && *n.value == ""
 		return decodeStruct(n, s, into, path+".", broken)
 	case listKind:
-		return decodeList(n, s, into, path, broken)
+		return decodeList(n, s, into, path, called, broken)
 	case textKind, boolKind, intKind, timeKind:
 		return decodeScalar(n, s.kind, into)
 	}
@@ -93,14 +94,15 @@ func decodeScalar(n *node, k kind, into reflect.Value) error {
 	return nil
 }
 
-// decodeList fills a list from Name.member.1, Name.member.2 and so on. An empty list is sent as Name= alone.
-func decodeList(n *node, s *shape, into reflect.Value, path string, broken *violations) error {
-	members := n.below["member"]
+// decodeList fills a list from Name.member.1, Name.member.2 and so on; called is what stands for member. An empty list is sent as
+// Name= alone.
+func decodeList(n *node, s *shape, into reflect.Value, path, called string, broken *violations) error {
+	members := n.below[called]
 	switch {
 	case members == nil && n.value == nil:
-		return malformed(n, "must be a list: %s.member.1 and so on", n.name)
+		return malformed(n, "must be a list: %s.%s.1 and so on", n.name, called)
 	case n.value != nil && (*n.value != "" || members != nil):
-		return malformed(n, "must be a list: %s.member.1 and so on, or empty", n.name)
+		return malformed(n, "must be a list: %s.%s.1 and so on, or empty", n.name, called)
 	case members == nil:
 		n.used = true
 		into.Set(reflect.MakeSlice(into.Type(), 0, 0))
@@ -119,7 +121,7 @@ func decodeList(n *node, s *shape, into reflect.Value, path string, broken *viol
 		if item == nil {
 			return malformed(members, "has %d items but none with the number %s: items are numbered from 1 without gaps", count, number)
 		}
-		if err := decodeValue(item, s.item, target(list.Index(i)), path+"."+number+".member", broken); err != nil {
+		if err := decodeValue(item, s.item, target(list.Index(i)), path+"."+number+"."+called, "", broken); err != nil {
 			return err
 		}
 	}

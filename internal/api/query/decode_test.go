@@ -45,7 +45,13 @@ type input struct {
 		Needed string `query:",required"`
 	}
 	Next    *input
+	Map     []pair `query:"Attributes,entries"`
 	Ignored string `query:"-"`
+}
+
+type pair struct {
+	Key   string `query:"key"`
+	Value string `query:"value"`
 }
 
 // decodeForm decodes a form as a request would be.
@@ -82,6 +88,7 @@ func TestDecode(t *testing.T) {
 			want: input{StackName: "s", Rollback: &struct{ Triggers []*trigger }{[]*trigger{{"x"}}}, Nested: struct {
 				Needed string `query:",required"`
 			}{"y"}, Next: &input{StackName: "t"}}},
+		{name: "map", form: "StackName=s&Attributes.entry.1.key=a&Attributes.entry.1.value=b", want: input{StackName: "s", Map: []pair{{"a", "b"}}}},
 		{name: "empty structure", form: "StackName=s&Rollback=", want: input{StackName: "s", Rollback: &struct{ Triggers []*trigger }{}}},
 		{name: "unknown", form: "StackName=s&New=1&Rollback.Other.member.1.A=2&Ignored=3&stackName=4",
 			want:    input{StackName: "s", Rollback: &struct{ Triggers []*trigger }{}},
@@ -107,6 +114,7 @@ func TestDecodeRefuses(t *testing.T) {
 	const one = "ValidationError: 1 validation error detected: "
 	const stack = "Member must satisfy regular expression pattern: [a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"
 	tests := []struct{ name, form, want string }{
+		{"a map as a list", "StackName=s&Attributes.member.1.key=a", "MalformedInput: Attributes must be a list: Attributes.entry.1 and so on."},
 		{"required", "", one + "Value null at 'stackName' failed to satisfy constraint: Member must not be null"},
 		{"pattern", "StackName=1a", one + "Value '1a' at 'stackName' failed to satisfy constraint: " + stack},
 		{"pattern takes the whole text", "StackName=a%0A", one + "Value 'a\n' at 'stackName' failed to satisfy constraint: " + stack},

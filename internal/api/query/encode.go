@@ -17,7 +17,7 @@ func encodeReply(action, namespace, id string, s *shape, result reflect.Value) [
 	var w writer
 	w.open(action+"Response", namespace)
 	if s != nil {
-		w.value(action+"Result", s, result)
+		w.value(action+"Result", s, "", result)
 	}
 	w.open("ResponseMetadata", "")
 	w.text("RequestId", id)
@@ -76,8 +76,8 @@ func (w *writer) text(name, text string) {
 	w.closeOr(name, since)
 }
 
-// value writes one element. Pointers in v are not nil.
-func (w *writer) value(name string, s *shape, v reflect.Value) {
+// value writes one element; called is what an item is, if it is a list. Pointers in v are not nil.
+func (w *writer) value(name string, s *shape, called string, v reflect.Value) {
 	v = reflect.Indirect(v)
 	switch s.kind {
 	case textKind:
@@ -93,7 +93,7 @@ func (w *writer) value(name string, s *shape, v reflect.Value) {
 		since := w.Len()
 		for i := range v.Len() {
 			if item := v.Index(i); item.Kind() != reflect.Pointer || !item.IsNil() {
-				w.value("member", s.item, item)
+				w.value(called, s.item, "", item)
 			}
 		}
 		w.closeOr(name, since)
@@ -103,7 +103,7 @@ func (w *writer) value(name string, s *shape, v reflect.Value) {
 		for i := range s.fields {
 			f := &s.fields[i]
 			if member := v.FieldByIndex(f.index); present(f, member) {
-				w.value(f.name, f.shape, member)
+				w.value(f.name, f.shape, f.item, member)
 			}
 		}
 		w.closeOr(name, since)

@@ -29,6 +29,7 @@ type output struct {
 		Minutes int `query:",omitempty"`
 	}
 	Drift *struct{ Status string }
+	Map   []pair `query:"Attributes,entries,omitempty"`
 }
 
 func TestEncode(t *testing.T) {
@@ -44,11 +45,12 @@ func TestEncode(t *testing.T) {
 			Created: at, Deleted: &at, Tags: []tag{{"k", ""}}, Outputs: []tag{{"a", "b"}}, Names: []string{"x", ""},
 			Rollback: struct {
 				Minutes int `query:",omitempty"`
-			}{3}, Drift: &struct{ Status string }{"NOT_CHECKED"},
+			}{3}, Drift: &struct{ Status string }{"NOT_CHECKED"}, Map: []pair{{"k", "v"}},
 		}, "<ClientRequestToken>t</ClientRequestToken><Name>n</Name><StatusReason>r</StatusReason><Physical/><Count>-1</Count><Some>2</Some>" +
 			"<Enabled>true</Enabled><Extra>true</Extra><Created>2026-11-21T10:38:42.123Z</Created><Deleted>2026-11-21T10:38:42.123Z</Deleted>" +
 			"<Tags><member><Key>k</Key><Value/></member></Tags><Outputs><member><Key>a</Key><Value>b</Value></member></Outputs>" +
-			"<Names><member>x</member><member/></Names><Rollback><Minutes>3</Minutes></Rollback><Drift><Status>NOT_CHECKED</Status></Drift>"},
+			"<Names><member>x</member><member/></Names><Rollback><Minutes>3</Minutes></Rollback><Drift><Status>NOT_CHECKED</Status></Drift>" +
+			"<Attributes><entry><key>k</key><value>v</value></entry></Attributes>"},
 		{"escapes", output{Name: "<a href=\"x\">&amp;</a>\r\n\tb\x1b[31m\x00\x7f\ufffe\xff😀"},
 			"<Name>&lt;a href=&quot;x&quot;&gt;&amp;amp;&lt;/a&gt;&#xD;\n\tb[31m\x7f\uFFFD😀</Name><Count>0</Count><Enabled>false</Enabled><Tags/><Names/><Rollback/>"},
 	}

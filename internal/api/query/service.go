@@ -18,7 +18,8 @@
 // # Tags
 //
 //   - query:"Name,option,…" is the spelling; empty means the field's own, "-" leaves the field out. Options: required
-//     (input: must be given), secret (input: never quoted in an error), omitempty (output: no element when empty).
+//     (input: must be given), secret (input: never quoted in an error), omitempty (output: no element when empty),
+//     entries (a list of structs that hold a key and its value: what the protocol calls a map, with entry for member).
 //   - length:"least,most" bounds a text in characters and a list in items; range:"least,most" bounds an integer.
 //     Either side may be empty.
 //   - pattern:"…" is a regular expression (RE2) that the whole text must match.

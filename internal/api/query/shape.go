@@ -38,6 +38,7 @@ type field struct {
 	omitEmpty bool
 	checks    []check // of the value itself
 	each      []check // of the items of a list of scalars
+	item      string  // what an item of a list is called
 }
 
 // shapes are the shapes of types. They are made when operations are registered and only read after that, so that no
@@ -124,7 +125,7 @@ func (s shapes) field(in reflect.Type, declared reflect.StructField, tag string)
 	if name == "" {
 		name = declared.Name
 	}
-	f := field{name: name, path: strings.ToLower(name[:1]) + name[1:], index: declared.Index, shape: s.of(declared.Type)}
+	f := field{name: name, path: strings.ToLower(name[:1]) + name[1:], index: declared.Index, shape: s.of(declared.Type), item: "member"}
 	for option := range strings.SplitSeq(options, ",") {
 		switch option {
 		case "":
@@ -134,6 +135,11 @@ func (s shapes) field(in reflect.Type, declared reflect.StructField, tag string)
 			f.secret = true
 		case "omitempty":
 			f.omitEmpty = true
+		case "entries":
+			if f.shape.kind != listKind || f.shape.item.kind != structKind {
+				panic(fmt.Sprintf("query: %s.%s: entries are a list of structs", in, declared.Name))
+			}
+			f.item = "entry"
 		default:
 			panic(fmt.Sprintf("query: %s.%s: unknown option %q", in, declared.Name, option))
 		}
