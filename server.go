@@ -33,6 +33,7 @@ type Config struct {
 	WebhookSecrets []string
 	// Topics are the ARNs of the SNS topics whose notifications are taken over HTTP, and whose subscriptions are
 	// confirmed; and of topics of SMQ for ROS, like acs:mns:REGION:ACCOUNT:topics/NAME. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
+	// They are Amazon's, or of the SNS that AWS_ENDPOINT_URL_SNS, or else AWS_ENDPOINT_URL, names, such as Pintle's own.
 	Topics []string
 	// AllowUnsigned takes HTTP requests from everybody: who can reach the server can have it do what it does, and send
 	// an answer to any URL. [Run] allows it on a loopback address only. Requests of browsers are refused then: any page could

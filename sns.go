@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -150,22 +151,43 @@ func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text 
 
 // certificates fetches and keeps the certificates of SNS, and of SMQ.
 type certificates struct {
-	client *http.Client
-	mu     sync.Mutex
-	known  map[string]*x509.Certificate
+	client   *http.Client
+	endpoint *url.URL // of another SNS than Amazon's, nil if there is none
+	mu       sync.Mutex
+	known    map[string]*x509.Certificate
 }
 
 func newCertificates(client *http.Client) *certificates {
 	return &certificates{client: client, known: map[string]*x509.Certificate{}}
 }
 
+// snsEndpoint returns the SNS that the AWS SDKs are told to use instead of Amazon's, nil if they are not.
+func snsEndpoint() (*url.URL, error) {
+	for _, name := range []string{"AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL"} {
+		text := os.Getenv(name)
+		if text == "" {
+			continue
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+			return nil, fmt.Errorf("the environment variable %s is no http(s) URL", name) // not quoted: it may hold a password
+		}
+		return u, nil
+	}
+	return nil, nil
+}
+
 // snsHost is where SNS is and has its certificates. Anybody can have a bucket that ends in amazonaws.com, so nothing may
 // stand before.
 var snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2})\.amazonaws\.(?:com|com\.cn|eu)$`)
 
-// snsURL returns a URL of SNS in the region of a topic; an error for every other.
-func snsURL(text, topic string) (*url.URL, error) {
+// snsURL returns a URL of SNS in the region of a topic, or below the endpoint; an error for every other.
+func (c *certificates) snsURL(text, topic string) (*url.URL, error) {
 	u, err := url.Parse(text)
+	if err == nil && c.endpoint != nil && u.Scheme == c.endpoint.Scheme && u.Host == c.endpoint.Host && u.User == nil && u.Opaque == "" &&
+		strings.HasPrefix(u.Path, strings.TrimSuffix(c.endpoint.Path, "/")+"/") {
+		return u, nil
+	}
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Opaque != "" {
 		return nil, errors.New("it is no https URL of SNS")
 	}
@@ -224,7 +246,7 @@ func (c *certificates) verify(ctx context.Context, m *snsMessage, now time.Time)
 }
 
 func (c *certificates) get(ctx context.Context, m *snsMessage) (*x509.Certificate, error) {
-	u, err := snsURL(m.SigningCertURL, m.TopicArn)
+	u, err := c.snsURL(m.SigningCertURL, m.TopicArn)
 	if err != nil {
 		return nil, fmt.Errorf("the SigningCertURL of the message is refused: %w", err)
 	}
@@ -284,14 +306,22 @@ func (c *certificates) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	return text, nil
 }
 
+// root is the path of SNS at a URL that snsURL has returned.
+func (c *certificates) root(u *url.URL) string {
+	if c.endpoint != nil && u.Host == c.endpoint.Host && u.Scheme == c.endpoint.Scheme {
+		return strings.TrimSuffix(c.endpoint.Path, "/") + "/"
+	}
+	return "/"
+}
+
 // confirm confirms a subscription. The URL is made of the topic and the token, not taken from the message.
 func (c *certificates) confirm(ctx context.Context, m *snsMessage) error {
-	u, err := snsURL(m.SubscribeURL, m.TopicArn)
+	u, err := c.snsURL(m.SubscribeURL, m.TopicArn)
 	if err != nil {
 		return fmt.Errorf("the SubscribeURL of the message is refused: %w", err)
 	}
 	query := url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {m.TopicArn}, "Token": {m.Token}}
-	if _, err := c.fetch(ctx, &url.URL{Scheme: "https", Host: u.Host, Path: "/", RawQuery: query.Encode()}); err != nil {
+	if _, err := c.fetch(ctx, &url.URL{Scheme: u.Scheme, Host: u.Host, Path: c.root(u), RawQuery: query.Encode()}); err != nil {
 		return fmt.Errorf("confirm the subscription to %s: %w", m.TopicArn, err)
 	}
 	return nil

@@ -29,10 +29,12 @@ const topic = "arn:aws:sns:us-east-1:123456789012:Sites"
 
 // sns is SNS: it signs, serves its certificate, and confirms subscriptions.
 type sns struct {
-	key       *rsa.PrivateKey
-	client    *http.Client // reaches it under its names
-	confirmed chan string
-	away      bool
+	key    *rsa.PrivateKey
+	client *http.Client // reaches it under its names
+
+	certificate []byte // DER
+	confirmed   chan string
+	away        bool
 }
 
 func newSNS(t *testing.T) *sns {
@@ -50,6 +52,7 @@ func newSNS(t *testing.T) *sns {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.certificate = der
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -219,5 +222,54 @@ func TestSNS(t *testing.T) {
 	}
 	if len(l.puts) != 0 || len(aws.confirmed) != 0 {
 		t.Errorf("a refused message was answered (%d) or confirmed (%d)", len(l.puts), len(aws.confirmed))
+	}
+}
+
+// TestSNSElsewhere: the SNS that the AWS SDKs are told to use is believed as Amazon's is, and nothing beside it.
+func TestSNSElsewhere(t *testing.T) {
+	l, aws := newLambda(t), newSNS(t)
+	confirmed := make(chan string, 1)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/base/" {
+			confirmed <- r.URL.Query().Get("Action") + " " + r.URL.Query().Get("Token")
+			return
+		}
+		_ = pem.Encode(w, &pem.Block{Type: "CERTIFICATE", Bytes: aws.certificate})
+	}))
+	defer elsewhere.Close()
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+	t.Setenv("AWS_ENDPOINT_URL_SNS", elsewhere.URL+"/base")
+	server, _ := provide(t, pintle.Config{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}, Client: aws.client, WebhookSecrets: []string{},
+	})
+	send := func(kind, body string) (int, string) {
+		return post(t, server.URL, "", body, func(h http.Header) { h.Set("x-amz-sns-message-type", kind) })
+	}
+	m := map[string]any{"Message": "m", "Token": "t0k3n", "SubscribeURL": elsewhere.URL + "/base/?Action=x", "SigningCertURL": elsewhere.URL + "/base/c.pem"}
+	if status, text := send("SubscriptionConfirmation", aws.message(t, "SubscriptionConfirmation", "1", m, nil)); status != 200 {
+		t.Fatalf("confirmation: %d %s", status, text)
+	}
+	if got := <-confirmed; got != "ConfirmSubscription t0k3n" {
+		t.Errorf("confirmed %s", got)
+	}
+	m = map[string]any{"Message": l.event(t, pintle.Create, "", "", "")}
+	for url, want := range map[string]int{
+		"https://sns.us-east-1.amazonaws.com/cert.pem": 200, elsewhere.URL + "/base/c.pem": 200,
+		elsewhere.URL + "/c.pem": 403, elsewhere.URL + "/based/c.pem": 403, "http://127.0.0.1:1/c.pem": 403,
+		strings.Replace(elsewhere.URL, "http:", "https:", 1) + "/base/c.pem": 403,
+	} {
+		m["SigningCertURL"] = url
+		status, text := send("Notification", aws.message(t, "Notification", "2", m, nil))
+		if status != want {
+			t.Errorf("a certificate at %s: %d %s, want %d", url, status, text, want)
+		}
+		if status == 200 {
+			<-l.puts
+		}
+	}
+	t.Setenv("AWS_ENDPOINT_URL_SNS", "sns:hunter2")
+	_, err := pintle.NewServer(pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}})
+	if err == nil || !strings.Contains(err.Error(), "AWS_ENDPOINT_URL_SNS is no http(s) URL") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("no URL: %v", err)
 	}
 }

@@ -60,6 +60,11 @@ func newWeb(c Config, client *http.Client) (web, error) {
 			return web{}, fmt.Errorf("%.100q is no topic, want arn:aws:sns:REGION:ACCOUNT:NAME or acs:mns:REGION:ACCOUNT:topics/NAME", topic)
 		}
 	}
+	if len(w.topics) > 0 {
+		if w.sns.endpoint, err = snsEndpoint(); err != nil {
+			return web{}, err
+		}
+	}
 	return w, nil
 }
 
