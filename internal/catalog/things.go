@@ -72,6 +72,9 @@ type Layer struct {
 
 // Topic is an SNS topic. Its item has its name.
 type Topic struct {
+	// ID tells it from others that had its name, and is known to nobody else: what its subscriptions are called and confirmed by
+	// comes of it.
+	ID         string            `json:"id,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
 }
@@ -86,6 +89,8 @@ type Subscription struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// Token is what confirms it; empty if it is confirmed.
 	Token string `json:"token,omitempty"`
+	// Authenticated says that only calls that are signed may end it.
+	Authenticated bool `json:"authenticated,omitempty"`
 }
 
 // Machine is a state machine. Its item has its name.
