@@ -1,0 +1,190 @@
+package topics
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/local"
+)
+
+// MaxMessage is how long a message with its attributes may be, in bytes; those of a batch together too. Source: SNS API Reference,
+// Publish.
+const MaxMessage = 256 << 10
+
+const (
+	maxSubject    = 100 // characters; it must have fewer
+	maxAttributes = 100 // of a message. Source: ours
+)
+
+// Message is what is published.
+type Message struct {
+	// Subject may be empty.
+	Subject string
+	// Message is the text; with the Structure "json" an object of texts by protocol, of which "default" must be there.
+	Message   string
+	Structure string
+	// Attributes by name.
+	Attributes map[string]Attribute
+}
+
+// Attribute is a message attribute.
+type Attribute struct {
+	// Type is String, Number, Binary or String.Array, and may have a dot and a label of the client's own behind it.
+	Type string
+	// String is the value, of Binary it is base64.
+	String string
+}
+
+var attributeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
+
+// texts are what of a message goes to whom: by protocol, "" for all others.
+type texts map[string]string
+
+func (t texts) of(protocol string) string {
+	if text, ok := t[protocol]; ok {
+		return text
+	}
+	return t[""]
+}
+
+// check refuses what SNS refuses, and returns the texts.
+func (m *Message) check() (texts, error) {
+	if m.Message == "" {
+		return nil, invalid("Empty message")
+	}
+	size := len(m.Message)
+	if m.Subject != "" && (utf8.RuneCountInString(m.Subject) >= maxSubject || strings.ContainsFunc(m.Subject, unicode.IsControl) ||
+		!utf8.ValidString(m.Subject)) {
+		return nil, invalid("Subject")
+	}
+	if len(m.Attributes) > maxAttributes {
+		return nil, invalid("MessageAttributes Reason: a message has %d at most", maxAttributes)
+	}
+	for name, a := range m.Attributes {
+		if err := a.check(name); err != nil {
+			return nil, err
+		}
+		size += len(name) + len(a.Type) + len(a.String)
+	}
+	if size > MaxMessage {
+		return nil, invalid("Message too long")
+	}
+	switch m.Structure {
+	case "":
+		return texts{"": m.Message}, nil
+	case "json":
+	default:
+		return nil, invalid("Message Structure - it is json or left out")
+	}
+	var by map[string]any
+	if json.Unmarshal([]byte(m.Message), &by) != nil {
+		return nil, invalid("Message Structure - JSON message body failed to parse")
+	}
+	split := texts{}
+	for protocol, text := range by {
+		if text, ok := text.(string); ok { // what is no text is left out, as SNS does
+			split[protocol] = text
+		}
+	}
+	text, ok := split["default"]
+	if !ok {
+		return nil, invalid("Message Structure - No default entry in JSON message body")
+	}
+	split[""] = text
+	return split, nil
+}
+
+func (a Attribute) check(name string) error {
+	wrong := func(text string) error {
+		return &Error{Code: "ParameterValueInvalid", Status: http.StatusBadRequest, Message: text}
+	}
+	if !attributeName.MatchString(name) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return wrong("The message attribute name '" + shorten(name) + "' is not valid: it has letters, digits, and _ - . between them.")
+	}
+	kind, _, _ := strings.Cut(a.Type, ".")
+	switch {
+	case kind != "String" && kind != "Number" && kind != "Binary" || len(a.Type) > 256:
+		return wrong("The message attribute '" + name + "' has an invalid message attribute type, the set of supported type prefixes is Binary, Number, and String.")
+	case a.String == "":
+		return wrong("The message attribute '" + name + "' must contain non-empty message attribute value for message attribute type '" + a.Type + "'.")
+	}
+	if kind == "Number" {
+		if _, err := strconv.ParseFloat(a.String, 64); err != nil {
+			return wrong("Could not cast message attribute '" + name + "' value to number.")
+		}
+	}
+	if kind == "Binary" {
+		if _, err := base64.StdEncoding.DecodeString(a.String); err != nil {
+			return wrong("The message attribute '" + name + "' of the type Binary is not base64.")
+		}
+	}
+	return nil
+}
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > 64 {
+		return string(runes[:64]) + "…"
+	}
+	return text
+}
+
+// post is the document that a URL gets, in the order of fields that SNS has. Source: SNS developer guide, HTTP/HTTPS notification
+// JSON format.
+type post struct {
+	Type              string
+	MessageID         string `json:"MessageId"`
+	Token             string `json:",omitempty"`
+	TopicARN          string `json:"TopicArn"`
+	Subject           string `json:",omitempty"`
+	Message           string
+	SubscribeURL      string `json:",omitempty"`
+	Timestamp         string
+	SignatureVersion  string
+	Signature         string
+	SigningCertURL    string
+	UnsubscribeURL    string                                 `json:",omitempty"`
+	MessageAttributes map[string]local.NotificationAttribute `json:",omitempty"`
+}
+
+// The types of a post.
+const (
+	notification = "Notification"
+	confirmation = "SubscriptionConfirmation"
+)
+
+// signed is the text that the signature is over. Source: SNS developer guide, verifying the signatures of Amazon SNS messages.
+func (p *post) signed() string {
+	var b strings.Builder
+	add := func(name, text string) {
+		if text != "" {
+			b.WriteString(name + "\n" + text + "\n")
+		}
+	}
+	add("Message", p.Message)
+	add("MessageId", p.MessageID)
+	add("Subject", p.Subject)
+	add("SubscribeURL", p.SubscribeURL)
+	add("Timestamp", p.Timestamp)
+	add("Token", p.Token)
+	add("TopicArn", p.TopicARN)
+	add("Type", p.Type)
+	return b.String()
+}
+
+func (p *post) encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(p); err != nil {
+		panic(err) // strings always marshal
+	}
+	return b.Bytes()
+}
