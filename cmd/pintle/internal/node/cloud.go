@@ -12,14 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/api/lambda"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/objects"
-	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/topics"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -34,6 +33,7 @@ type cloud struct {
 	catalog   *catalog.Catalog
 	objects   *objects.Store
 	functions *functions.Functions
+	topics    *topics.Topics
 	root      store.Root
 	url       string // of this server
 }
@@ -56,6 +56,15 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
+	c.topics, err = topics.New(topics.Config{
+		Catalog: c.catalog, PublicURL: strings.TrimSuffix(base.String(), "/"), AllowPrivate: n.config.AllowPrivate, Log: n.log,
+		Invoke: func(ctx context.Context, functionARN string, payload []byte) error {
+			return c.functions.InvokeEvent(ctx, functions.Call{Function: functionARN, Payload: payload})
+		},
+	})
+	if err != nil {
+		return err
+	}
 	n.providers.invoked = c.functions.Request
 	n.providers.match = c.functions.Match
 	return n.providers.standForCDK(c.variables(n.account), c.logical)
@@ -64,6 +73,9 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 // close ends what is still going on.
 func (c *cloud) close() error {
 	var errs []error
+	if c.topics != nil {
+		c.topics.Close()
+	}
 	if c.functions != nil {
 		errs = append(errs, c.functions.Close())
 	}
@@ -159,38 +171,4 @@ func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadClose
 		return nil, true, err
 	}
 	return object, true, nil
-}
-
-// The bounds of faces whose calls are larger, or longer, than others.
-const (
-	maxFunctionBody = 72 << 20 // a zip file of 50 MB in base64
-	functionTimeout = 16 * time.Minute
-	objectTimeout   = time.Hour
-)
-
-// faces are the services of the cloud, by their names in the scope of a signature.
-func (n *Node) faces() (faces map[string]server.Face, bodies map[string]int64, err error) {
-	c := n.cloud
-	if c == nil {
-		return nil, nil, nil
-	}
-	faces, bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
-	calls, err := lambda.New(lambda.Config{
-		Functions: c.functions, Log: n.log,
-		Caller: func(ctx context.Context) (lambda.Caller, bool) {
-			id, ok := sigv4.FromContext(ctx)
-			return lambda.Caller{Account: id.Account, Region: id.Region}, ok
-		},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	faces["lambda"] = longFace(server.JSONFace(calls), functionTimeout)
-	return faces, bodies, nil
-}
-
-// longFace is a face with paths of its own, whose calls may take their time.
-func longFace(face server.Face, timeout time.Duration) server.Face {
-	face.Paths, face.Timeout = true, timeout
-	return face
 }

@@ -217,25 +217,24 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	faces, bodies, err := n.faces()
-	if err != nil {
-		return nil, err
-	}
-	n.server, err = server.New(server.Config{
-		Faces: faces, Bodies: bodies,
-		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: credentials.Default().Account,
+	door := server.Config{
+		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: n.account,
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
-				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: credentials.Default().Account}, true
+				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
 			}
 			if key, ok := n.cloud.lookup(id); ok {
 				return key, true
 			}
 			return credentials.Lookup(id)
 		},
-	})
+	}
+	if err := n.openFaces(&door); err != nil {
+		return nil, err
+	}
+	n.server, err = server.New(door)
 	return n, err
 }
 

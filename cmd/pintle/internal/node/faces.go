@@ -1,0 +1,77 @@
+package node
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/lambda"
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/sns"
+	"github.com/pintle-dev/pintle/internal/api/states"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/topics"
+)
+
+// The bounds of faces whose calls are larger, or longer, than others.
+const (
+	maxFunctionBody = 72 << 20 // a zip file of 50 MB in base64
+	functionTimeout = 16 * time.Minute
+	objectTimeout   = time.Hour
+)
+
+// openFaces adds the services of the cloud to what the server is made of. Without a cloud there are none.
+func (n *Node) openFaces(c *server.Config) error {
+	if n.cloud == nil {
+		return nil
+	}
+	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
+	functions, err := lambda.New(lambda.Config{Functions: n.cloud.functions, Caller: caller[lambda.Caller], Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["lambda"] = long(server.JSONFace(functions), functionTimeout)
+
+	machines, err := states.New(states.Config{
+		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: caller[states.Caller], Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	c.Faces["states"] = server.JSONFace(machines)
+
+	tokens, err := query.NewTokens(c.TokenKey)
+	if err != nil {
+		return err
+	}
+	messages, err := sns.New(sns.Config{Topics: n.cloud.topics, Caller: caller[sns.Caller], Tokens: tokens, Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["sns"] = server.QueryFace(messages, sns.Version)
+	certificate, follow := n.cloud.topics.Certificate(), sns.Follow(messages)
+	c.Unsigned = func(r *http.Request) http.Handler {
+		switch {
+		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, strings.TrimSuffix(c.PublicURL.Path, "/")+topics.CertificatePath):
+			return certificate
+		case sns.Unsigned(r):
+			return follow
+		}
+		return nil
+	}
+	return nil
+}
+
+// caller tells a face who has signed a call.
+func caller[C ~struct{ Account, Region string }](ctx context.Context) (C, bool) {
+	id, ok := sigv4.FromContext(ctx)
+	return C(struct{ Account, Region string }{id.Account, id.Region}), ok
+}
+
+// long makes a face one with paths of its own, whose calls may take their time.
+func long(face server.Face, timeout time.Duration) server.Face {
+	face.Paths, face.Timeout = true, timeout
+	return face
+}
