@@ -13,6 +13,15 @@ import (
 // the start.
 var assets = regexp.MustCompile(`^cdk-[a-z0-9]{1,10}-assets-([0-9]{12})-([a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2})$`)
 
+// Names of the settings of a bucket that have a form of their own. All others are the documents that S3 has for them, by the name of
+// the sub-resource, such as "encryption"; what is no XML is as if it were not there.
+const (
+	// SettingPolicy is the bucket policy, JSON.
+	SettingPolicy = "policy"
+	// SettingVersioning is Enabled or Suspended.
+	SettingVersioning = "versioning"
+)
+
 // Make makes a bucket of the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Place. One that is there
 // and has the same holder is brought to what is asked; another is [catalog.ErrExists]. A bucket for assets that nobody has asked
 // for yet is taken over by the first of its account who does.

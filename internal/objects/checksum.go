@@ -1,8 +1,10 @@
 package objects
 
 import (
+	"crypto/md5" // these are those that S3 has
 	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"hash"
 	"hash/crc32"
@@ -20,10 +22,14 @@ const (
 	CRC64NVME Algorithm = "CRC64NVME"
 	SHA1      Algorithm = "SHA1"
 	SHA256    Algorithm = "SHA256"
+	SHA512    Algorithm = "SHA512"
+	MD5       Algorithm = "MD5"
 )
 
 // Algorithms are all of them.
-func Algorithms() []Algorithm { return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256} }
+func Algorithms() []Algorithm {
+	return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256, SHA512, MD5}
+}
 
 // Checksum is a checksum as it is told to clients.
 type Checksum struct {
@@ -53,6 +59,10 @@ func (a Algorithm) New() hash.Hash {
 		return sha1.New()
 	case SHA256:
 		return sha256.New()
+	case SHA512:
+		return sha512.New()
+	case MD5:
+		return md5.New()
 	}
 	return nil
 }

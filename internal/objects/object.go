@@ -174,6 +174,8 @@ func (s *Store) commit(ctx context.Context, in *incoming, bucket, file string, i
 type Object struct {
 	// ReadCloser reads its data. It must be closed.
 	io.ReadCloser
+	// Bucket is the one that it is in.
+	Bucket string
 	Info
 	file *os.File
 }
@@ -208,7 +210,7 @@ func (s *Store) Open(ctx context.Context, bucket, key, version string) (Object, 
 	if err != nil {
 		return Object{}, cleanError("read", bucket, err)
 	}
-	return Object{ReadCloser: reading{io.NewSectionReader(file, 0, info.Size), file}, Info: info, file: file}, nil
+	return Object{ReadCloser: reading{io.NewSectionReader(file, 0, info.Size), file}, Bucket: bucket, Info: info, file: file}, nil
 }
 
 // NullVersion is the version of objects in buckets that keep no others.

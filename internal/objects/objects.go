@@ -155,6 +155,9 @@ func New(config Config) (*Store, error) {
 // Close lets go of the directory. What was opened stays readable; nothing else may be called.
 func (s *Store) Close() error { return s.root.Close() }
 
+// MaxObject is how many bytes an object has at most.
+func (s *Store) MaxObject() int64 { return s.config.MaxObject }
+
 // now is the time, as S3 tells it: to the second.
 func (s *Store) now() time.Time { return s.config.Now().UTC().Truncate(time.Second) }
 

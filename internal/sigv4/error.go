@@ -12,6 +12,9 @@ type Error struct {
 // Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
+// Refusal returns the parts of the error, for those who read a body that is verified as it is read.
+func (e *Error) Refusal() (code, message string, status int) { return e.Code, e.Message, e.Status }
+
 func refuse(code string, status int, message string) *Error {
 	return &Error{Code: code, Message: message, Status: status}
 }

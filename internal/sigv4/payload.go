@@ -32,18 +32,11 @@ type payload struct {
 func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error) {
 	declared := r.Header.Get("X-Amz-Content-Sha256")
 	if auth.service == s3 {
-		if slices.Contains(literalPayloads[:], declared) {
-			return payload{hash: declared}, nil
-		}
 		if declared == "" {
 			return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
 				"Missing required header for this request: x-amz-content-sha256")
 		}
-		if sum, err := hex.DecodeString(declared); err != nil || len(sum) != sha256.Size {
-			return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
-				"The x-amz-content-sha256 header must be UNSIGNED-PAYLOAD, a STREAMING- value or the SHA-256 of the body.")
-		}
-		return payload{hash: declared, verify: true}, nil
+		return payloadOf(declared)
 	}
 	bound, ok := v.config.Bodies[auth.service]
 	if !ok {
@@ -59,6 +52,18 @@ func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error)
 		return payload{}, mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
 	}
 	return payload{hash: actual}, nil
+}
+
+// payloadOf returns what a request to s3 says of its body.
+func payloadOf(declared string) (payload, error) {
+	if slices.Contains(literalPayloads[:], declared) {
+		return payload{hash: declared}, nil
+	}
+	if sum, err := hex.DecodeString(declared); err != nil || len(sum) != sha256.Size {
+		return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
+			"The x-amz-content-sha256 header must be UNSIGNED-PAYLOAD, a STREAMING- value or the SHA-256 of the body.")
+	}
+	return payload{hash: declared, verify: true}, nil
 }
 
 // readBody reads the whole body, bounded, and replaces it by one that gives the same bytes.

@@ -8,11 +8,12 @@
 //
 // The keys live in a file of one's own, see [Keys].
 //
-// Only the header form is taken. A request signed in its query string is refused as one without authentication: a
-// browser can be made to send such a URL, but never the header, and that is what protects a development server on
-// loopback, where every key is good.
+// The header form is taken and, for S3, the query of a presigned URL. A browser can be made to send such a URL, but never the
+// header, and that is what protects a development server on loopback, where every key is good: there, too, a presigned URL
+// is verified, and needs a key that the server knows.
 //
-// Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot Signature Version 4 signing".
+// Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot Signature Version 4 signing"; S3 API Reference,
+// "Authenticating Requests: Using Query Parameters".
 package sigv4
 
 import (
@@ -100,6 +101,9 @@ func New(config Config) (*Verifier, error) {
 // It reads the body to check its hash and puts it back for the handler. For the service s3 the body is left unread:
 // where the client gave a hash, reading it to the end fails with an [*Error] if the hash is wrong.
 func (v *Verifier) Verify(r *http.Request) (Identity, error) {
+	if Presigned(r) {
+		return v.verifyPresigned(r)
+	}
 	auth, err := parseAuthorization(r.Header.Values("Authorization"))
 	if err != nil {
 		return Identity{}, err

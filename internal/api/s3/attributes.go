@@ -1,0 +1,135 @@
+package s3
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/objects"
+)
+
+const (
+	metaHeader = "X-Amz-Meta-"
+	// untold is the type of data of which no client has told another.
+	untold = "binary/octet-stream"
+)
+
+// attributes reads what the headers say of an object.
+func (c *call) attributes() (objects.Attributes, error) {
+	h := c.r.Header
+	a := objects.Attributes{
+		ContentType:        h.Get("Content-Type"),
+		ContentLanguage:    h.Get("Content-Language"),
+		ContentDisposition: h.Get("Content-Disposition"),
+		CacheControl:       h.Get("Cache-Control"),
+		Expires:            h.Get("Expires"),
+		Redirect:           h.Get("X-Amz-Website-Redirect-Location"),
+		Encryption:         h.Get("X-Amz-Server-Side-Encryption"),
+	}
+	var encodings []string
+	for encoding := range strings.SplitSeq(h.Get("Content-Encoding"), ",") {
+		if encoding = strings.TrimSpace(encoding); encoding != "" && !strings.EqualFold(encoding, "aws-chunked") {
+			encodings = append(encodings, encoding)
+		}
+	}
+	a.ContentEncoding = strings.Join(encodings, ",")
+	for name, values := range h {
+		if own, ok := strings.CutPrefix(name, metaHeader); ok && own != "" {
+			if a.Metadata == nil {
+				a.Metadata = map[string]string{}
+			}
+			a.Metadata[strings.ToLower(own)] = strings.Join(values, ",")
+		}
+	}
+	if h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != "" {
+		return a, refuse(http.StatusNotImplemented, "NotImplemented", "Keys of customers are not served here: objects are not encrypted on this machine.")
+	}
+	var err error
+	a.Tags, err = headerTags(h.Get("X-Amz-Tagging"))
+	return a, err
+}
+
+// headerTags reads tags in the form of a query.
+func headerTags(text string) (map[string]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		return nil, invalid("The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.")
+	}
+	tags := map[string]string{}
+	for name, all := range values {
+		if len(all) > 1 {
+			return nil, invalid("The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.")
+		}
+		tags[name] = all[0]
+	}
+	return tags, checkTags(tags, objects.MaxTags)
+}
+
+// headers are what is told of an object. gofakes3 sets them, but for the client's own.
+func (c *call) headers(info objects.Info, whole bool) map[string]string {
+	kind := info.ContentType
+	if kind == "" {
+		kind = untold
+	}
+	h := map[string]string{
+		"Content-Type":                 kind,
+		"Last-Modified":                info.Modified.UTC().Format(http.TimeFormat),
+		"X-Amz-Server-Side-Encryption": encryption(info),
+	}
+	for name, value := range map[string]string{
+		"Content-Encoding": info.ContentEncoding, "Content-Language": info.ContentLanguage, "Content-Disposition": info.ContentDisposition,
+		"Cache-Control": info.CacheControl, "Expires": info.Expires, "X-Amz-Website-Redirect-Location": info.Redirect,
+	} {
+		if value != "" {
+			h[name] = value
+		}
+	}
+	for name, value := range info.Metadata {
+		c.final[strings.ToLower(metaHeader)+name] = []string{value} // clients in Python and JavaScript see the case
+	}
+	if len(info.Tags) > 0 {
+		h["X-Amz-Tagging-Count"] = strconv.Itoa(len(info.Tags))
+	}
+	if whole && strings.EqualFold(c.r.Header.Get("X-Amz-Checksum-Mode"), "ENABLED") {
+		for name, value := range checksumHeaders(info.Checksum) {
+			h[name] = value
+		}
+	}
+	return h
+}
+
+// encryption is what is told of an object's encryption.
+func encryption(info objects.Info) string {
+	if info.Encryption != "" {
+		return info.Encryption
+	}
+	return "AES256"
+}
+
+// checksumHeaders are what is told of a checksum.
+func checksumHeaders(sum objects.Checksum) map[string]string {
+	if sum.Value == "" {
+		return nil
+	}
+	return map[string]string{checksumName(sum.Algorithm): sum.Value, "X-Amz-Checksum-Type": checksumType(sum)}
+}
+
+func checksumType(sum objects.Checksum) string {
+	if sum.Composite {
+		return "COMPOSITE"
+	}
+	return "FULL_OBJECT"
+}
+
+// stored tells the client of what is stored now.
+func (c *call) stored(info objects.Info) {
+	c.final.Set("ETag", info.ETag)
+	c.final.Set("X-Amz-Server-Side-Encryption", encryption(info))
+	for name, value := range checksumHeaders(info.Checksum) {
+		c.final.Set(name, value)
+	}
+}

@@ -1,0 +1,111 @@
+package s3
+
+import (
+	"encoding/xml"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/objects"
+)
+
+// stamp is a time as documents have it.
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// makeBucket makes a bucket, in the region that the body names or else in the caller's.
+func (c *call) makeBucket() error {
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	region := c.caller.Region
+	if len(c.body) > 0 {
+		var document struct {
+			XMLName            xml.Name `xml:"CreateBucketConfiguration"`
+			LocationConstraint string
+		}
+		if err := xml.Unmarshal(c.body, &document); err != nil {
+			return malformedXML
+		}
+		if document.LocationConstraint == "EU" {
+			document.LocationConstraint = "eu-west-1"
+		}
+		if document.LocationConstraint != "" {
+			region = document.LocationConstraint
+		}
+		if len(region) > maxRegion {
+			return refuse(http.StatusBadRequest, "InvalidLocationConstraint", "The specified location-constraint is not valid")
+		}
+	}
+	if err := c.newBucket(c.bucket, region); err != nil {
+		return err
+	}
+	c.final.Set("Location", "/"+c.bucket)
+	return c.reply.nothing(http.StatusOK)
+}
+
+// maxRegion is how long the name of a region is at most.
+const maxRegion = 64
+
+// newBucket makes a bucket of the caller. In us-east-1 one may make what one has.
+func (c *call) newBucket(name, region string) error {
+	is, err := c.config.Objects.Bucket(c.ctx, name)
+	switch {
+	case err == nil && is.Of.Owner.Account != c.caller.Account:
+		return refuse(http.StatusConflict, "BucketAlreadyExists", "The requested bucket name is not available. The bucket namespace is "+
+			"shared by all users of the system. Please select a different name and try again.")
+	case err == nil && is.Of.Owner.Region == region && region == "us-east-1":
+		return nil
+	case err == nil:
+		return refuse(http.StatusConflict, "BucketAlreadyOwnedByYou", "Your previous request to create the named bucket succeeded and you already own it.")
+	case !errors.Is(err, objects.ErrNoBucket):
+		return err
+	}
+	_, err = c.config.Objects.Make(c.ctx, catalog.Item[catalog.Bucket]{Place: catalog.Place{Account: c.caller.Account, Region: region}, Name: name})
+	if errors.Is(err, catalog.ErrExists) { // somebody was faster
+		return refuse(http.StatusConflict, "OperationAborted", "A conflicting conditional operation is currently in progress against this resource. Please try again.")
+	}
+	return err
+}
+
+// headBucket says that there is the bucket, and where.
+func (c *call) headBucket() error {
+	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
+	if err != nil {
+		return err
+	}
+	c.final.Set("X-Amz-Bucket-Region", item.Of.Owner.Region)
+	return c.protocol()
+}
+
+// location answers where a bucket is; us-east-1 has no name there.
+func (c *call) location() error {
+	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
+	if err != nil {
+		return err
+	}
+	region := item.Of.Owner.Region
+	if region == "us-east-1" {
+		region = ""
+	}
+	return c.reply.document(struct {
+		XMLName   xml.Name `xml:"LocationConstraint"`
+		Namespace string   `xml:"xmlns,attr"`
+		Region    string   `xml:",chardata"`
+	}{Namespace: namespace, Region: region})
+}
+
+// maxDeleted is how many objects one call removes.
+const maxDeleted = 1000
+
+// deleteObjects removes the objects that the body names.
+func (c *call) deleteObjects() error {
+	var document struct {
+		XMLName xml.Name               `xml:"Delete"`
+		Objects []struct{ Key string } `xml:"Object"`
+	}
+	if err := xml.Unmarshal(c.body, &document); err != nil || len(document.Objects) == 0 || len(document.Objects) > maxDeleted {
+		return malformedXML
+	}
+	return c.protocol()
+}

@@ -1,0 +1,272 @@
+// Package s3 answers what clients ask of S3 about the buckets and objects of this machine.
+//
+// The protocol is gofakes3's, over package objects. Before it come, in this package, the things that gofakes3 lacks or that must
+// not be its: who may use a bucket, bodies that come in chunks, checksums, conditions, the settings of buckets, ListObjectsV2, tags,
+// copies of parts; and what it answers is looked over on the way out, so that no page of a browser is let in by it and errors are
+// S3's own.
+//
+// Signatures are the door's affair. A bucket is its account's alone: policies, like all settings of a bucket, are recorded and
+// answered, not enforced.
+//
+// Source: Amazon S3 API Reference, version 2006-03-01.
+package s3
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/johannesboyne/gofakes3"
+
+	"github.com/pintle-dev/pintle/internal/objects"
+)
+
+// Caller is on whose behalf a call is answered.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Objects has the buckets and objects. Required.
+	Objects *objects.Store
+	// Caller tells who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// Face answers the calls. It is an [http.Handler].
+type Face struct{ config Config }
+
+// New returns a face. It returns an error if the config lacks something.
+func New(config Config) (http.Handler, error) {
+	if config.Objects == nil || config.Caller == nil {
+		return nil, errors.New("s3: the objects and the caller are required")
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Face{config}, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{Face: f, ctx: r.Context(), id: newRequestID(), final: http.Header{}}
+	c.reply = &reply{ResponseWriter: w, call: c}
+	// gofakes3 reads the request; this one is changed for it.
+	c.r = r.Clone(r.Context())
+	c.query = r.URL.Query()
+	w.Header().Set("X-Amz-Request-Id", c.id)
+	var ok bool
+	if c.caller, ok = f.config.Caller(c.ctx); !ok {
+		c.refuse(errors.New("the request reached S3 without a caller"))
+		return
+	}
+	if err := c.serve(); err != nil {
+		c.refuse(err)
+		return
+	}
+	c.reply.end()
+}
+
+// call is one call.
+type call struct {
+	*Face
+	ctx    context.Context
+	r      *http.Request
+	reply  *reply
+	query  url.Values
+	caller Caller
+	id     string
+
+	bucket, key string
+	// upload is what is to be checked of the body; body is the body, where it is read beforehand.
+	upload *upload
+	body   []byte
+	// final are headers of the answer, put in when all others are there; an empty one is taken out.
+	final http.Header
+	// err is the first error of the objects.
+	err error
+}
+
+// serve answers a call, or returns the error to answer with.
+func (c *call) serve() error {
+	c.place()
+	switch {
+	case c.bucket == "" && c.r.Method == http.MethodGet:
+		return c.protocol()
+	case c.bucket == "":
+		return notAllowed
+	case c.r.Method == http.MethodPut && c.key == "" && len(subresources(c.query)) == 0:
+		return c.makeBucket()
+	}
+	if err := c.enter(c.bucket); err != nil {
+		return err
+	}
+	if c.key == "" {
+		return c.serveBucket()
+	}
+	return c.serveObject()
+}
+
+// place reads the bucket and the key from the path, or the bucket from the host.
+func (c *call) place() {
+	host := c.r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if bucket, ok := objects.HostBucket(strings.ToLower(host)); ok {
+		c.r.URL.Path, c.r.URL.RawPath = "/"+bucket+c.r.URL.Path, ""
+	}
+	c.bucket, c.key, _ = strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
+}
+
+// enter returns an error unless the caller may use a bucket.
+func (c *call) enter(bucket string) error {
+	item, err := c.config.Objects.Bucket(c.ctx, bucket)
+	if err != nil {
+		return err
+	}
+	if item.Of.Owner.Account != c.caller.Account {
+		return denied
+	}
+	expected := "X-Amz-Expected-Bucket-Owner"
+	if bucket != c.bucket {
+		expected = "X-Amz-Source-Expected-Bucket-Owner"
+	}
+	if owner := c.r.Header.Get(expected); owner != "" && owner != item.Of.Owner.Account {
+		return denied
+	}
+	return nil
+}
+
+// subresources returns what of a bucket or object is asked for, other than itself.
+func subresources(query url.Values) []string {
+	var found []string
+	for name := range query {
+		switch {
+		case strings.HasPrefix(strings.ToLower(name), "x-amz-"), strings.HasPrefix(name, "response-"), slices.Contains(plain[:], name):
+		default:
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// plain are parameters that name nothing else than the bucket or object itself.
+var plain = [...]string{
+	"x-id", "list-type", "prefix", "delimiter", "max-keys", "marker", "continuation-token", "start-after", "fetch-owner", "encoding-type",
+	"versionId", "key-marker", "version-id-marker", "upload-id-marker", "max-uploads", "part-number-marker", "max-parts",
+	"max-buckets", "bucket-region",
+}
+
+// serveBucket answers what is asked of a bucket.
+func (c *call) serveBucket() error {
+	asked := subresources(c.query)
+	if len(asked) == 0 {
+		switch c.r.Method {
+		case http.MethodGet:
+			if c.query.Get("list-type") == "2" {
+				return c.listObjectsV2()
+			}
+			return c.protocol()
+		case http.MethodHead:
+			return c.headBucket()
+		case http.MethodDelete:
+			c.r.Header.Del("X-Minio-Force-Delete") // S3 has no such thing
+			return c.protocol()
+		}
+		return notAllowed
+	}
+	switch name := asked[0]; {
+	case len(asked) > 1:
+		return unserved(asked...)
+	case name == "versions" && c.r.Method == http.MethodGet, name == "uploads" && c.r.Method == http.MethodGet:
+		return c.protocol()
+	case name == "versioning", name == "delete" && c.r.Method == http.MethodPost:
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		if name == "delete" {
+			return c.deleteObjects()
+		}
+		return c.protocol()
+	case name == "location" && c.r.Method == http.MethodGet:
+		return c.location()
+	case name == "tagging":
+		return c.bucketTagging()
+	default:
+		return c.setting(name)
+	}
+}
+
+// serveObject answers what is asked of an object.
+func (c *call) serveObject() error {
+	if err := objects.CheckKey(c.key); err != nil {
+		return keyError(c.key)
+	}
+	if version := c.query.Get("versionId"); version != "" && version != objects.NullVersion {
+		if c.r.Method == http.MethodDelete {
+			return invalid("Invalid version id specified")
+		}
+		return objects.ErrNoVersion
+	}
+	asked := subresources(c.query)
+	is := func(names ...string) bool { return slices.Equal(asked, names) }
+	switch method := c.r.Method; {
+	case is() && method == http.MethodPut && c.copying(), is() && method == http.MethodDelete:
+		return c.protocol()
+	case is() && method == http.MethodPut:
+		if err := c.receive(); err != nil {
+			return err
+		}
+		return c.protocol()
+	case is() && (method == http.MethodGet || method == http.MethodHead):
+		c.plainRange()
+		return c.protocol()
+	case is("uploads") && method == http.MethodPost:
+		return c.protocol()
+	case is("partNumber", "uploadId") && method == http.MethodPut && c.copying():
+		return c.copyPart()
+	case is("partNumber", "uploadId") && method == http.MethodPut:
+		if err := c.receive(); err != nil {
+			return err
+		}
+		return c.protocol()
+	case is("uploadId") && method == http.MethodPost:
+		if err := c.readBody(); err != nil {
+			return err
+		}
+		return c.protocol()
+	case is("uploadId") && (method == http.MethodGet || method == http.MethodDelete):
+		return c.protocol()
+	case is("tagging"):
+		return c.objectTagging()
+	case is():
+		return notAllowed
+	}
+	return unserved(asked...)
+}
+
+// copying reports whether the data come from another object.
+func (c *call) copying() bool { return c.r.Header.Get("X-Amz-Copy-Source") != "" }
+
+// protocol hands the call to gofakes3.
+func (c *call) protocol() error {
+	id := binary.BigEndian.Uint64([]byte(c.id)) // it wants to count
+	gofakes3.New(backend{c}, gofakes3.WithTimeSkewLimit(0), gofakes3.WithMetadataSizeLimit(0), gofakes3.WithRequestID(id)).
+		Server().ServeHTTP(c.reply, c.r)
+	return nil
+}
+
+func newRequestID() string { return rand.Text()[:16] }
