@@ -168,15 +168,7 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 			"Add it to pintle.yaml under providers, or give --provider %s=./path, or configure AWS credentials "+
 			"(those of an EC2 role are used if AWS_EC2_METADATA_DISABLED=false is set)", token.Name, err, token.Name))
 	case token.Region != r.Body.Region:
-		text := to.elsewhere(r)
-		if text != "" && d.config.FidelityAWS {
-			return refuse(text)
-		}
-		if text != "" {
-			text += ": "
-		}
-		return refuse(fmt.Sprintf("%s%s is in %s, and a service token must be in the region of its stack, %s",
-			text, r.Body.ServiceToken(), token.Region, r.Body.Region))
+		return refuse(d.elsewhere(r, token, to))
 	}
 	body, responseURL, err := d.document(r)
 	if err != nil {
@@ -191,6 +183,19 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 		defer cancel()
 		return d.judge(to.call(ctx, c, token, r, body), to, token, hide)
 	})
+}
+
+// elsewhere is why a token of another region than the stack's is refused.
+func (d *Delivery) elsewhere(r store.Request, token wire.Token, to service) string {
+	text := to.elsewhere(r)
+	if text != "" && d.config.FidelityAWS {
+		return text
+	}
+	if text != "" {
+		text += ": "
+	}
+	return fmt.Sprintf("%s%s is in %s, and a service token must be in the region of its stack, %s",
+		text, r.Body.ServiceToken(), token.Region, r.Body.Region)
 }
 
 // retrieve looks for credentials. Those that were found before are in the provider's cache.

@@ -6,7 +6,7 @@
 // fair: stacks take turns.
 //
 // The service token says where a request goes. A request without one is for a native type and served in this process. The name of a local provider comes first, whatever account and region
-// the token has; then http(s) URLs, Lambda functions and SNS topics. What may pass (a refused connection, 429, 5xx, a
+// the token has; then the topics of this machine, then http(s) URLs, Lambda functions and SNS topics. What may pass (a refused connection, 429, 5xx, a
 // throttled call) is tried again for a minute with jitter; what will not (another 4xx, missing rights) fails at once
 // with the other side's own text. The end of each sending is reported once as an [Outcome], and the report is repeated
 // until it was taken: a row stays ready until then, and a crash means that the request is sent again. Providers may
@@ -85,6 +85,8 @@ type Config struct {
 	WebhookSecret []byte
 	// Local runs the providers of this machine. Nil means that there are none.
 	Local Local
+	// Topics are those of this machine, which come before those of SNS. Nil means that there are none.
+	Topics Topics
 	// Native serves the requests of native types, which have no service token. Nil knows none.
 	Native *native.Registry
 	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.

@@ -60,7 +60,7 @@ const busyPoll = 5 * time.Second
 func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name string) Outcome {
 	of := askingOf(s.request)
 	id := of.about
-	event, err := d.event(s.request, hide)
+	event, err := d.event(s, hide)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
@@ -87,7 +87,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name
 			return nil
 		}
 		s.resume()
-		if event, err = d.event(s.request, hide); err != nil { // anew: its response URL ages
+		if event, err = d.event(s, hide); err != nil { // anew: its response URL ages
 			return Refused{Text: hide.text(err.Error())}
 		}
 		outcome, busy = d.invoke(of, event, hide, name)
@@ -128,10 +128,12 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, name str
 }
 
 // event wraps the request as the service in its token would; not so what asks again, which no service knows.
-func (d *Delivery) event(r store.Request, hide *scrubber) (local.Event, error) {
+func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
+	r := s.request
 	event := local.Event{
 		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
+	event.FunctionARN = s.function
 	var err error
 	switch {
 	case r.Type == store.TypeMacro:

@@ -187,7 +187,9 @@ type send struct {
 	request store.Request
 	queue   *queue
 	rests   bool // it goes back to the table for a while
-	counted bool // as one of the queue's sends; guarded by queue.mu
+	// function is the one that gets what is sent to a topic, of which it is the only subscriber.
+	function string
+	counted  bool // as one of the queue's sends; guarded by queue.mu
 }
 
 // release stops counting the request as being sent, so that a slow or pausing one stands in nobody's way.

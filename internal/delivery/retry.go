@@ -47,7 +47,7 @@ func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context
 		case Refused:
 			outcome.Delivered = delivered
 			return outcome
-		case Accepted, Answered, Died, Provided, Awaiting, Waiting, Returned, Poll, resolved:
+		case Accepted, Answered, Died, Provided, Awaiting, Waiting, Returned, Poll, resolved, subscribed:
 			return outcome
 		case nil:
 		}

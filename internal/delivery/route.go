@@ -38,6 +38,11 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return d.sendNative(hard, s, hide)
 	}
 	provider, ok := d.config.Local.Match(r.Body.ServiceToken())
+	if !ok {
+		if outcome, sent := d.sendTopic(soft, hard, s, hide); sent {
+			return outcome
+		}
+	}
 	if r.Type == store.TypeIsComplete && (!ok || provider.URL != "") {
 		return Refused{Text: hide.text(fmt.Sprintf("no process serves %s any more, one of which said that it was to be asked again",
 			r.Body.ServiceToken()))}

@@ -38,7 +38,7 @@ func waitingOf(n string) delivery.Waiting {
 
 // TestWaiting hands a request over, whose process is not done, and then the tries that ask again.
 func TestWaiting(t *testing.T) {
-	for name, token := range map[string]string{"topic": localTopic, "function": localFunction} {
+	for name, token := range map[string]string{"topic": localTopic, "function": localFunction, "subscriber": subscribedTopic} {
 		t.Run(name, func(t *testing.T) {
 			events := make(chan [2]string, 2)
 			collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,9 @@ func TestWaiting(t *testing.T) {
 				_, _ = io.WriteString(w, notDone)
 			}))
 			defer collector.Close()
-			w := startLocal(t, "waits", collector.URL, nil)
+			w := startLocal(t, "waits", collector.URL, func(c *delivery.Config, _ *local.Config) {
+				c.Topics = &someTopics{functions: []string{subscriber}}
+			})
 			w.Dispatch([]store.Request{request("a", 1, token)})
 			<-events
 			for _, want := range []reported{{"a", delivery.Accepted{Local: true}}, {"a", waitingOf(`{"n": 1}`)}} {

@@ -131,3 +131,12 @@ func (t *Topics) Subscribers(ctx context.Context, arn string) (known bool, funct
 	}
 	return err == nil, functions, others, err
 }
+
+// Carrier is the topics for those who send texts: its Publish returns the error alone.
+type Carrier struct{ *Topics }
+
+// Publish is that of [Topics] for a message that is a subject and a text.
+func (c Carrier) Publish(ctx context.Context, arn, subject, message string) error {
+	_, err := c.Topics.Publish(ctx, arn, Message{Subject: subject, Message: message})
+	return err
+}

@@ -354,3 +354,20 @@ func TestKey(t *testing.T) {
 		t.Error("the key was not made anew")
 	}
 }
+
+func TestCarrier(t *testing.T) {
+	w := newWorld(t, nil)
+	w.topic(t, nil)
+	w.subscribe(t, "lambda", functionARN, nil)
+	carrier := topics.Carrier{Topics: w.Topics}
+	if err := carrier.Publish(t.Context(), topicARN, "s", "m"); err != nil {
+		t.Fatal(err)
+	}
+	if got := string((<-w.invoked).payload); !strings.Contains(got, `"Subject":"s","Message":"m"`) {
+		t.Error(got)
+	}
+	told, ok := errors.AsType[*topics.Error](carrier.Publish(t.Context(), topicARN+"2", "s", "m"))
+	if !ok || told.Temporary() {
+		t.Errorf("%v", told)
+	}
+}

@@ -176,6 +176,11 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Temporary reports whether the same call may succeed later.
+func (e *Error) Temporary() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
 // Is makes an error with the code NotFound a [catalog.ErrNotFound].
 func (e *Error) Is(target error) bool { return target == catalog.ErrNotFound && e.Code == "NotFound" }
 

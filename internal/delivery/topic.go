@@ -1,0 +1,110 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Topics are the topics of this machine. Their methods are called from many goroutines.
+type Topics interface {
+	// Subscribers says whether a topic is one of this machine, which functions have subscribed to it, and how many other
+	// subscriptions it has; those that are not confirmed do not count. The error is about what may pass.
+	Subscribers(ctx context.Context, arn string) (known bool, functions []string, others int, err error)
+	// Publish takes a message for all subscribers of a topic. An error whose method Temporary says false is final, any other may
+	// pass. It has no secret in it.
+	Publish(ctx context.Context, arn, subject, message string) error
+}
+
+// subscribed is what Topics said of a topic.
+type subscribed struct {
+	functions []string
+	others    int
+}
+
+func (subscribed) outcome() {}
+
+// sendTopic sends the request to a topic of this machine. It returns false if the token is none. One function alone gets the
+// request as a local provider does, so that its end is known; several subscribers get it as SNS has it, and what becomes of it with
+// each is not known here.
+func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber) (Outcome, bool) {
+	r := s.request
+	named := r.Body.ServiceToken()
+	token, err := wire.ParseToken(named)
+	if d.config.Topics == nil || err != nil || token.Service != wire.SNS {
+		return nil, false
+	}
+	unknown := false
+	outcome := d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		known, functions, others, err := d.config.Topics.Subscribers(ctx, string(named))
+		if err != nil {
+			return verdict{text: hide.text(fmt.Sprintf("%s: %v", named, err))}
+		}
+		unknown = !known
+		return verdict{outcome: subscribed{functions, others}}
+	})
+	s.resume()
+	to, ok := outcome.(subscribed)
+	switch {
+	case !ok:
+		return outcome, true
+	case unknown:
+		return nil, false
+	case token.Region != r.Body.Region:
+		return Refused{Text: hide.text(d.elsewhere(r, token, publish))}, true
+	}
+	refuse := func(format string, args ...any) (Outcome, bool) {
+		if d.config.FidelityAWS {
+			return Accepted{}, true // as by SNS, and then nobody hears of it
+		}
+		return Refused{Text: hide.text(string(named) + fmt.Sprintf(format, args...))}, true
+	}
+	switch {
+	case len(to.functions)+to.others == 0:
+		if r.Type == store.TypeNotification {
+			return Accepted{}, true
+		}
+		return refuse(" has no subscription that is confirmed, so nobody would get the request: subscribe a function to the topic")
+	case len(to.functions) > 1 || to.others > 0:
+		if r.Type == store.TypeIsComplete {
+			return nil, false
+		}
+		return d.publish(soft, hard, s, hide), true
+	}
+	function := to.functions[0]
+	provider, ok := d.config.Local.Match(wire.ServiceToken(function))
+	switch {
+	case !ok && r.Type == store.TypeIsComplete, ok && provider.URL != "" && r.Type == store.TypeIsComplete:
+		return nil, false
+	case !ok:
+		return refuse(" has one subscription, of %s, and there is no such function on this machine", function)
+	case provider.URL != "":
+		return d.sendWeb(soft, hard, s, hide, provider.URL, true), true
+	}
+	s.function = function
+	return d.sendLocal(soft, s, hide, provider.Name), true
+}
+
+// publish hands the request to all subscribers.
+func (d *Delivery) publish(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+	r := s.request
+	body, _, err := d.document(r)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		err := d.config.Topics.Publish(ctx, string(r.Body.ServiceToken()), subject(r), string(body))
+		if err == nil {
+			return verdict{outcome: Accepted{}}
+		}
+		text := hide.text(fmt.Sprintf("%s: %v", r.Body.ServiceToken(), err))
+		var told interface{ Temporary() bool }
+		if errors.As(err, &told) && !told.Temporary() {
+			return refused(text)
+		}
+		return verdict{text: text}
+	})
+}
