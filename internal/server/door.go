@@ -164,7 +164,7 @@ func refusal(err error) *query.Error {
 	return &query.Error{Code: refused.Code, Message: refused.Message, Status: refused.Status, Sender: true}
 }
 
-// isLoopback reports whether a Host header names this machine: localhost, or a loopback address.
+// isLoopback reports whether a Host header names this machine: localhost, a name below it, or a loopback address.
 func isLoopback(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -172,7 +172,7 @@ func isLoopback(host string) bool {
 	} else {
 		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	}
-	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
+	if name := strings.ToLower(strings.TrimSuffix(name, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(name)

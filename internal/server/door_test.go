@@ -65,6 +65,8 @@ func TestDoor(t *testing.T) {
 		"as [::1]":                {http.MethodPost, "/", list, host("[::1]" + port), 200, ""},
 		"as [::1], no port":       {http.MethodPost, "/", list, host("[::1]"), 200, ""},
 		"as someone else":         {http.MethodPost, "/", list, host("evil.example" + port), 403, "localhost, 127.0.0.1 or [::1] only"},
+		"below localhost":         {http.MethodPost, "/", list, host("b.s3.localhost" + port), 200, ""},
+		"as evillocalhost":        {http.MethodPost, "/", list, host("evillocalhost"), 403, "AccessDenied"},
 		"as localhost.evil":       {http.MethodPost, "/", list, host("localhost.evil.example"), 403, "AccessDenied"},
 		"as 0.0.0.0":              {http.MethodPost, "/", list, host("0.0.0.0" + port), 403, "AccessDenied"},
 		"operator":                {http.MethodGet, "/pintle/v1/version", "", key("pintle"), 200, `{"version":"test"}`},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/lambda"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/s3"
 	"github.com/pintle-dev/pintle/internal/api/sns"
 	"github.com/pintle-dev/pintle/internal/api/states"
 	"github.com/pintle-dev/pintle/internal/server"
@@ -33,6 +34,14 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 	c.Faces["lambda"] = long(server.JSONFace(functions), functionTimeout)
+
+	buckets, err := s3.New(s3.Config{Objects: n.cloud.objects, Caller: caller[s3.Caller], Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["s3"] = long(server.Face{Handler: buckets, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
+		s3.WriteError(w, r, e.Code, e.Message, e.Status)
+	}}, objectTimeout)
 
 	machines, err := states.New(states.Config{
 		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: caller[states.Caller], Log: n.log,

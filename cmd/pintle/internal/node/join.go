@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/topics"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -99,7 +100,12 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 }
 
 func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
+	var here delivery.Topics
+	if n.cloud != nil {
+		here = topics.Carrier{Topics: n.cloud.topics}
+	}
 	n.delivery, err = delivery.New(delivery.Config{
+		Topics: here,
 		Table:  n.store,
 		Node:   n.engine.Node,
 		Report: n.report,
