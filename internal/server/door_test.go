@@ -55,7 +55,7 @@ func TestDoor(t *testing.T) {
 		"in the scope of uploads": {http.MethodPost, "/", list, key("s3"), 400, "serves cloudformation, ssm and sts, not s3."},
 		"without a key":           {http.MethodPost, "/", list, nil, 403, "<Code>MissingAuthenticationToken</Code>"},
 		"with a bearer's":         {http.MethodPost, "/", list, http.Header{"Authorization": {"Bearer x"}}, 400, "<Code>IncompleteSignature</Code>"},
-		"signed in the query":     {http.MethodPost, "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0", list, nil, 403, "MissingAuthenticationToken"},
+		"signed in the query":     {http.MethodPost, "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0", list, nil, 400, "AuthorizationQueryParametersError"},
 		"from a page":             {http.MethodOptions, "/", "", key("cloudformation"), 403, "<Code>AccessDenied</Code>"},
 		"elsewhere":               {http.MethodPost, "/stacks", list, key("cloudformation"), 404, "<Code>NotFound</Code>"},
 		"too long":                {http.MethodPost, "/", strings.Repeat("x", 2<<20), key("cloudformation"), 413, "RequestEntityTooLarge"},
