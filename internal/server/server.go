@@ -194,11 +194,7 @@ func (s *Server) addFaces() error {
 		Log: s.log,
 		Caller: func(ctx context.Context) (sts.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
-			caller := sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.Account}
-			if id.Role != "" {
-				caller.UserID = id.AccessKeyID + ":pintle"
-			}
-			return caller, ok
+			return sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.UserID}, ok
 		},
 	})
 	if err != nil {

@@ -29,11 +29,11 @@ func TestDev(t *testing.T) {
 		code  string
 	}{
 		{name: "any key", value: []string{"AWS4-HMAC-SHA256 " + scope + ", SignedHeaders=host;x-amz-date, " + signature},
-			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", ARN: "arn:aws:iam::000000000000:root", Region: "eu-west-1", Service: "cloudformation"}},
+			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", UserID: "000000000000", ARN: "arn:aws:iam::000000000000:root", Region: "eu-west-1", Service: "cloudformation"}},
 		{name: "a known key, signed by someone else", value: []string{"AWS4-HMAC-SHA256 " + strings.Replace(scope, "test", keyID, 1) + ", SignedHeaders=host;x-amz-date, " + signature},
 			code: "SignatureDoesNotMatch"},
 		{name: "another partition, no spaces", value: []string{"AWS4-HMAC-SHA256 " + strings.Replace(scope, "eu-west-1", "cn-north-1", 1) + ",SignedHeaders=host," + signature},
-			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", ARN: "arn:aws-cn:iam::000000000000:root", Region: "cn-north-1", Service: "cloudformation"}},
+			want: sigv4.Identity{AccessKeyID: "test", Account: "000000000000", UserID: "000000000000", ARN: "arn:aws-cn:iam::000000000000:root", Region: "cn-north-1", Service: "cloudformation"}},
 		{name: "none", code: "MissingAuthenticationToken"},
 		{name: "empty", value: []string{""}, code: "MissingAuthenticationToken"},
 		{name: "twice", value: []string{"AWS4-HMAC-SHA256 a", "AWS4-HMAC-SHA256 b"}, code: "IncompleteSignature"},
@@ -78,7 +78,7 @@ func TestDevKnownKey(t *testing.T) {
 	}
 	d := newDoor(t, v)
 	d.send(t, request(t, "POST", d.URL, "a=b"), "cloudformation", hashOf("a=b"), noon, nil)
-	want := sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer",
+	want := sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer", UserID: keyID + ":pintle",
 		ARN: "arn:aws:sts::123456789012:assumed-role/deployer/pintle", Region: "eu-west-1", Service: "cloudformation"}
 	if diff := cmp.Diff(want, d.identity); d.err != nil || d.body != "a=b" || diff != "" {
 		t.Errorf("%v, body %q, identity (-want +got):\n%s", d.err, d.body, diff)

@@ -13,6 +13,7 @@ type Identity struct {
 	Account     string // twelve characters
 	Role        string // as the key names it: a name, an ARN, or empty
 	ARN         string // of the role's session, or of the account's root where the key has no role
+	UserID      string // the account; of a role, an id and the name of the session
 	Region      string // of the credential scope, e.g. eu-west-1
 	Service     string // of the credential scope, e.g. cloudformation
 }
@@ -31,16 +32,22 @@ func FromContext(ctx context.Context) (Identity, bool) {
 	return id, ok
 }
 
-func identify(key Key, auth authorization) Identity {
+// identify returns who has a key; the session is nil if it is none of one.
+func identify(key Key, session *Session, auth authorization) Identity {
 	id := Identity{
 		AccessKeyID: auth.keyID,
 		Account:     key.Account,
 		Role:        key.Role,
+		UserID:      auth.keyID + ":pintle",
 		Region:      auth.region,
 		Service:     auth.service,
 	}
+	if session != nil {
+		id.UserID = session.UserID()
+	}
 	switch {
 	case key.Role == "":
+		id.UserID = key.Account
 		id.ARN = "arn:" + wire.Partition(auth.region) + ":iam::" + key.Account + ":root"
 	case strings.HasPrefix(key.Role, "arn:"):
 		id.ARN = key.Role

@@ -29,7 +29,7 @@ type presigned struct {
 	at      time.Time
 	expires time.Duration
 	payload string
-	token   bool // it has a session token
+	tokens  []string // of sessions
 }
 
 func badQuery(format string, args ...any) *Error {
@@ -83,7 +83,7 @@ func parsePresigned(r *http.Request) (presigned, error) {
 		return p, badQuery("X-Amz-Expires must be non-negative and less than a week (in seconds); that is, it must be no more than %d.", int(maxExpires/time.Second))
 	}
 	p.expires = time.Duration(seconds) * time.Second
-	p.token = query.Has("X-Amz-Security-Token")
+	p.tokens = query["X-Amz-Security-Token"]
 	p.payload = query.Get("X-Amz-Content-Sha256")
 	return p, nil
 }
@@ -99,6 +99,12 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 			"Request is missing Authentication Token: of presigned URLs, only those of S3 are taken here.")
 	}
 	key, known := v.config.Lookup(p.keyID)
+	var session *Session
+	if !known && v.config.Sessions != nil && len(p.tokens) == 1 {
+		if issued, of, ok := v.config.Sessions.open(p.keyID, p.tokens[0]); ok {
+			key, session, known = issued, &of, true
+		}
+	}
 	if !known {
 		message := "The AWS Access Key Id you provided does not exist in our records."
 		if v.config.Dev {
@@ -107,9 +113,9 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 		}
 		return Identity{}, refuse("InvalidAccessKeyId", http.StatusForbidden, message)
 	}
-	if p.token || len(r.Header.Values("X-Amz-Security-Token")) > 0 {
+	if session == nil && len(p.tokens) > 0 || len(r.Header.Values("X-Amz-Security-Token")) > 0 {
 		return Identity{}, refuse("InvalidToken", http.StatusBadRequest,
-			"The provided token is malformed or otherwise invalid. The keys of this server have no session token: unset AWS_SESSION_TOKEN.")
+			"The provided token is malformed or otherwise invalid. The key of this id has no session token: unset AWS_SESSION_TOKEN.")
 	}
 	if err := checkSigned(p.authorization, r.Header); err != nil {
 		return Identity{}, err
@@ -138,7 +144,10 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 		canonical := r.Method + "\n" + path + "\n" + query + "\n" + headers + "\n" + p.signedList + "\n" + body.hash
 		if hmac.Equal(p.signature, sign(signingKey, p.authorization, p.at, canonical)) {
 			body.guard(r)
-			return identify(key, p.authorization), nil
+			if session.over(now) {
+				return Identity{}, refuse("ExpiredToken", http.StatusBadRequest, "The provided token has expired.")
+			}
+			return identify(key, session, p.authorization), nil
 		}
 	}
 	return Identity{}, mismatch("The request signature we calculated does not match the signature you provided. Check your key and signing method.")

@@ -51,6 +51,9 @@ type Config struct {
 	// Account is the account of unknown keys in Dev; empty means [DefaultAccount].
 	Account string
 
+	// Sessions knows temporary keys, which are verified as those that Lookup knows are, also in Dev; nil knows none.
+	Sessions *Sessions
+
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 
@@ -108,16 +111,13 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	key, known := v.config.Lookup(auth.keyID)
-	if !known {
-		if v.config.Dev {
-			return identify(Key{ID: auth.keyID, Account: v.config.Account}, auth), nil
-		}
-		return Identity{}, refuse("InvalidClientTokenId", http.StatusForbidden, "The security token included in the request is invalid.")
+	key, session, known, err := v.find(auth, r.Header.Values("X-Amz-Security-Token"))
+	if err != nil {
+		return Identity{}, err
 	}
-	if len(r.Header.Values("X-Amz-Security-Token")) > 0 {
-		return Identity{}, refuse("InvalidClientTokenId", http.StatusForbidden,
-			"The security token included in the request is invalid. The keys of this server have no session token: unset AWS_SESSION_TOKEN.")
+	id := identify(key, session, auth)
+	if !known { // then any key is good
+		return id, nil
 	}
 	if err := checkSigned(auth, r.Header); err != nil {
 		return Identity{}, err
@@ -140,11 +140,35 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		canonical := r.Method + "\n" + path + "\n" + query + "\n" + headers + "\n" + auth.signedList + "\n" + payload.hash
 		if hmac.Equal(auth.signature, sign(signingKey, auth, signedAt, canonical)) {
 			payload.guard(r)
-			return identify(key, auth), nil
+			if session.over(v.config.Now()) {
+				return Identity{}, refuse("ExpiredToken", http.StatusForbidden, "The security token included in the request is expired")
+			}
+			return id, nil
 		}
 	}
 	return Identity{}, mismatch("The request signature we calculated does not match the signature you provided. " +
 		"Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
+}
+
+// find returns the key of a request, and its session if it is a temporary one. One that is not known is good whatever its secret.
+func (v *Verifier) find(auth authorization, tokens []string) (key Key, session *Session, known bool, err error) {
+	const invalid = "The security token included in the request is invalid."
+	key, known = v.config.Lookup(auth.keyID)
+	switch {
+	case known && len(tokens) > 0:
+		return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden,
+			invalid+" The key of this id has no session token: unset AWS_SESSION_TOKEN.")
+	case known:
+		return key, nil, true, nil
+	case v.config.Sessions != nil && len(tokens) == 1:
+		if key, session, ok := v.config.Sessions.open(auth.keyID, tokens[0]); ok {
+			return key, &session, true, nil
+		}
+	}
+	if v.config.Dev {
+		return Key{ID: auth.keyID, Account: v.config.Account}, nil, false, nil
+	}
+	return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden, invalid)
 }
 
 // checkTime returns the time the request was signed at, refusing one that is too far off.

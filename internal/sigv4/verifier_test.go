@@ -132,7 +132,7 @@ func TestVerifySDK(t *testing.T) {
 				t.Fatal(d.err)
 			}
 			want := sigv4.Identity{
-				AccessKeyID: keyID, Account: "123456789012", Role: "deployer",
+				AccessKeyID: keyID, Account: "123456789012", Role: "deployer", UserID: keyID + ":pintle",
 				ARN:    "arn:aws:sts::123456789012:assumed-role/deployer/pintle",
 				Region: "eu-west-1", Service: test.service,
 			}
@@ -231,7 +231,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{name: "unknown key", change: edit(keyID, "AKIDOTHER"),
 			want: sigv4.Error{Code: "InvalidClientTokenId", Message: "The security token included in the request is invalid.", Status: 403}},
 		{name: "session token", change: setHeader("X-Amz-Security-Token", "left over"),
-			want: sigv4.Error{Code: "InvalidClientTokenId", Message: "The security token included in the request is invalid. The keys of this server have no session token: unset AWS_SESSION_TOKEN.", Status: 403}},
+			want: sigv4.Error{Code: "InvalidClientTokenId", Message: "The security token included in the request is invalid. The key of this id has no session token: unset AWS_SESSION_TOKEN.", Status: 403}},
 		{name: "added header", change: setHeader("X-Amz-Target", "Other"),
 			want: sigv4.Error{Code: "AccessDenied", Message: "There were headers present in the request which were not signed: sign every x-amz header.", Status: 403}},
 		{name: "no header", change: func(r *http.Request) { r.Header.Del("Authorization") },
