@@ -62,8 +62,18 @@ func (s *Server) faceOf(service string, r *http.Request) Face {
 	return s.faces["cloudformation"]
 }
 
+// endpointNames are those of services that are signed for under another name.
+var endpointNames = map[string]string{
+	"states": "SFN", "logs": "CLOUDWATCH_LOGS", "monitoring": "CLOUDWATCH", "events": "EVENTBRIDGE", "email": "SES",
+	"elasticloadbalancing": "ELASTIC_LOAD_BALANCING_V2", "route53": "ROUTE_53", "es": "OPENSEARCH", "secretsmanager": "SECRETS_MANAGER",
+	"elasticfilesystem": "EFS", "cognito-idp": "COGNITO_IDENTITY_PROVIDER", "application-autoscaling": "APPLICATION_AUTO_SCALING",
+}
+
 // endpointVariable is the variable by which AWS's clients are told where a service is, as far as it follows from the name in a
 // signature. Source: AWS SDKs and Tools Reference Guide, service-specific endpoints.
 func endpointVariable(service string) string {
+	if name, other := endpointNames[service]; other {
+		return "AWS_ENDPOINT_URL_" + name
+	}
 	return "AWS_ENDPOINT_URL_" + strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToUpper(service))
 }

@@ -76,6 +76,8 @@ type Config struct {
 	// Dev takes any key that Keys does not know, but only under loopback names. The caller sees to it that Listener is a
 	// loopback one.
 	Dev bool
+	// Sessions makes and knows the keys of those who have assumed a role. Nil means that no role can be assumed.
+	Sessions *sigv4.Sessions
 	// Account is the account of unknown keys in Dev; empty means [sigv4.DefaultAccount].
 	Account string
 	// Listener is what [Server.Serve] takes connections from, and closes.
@@ -162,7 +164,7 @@ func New(config Config) (*Server, error) {
 	}
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{
-		Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now, Bodies: config.Bodies,
+		Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now, Bodies: config.Bodies, Sessions: config.Sessions,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -191,7 +193,7 @@ func (s *Server) addFaces() error {
 		return err
 	}
 	identities, err := sts.New(sts.Config{
-		Log: s.log,
+		Issue: s.issue(), AnyAccount: s.config.Dev, Now: s.config.Now, Log: s.log,
 		Caller: func(ctx context.Context) (sts.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
 			return sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.UserID}, ok
@@ -227,6 +229,20 @@ func (s *Server) addFaces() error {
 		},
 	})
 	return err
+}
+
+// issue returns what makes the keys of those who assume a role; nil if nobody can.
+func (s *Server) issue() func(sts.Session) sts.Keys {
+	if s.config.Sessions == nil {
+		return nil
+	}
+	return func(asked sts.Session) sts.Keys {
+		session := sigv4.Session(asked)
+		made := s.config.Sessions.Issue(session)
+		return sts.Keys{
+			ID: made.ID, Secret: string(made.Secret), Token: string(made.Token), ARN: session.ARN(), UserID: session.UserID(),
+		}
+	}
 }
 
 // Handler returns the handler of all routes, for a server of the caller's own.

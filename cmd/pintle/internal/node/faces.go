@@ -28,6 +28,10 @@ func (n *Node) openFaces(c *server.Config) error {
 	if n.cloud == nil {
 		return nil
 	}
+	var err error
+	if c.Sessions, err = sigv4.NewSessions(n.store.Root().Derive("sessions")); err != nil {
+		return err
+	}
 	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
 	functions, err := lambda.New(lambda.Config{Functions: n.cloud.functions, Caller: caller[lambda.Caller], Log: n.log})
 	if err != nil {
