@@ -73,6 +73,11 @@ func (c *call) declared() (*upload, error) {
 			return nil, invalidRequest("Checksums of the algorithm %.20q are not served here.", algo)
 		}
 	}
+	for list := range strings.SplitSeq(strings.Join(h.Values("X-Amz-Trailer"), ","), ",") {
+		if name := strings.TrimSpace(list); name != "" && !strings.EqualFold(name, checksumHeader+string(u.algo)) {
+			return nil, invalidRequest("The value specified in the x-amz-trailer header is not supported")
+		}
+	}
 	if asked := objects.Algorithm(strings.ToUpper(h.Get("X-Amz-Sdk-Checksum-Algorithm"))); asked != "" && u.algo == "" && u.md5 == nil {
 		return nil, invalidRequest("x-amz-sdk-checksum-algorithm specified, but no corresponding x-amz-checksum-* or x-amz-trailer headers were found.")
 	}

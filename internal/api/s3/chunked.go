@@ -86,7 +86,7 @@ func (c *chunked) next() error {
 
 // end reads the trailers, and wants nothing after them.
 func (c *chunked) end() error {
-	for {
+	for count := 0; ; count++ {
 		line, err := c.line()
 		if errors.Is(err, io.ErrUnexpectedEOF) && line == "" {
 			return nil // some clients leave out the empty line
@@ -98,7 +98,7 @@ func (c *chunked) end() error {
 			break
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || len(c.trailers) == maxTrailers {
+		if !ok || count == maxTrailers {
 			return errChunk
 		}
 		c.trailers.Add(strings.TrimSpace(name), strings.TrimSpace(value))

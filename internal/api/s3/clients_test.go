@@ -26,6 +26,17 @@ func TestBoto3(t *testing.T) {
 	}
 }
 
+// TestJavaScript does what the CDK's handlers do, with their SDK.
+func TestJavaScript(t *testing.T) {
+	dir, node := require.CDK(t), require.Tool(t, "node")
+	d := newDoor(t, 0)
+	command := exec.Command(node, filepath.Join("testdata", "client.cjs"))
+	command.Env = append(d.env(), "NODE_PATH="+filepath.Join(dir, "node_modules"))
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // TestCLI is what BucketDeployment and people do.
 func TestCLI(t *testing.T) {
 	aws := require.Tool(t, "aws")

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // namespace is that of S3's documents.
@@ -13,14 +14,22 @@ const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 // reply is the answer on its way out.
 type reply struct {
 	http.ResponseWriter
-	call *call
+	call   *call
+	limits *http.ResponseController
 	// begun says that the status is written, refused that the answer is an error of ours and the rest of what is written is not.
 	begun, refused bool
+	// theirs is the status of an error of gofakes3's own, of which text is the document: end makes it one of ours.
+	theirs int
+	text   bytes.Buffer
 }
 
 // WriteHeader implements [http.ResponseWriter]. It gives the answer our headers, or makes it the error that the objects returned.
 func (r *reply) WriteHeader(status int) {
-	if r.begun {
+	if r.begun || r.theirs != 0 {
+		return
+	}
+	if r.call.err == nil && status >= http.StatusBadRequest {
+		r.theirs = status
 		return
 	}
 	if r.call.err != nil {
@@ -34,6 +43,7 @@ func (r *reply) WriteHeader(status int) {
 // begin writes the status, once all headers are as they should be.
 func (r *reply) begin(status int) {
 	r.begun = true
+	r.extend()
 	h := r.Header()
 	for name := range h {
 		// gofakes3 would let pages of browsers read its answers, and calls itself Amazon's.
@@ -52,6 +62,10 @@ func (r *reply) begin(status int) {
 
 // Write implements [http.ResponseWriter].
 func (r *reply) Write(p []byte) (int, error) {
+	if r.theirs != 0 {
+		r.text.Write(p)
+		return len(p), nil
+	}
 	if !r.begun && !r.refused {
 		if r.Header().Get("Content-Type") == "" && bytes.HasPrefix(p, []byte("<?xml")) {
 			r.Header().Set("Content-Type", "application/xml")
@@ -61,11 +75,25 @@ func (r *reply) Write(p []byte) (int, error) {
 	if r.refused {
 		return len(p), nil
 	}
+	r.extend()
 	return r.ResponseWriter.Write(p)
 }
 
-// end writes the status of an answer without a body.
+// extend gives what is written next a time of its own.
+func (r *reply) extend() {
+	_ = r.limits.SetWriteDeadline(time.Now().Add(r.call.config.Idle)) // where there are no deadlines, none is missed
+}
+
+// end writes the status of an answer without a body, or an error of gofakes3's own.
 func (r *reply) end() {
+	if r.theirs != 0 {
+		var document struct{ Code, Message string }
+		if err := xml.Unmarshal(r.text.Bytes(), &document); err != nil || document.Code == "" { // it did not go through its table
+			document.Code, document.Message = "InvalidRequest", http.StatusText(r.theirs)
+		}
+		r.error(&fault{document.Code, document.Message, r.theirs})
+		return
+	}
 	if !r.begun && !r.refused {
 		r.WriteHeader(http.StatusOK)
 	}

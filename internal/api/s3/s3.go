@@ -12,16 +12,19 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 
@@ -40,9 +43,15 @@ type Config struct {
 	Objects *objects.Store
 	// Caller tells who signed a call; false is a fault of the server. Required.
 	Caller func(context.Context) (Caller, bool)
+	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. While bytes come or go, the time
+	// limits of the server that the face is in do not count.
+	Idle time.Duration
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
+
+// DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
+const DefaultIdle = 30 * time.Second
 
 // Face answers the calls. It is an [http.Handler].
 type Face struct{ config Config }
@@ -52,6 +61,10 @@ func New(config Config) (http.Handler, error) {
 	if config.Objects == nil || config.Caller == nil {
 		return nil, errors.New("s3: the objects and the caller are required")
 	}
+	if config.Idle < 0 {
+		return nil, errors.New("s3: Idle must not be negative")
+	}
+	config.Idle = cmp.Or(config.Idle, DefaultIdle)
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
@@ -61,10 +74,12 @@ func New(config Config) (http.Handler, error) {
 // ServeHTTP implements [http.Handler].
 func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{Face: f, ctx: r.Context(), id: newRequestID(), final: http.Header{}}
-	c.reply = &reply{ResponseWriter: w, call: c}
+	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
 	// gofakes3 reads the request; this one is changed for it.
 	c.r = r.Clone(r.Context())
+	c.r.Body = &waiting{r.Body, c.reply.limits, f.config.Idle}
 	c.query = r.URL.Query()
+	c.hoisted()
 	w.Header().Set("X-Amz-Request-Id", c.id)
 	var ok bool
 	if c.caller, ok = f.config.Caller(c.ctx); !ok {
@@ -76,6 +91,18 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.reply.end()
+}
+
+// waiting is a body whose every part may take a time of its own.
+type waiting struct {
+	io.ReadCloser
+	limits *http.ResponseController
+	idle   time.Duration
+}
+
+func (w *waiting) Read(p []byte) (int, error) {
+	_ = w.limits.SetReadDeadline(time.Now().Add(w.idle)) // where there are no deadlines, none is missed
+	return w.ReadCloser.Read(p)
 }
 
 // call is one call.
@@ -128,6 +155,25 @@ func (c *call) place() {
 		c.r.URL.Path, c.r.URL.RawPath = "/"+bucket+c.r.URL.Path, ""
 	}
 	c.bucket, c.key, _ = strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
+}
+
+// hoisted puts the headers that a presigned URL has among its parameters, as SDKs make them, in their place. They are signed.
+func (c *call) hoisted() {
+	if !c.query.Has("X-Amz-Signature") {
+		return
+	}
+	for name, values := range c.query {
+		header := http.CanonicalHeaderKey(name)
+		if strings.HasPrefix(header, "X-Amz-") && !slices.Contains(signing[:], header) && len(c.r.Header.Values(header)) == 0 {
+			c.r.Header[header] = values
+		}
+	}
+}
+
+// signing are the parameters of a presigned URL that are no headers.
+var signing = [...]string{
+	"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Signedheaders", "X-Amz-Signature", "X-Amz-Security-Token",
+	"X-Amz-Content-Sha256",
 }
 
 // enter returns an error unless the caller may use a bucket.
