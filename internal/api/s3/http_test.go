@@ -370,6 +370,34 @@ func TestInternal(t *testing.T) {
 	}
 }
 
+// deadlines remembers those that a connection is given.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read, write []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error  { d.read = append(d.read, at); return nil }
+func (d *deadlines) SetWriteDeadline(at time.Time) error { d.write = append(d.write, at); return nil }
+
+// TestDeadlines is about bodies that take longer than the server would allow: what counts is that they go on.
+func TestDeadlines(t *testing.T) {
+	d := newDoor(t, 0)
+	d.make(t, "things", account)
+	face, err := s3.New(s3.Config{Objects: d.objects, Caller: func(context.Context) (s3.Caller, bool) { return s3.Caller{Account: account}, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	before := time.Now()
+	face.ServeHTTP(w, httptest.NewRequest("PUT", "/things/key", strings.NewReader("text")))
+	if w.Code != 200 || len(w.read) < 2 || len(w.write) == 0 {
+		t.Fatalf("%d: %v, %v", w.Code, w.read, w.write)
+	}
+	if w.read[0].Before(before.Add(s3.DefaultIdle)) || !w.read[len(w.read)-1].IsZero() || w.write[0].Before(before.Add(s3.DefaultIdle)) {
+		t.Errorf("to read: %v, to write: %v", w.read, w.write)
+	}
+}
+
 func TestNew(t *testing.T) {
 	for _, config := range []s3.Config{{}, {Objects: &objects.Store{}}, {Objects: &objects.Store{}, Idle: -1, Caller: func(context.Context) (s3.Caller, bool) { return s3.Caller{}, false }}} {
 		if _, err := s3.New(config); err == nil {

@@ -102,7 +102,12 @@ type waiting struct {
 
 func (w *waiting) Read(p []byte) (int, error) {
 	_ = w.limits.SetReadDeadline(time.Now().Add(w.idle)) // where there are no deadlines, none is missed
-	return w.ReadCloser.Read(p)
+	n, err := w.ReadCloser.Read(p)
+	if err != nil {
+		// The server goes on reading, to see the client go; a deadline would end the call in the middle of a long copy.
+		_ = w.limits.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // call is one call.
