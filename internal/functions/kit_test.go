@@ -219,3 +219,11 @@ func node(handler string) catalog.Function {
 func python(handler string) catalog.Function {
 	return catalog.Function{Runtime: "python3.13", Handler: handler, Timeout: 30}
 }
+
+// puts takes bodies.
+func puts(into chan<- string) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what came is what there is
+		into <- string(body)
+	}
+}

@@ -49,15 +49,15 @@ function call(method, route, body, headers = {}) {
   });
 }
 
-// report says how an error is reported: as Lambda does, which also prints it.
-function report(error) {
+// report says how an error is reported: as Lambda does, which also prints it. id is that of the event, if there is one.
+function report(error, id) {
   let [type, message, trace] = ['Error', 'an error without a text', []];
   try {
     [type, message, trace] = describe(error);
   } catch {
     // Its name or message is no text, or throws.
   }
-  log.failure(type, message, trace);
+  log.failure(type, message, trace, id);
   return {errorType: type, errorMessage: message, trace};
 }
 
@@ -72,8 +72,8 @@ function describe(error) {
   return [type, message, trace];
 }
 
-function postError(route, error) {
-  const body = report(error);
+function postError(route, error, id) {
+  const body = report(error, id);
   const type = body.errorType.replace(/[^ -~]/g, '?').slice(0, 256);
   return call('POST', route, JSON.stringify(body), {'Lambda-Runtime-Function-Error-Type': type});
 }
@@ -167,7 +167,7 @@ class Invocation {
         error = new Failure('Runtime.MarshalError', 'Unable to stringify response body: ' + cause.message);
       }
     }
-    if (error !== undefined) await postError(route + '/error', error);
+    if (error !== undefined) await postError(route + '/error', error, this.id);
     else await call('POST', route + '/response', body);
   }
 }
@@ -181,7 +181,7 @@ let dying = false;
 function die(error) {
   if (dying) return;
   dying = true;
-  const said = current ? postError('/invocation/' + current.id + '/error', error) : telling.then(() => report(error));
+  const said = current ? postError('/invocation/' + current.id + '/error', error, current.id) : telling.then(() => report(error));
   current = null;
   said.catch(() => {}).then(() => process.exit(1));
 }

@@ -48,9 +48,9 @@ function install(id) {
   }
 }
 
-// failure says that the function failed.
-function failure(errorType, errorMessage, trace) {
-  if (json) write('ERROR', {errorType, errorMessage, stackTrace: trace});
+// failure says that the function failed, in an event that is over by then.
+function failure(errorType, errorMessage, trace, requestId) {
+  if (json) write('ERROR', {errorType, errorMessage, stackTrace: trace}, {requestId});
   else console.error('Invoke Error\t' + (trace.length ? trace.join('\n') : errorType + ': ' + errorMessage));
 }
 
