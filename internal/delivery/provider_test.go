@@ -36,6 +36,12 @@ func provide(mode string) {
 		case "errs":
 			post(api+id+"/error", `{"errorType":"Oops","errorMessage":"bad password hunter2&more"}`)
 			continue
+		case "throws": // what it was called with
+			post(api+id+"/error", fmt.Sprintf(`{"errorType":"Retry","errorMessage":%q,"trace":[]}`, event))
+			continue
+		case "echoes":
+			post(api+id+"/response", string(event))
+			continue
 		case "waits": // returns what the collector says, if it may
 			if response.Header.Get("Pintle-Waits") == "true" {
 				post(api+id+"/response", post(os.Getenv("COLLECTOR")+"?arn="+response.Header.Get("Lambda-Runtime-Invoked-Function-Arn"), string(event)))

@@ -18,11 +18,14 @@ type queue struct {
 	share int // sends at a time of one stack
 
 	mu    sync.Mutex
-	held  map[wire.RequestID]struct{}
-	turns []*lane // the stacks with waiting requests, in turn
+	held  map[wire.RequestID]int // with the try of it that is in hand
+	turns []*lane                // the stacks with waiting requests, in turn
 	lanes map[store.StackKey]*lane
 	busy  int
 	left  bool // the table may hold requests that did not fit
+	// after are the next tries of those in hand: the end of one try is reported, and the next one made ready by it, before the one
+	// is out of hand.
+	after map[wire.RequestID]store.Request
 	// The requests settled last, in two generations. A reading of the table or a Dispatch that was under way while a
 	// request was settled still has it as ready, and it must not go out again.
 	recent, older map[settled]struct{}
@@ -53,7 +56,8 @@ func newQueue(limit, sends int) *queue {
 		limit:  limit,
 		sends:  sends,
 		share:  max(1, sends/4),
-		held:   map[wire.RequestID]struct{}{},
+		held:   map[wire.RequestID]int{},
+		after:  map[wire.RequestID]store.Request{},
 		lanes:  map[store.StackKey]*lane{},
 		recent: map[settled]struct{}{},
 		older:  map[settled]struct{}{},
@@ -67,16 +71,15 @@ func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken i
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, r := range requests {
+		try, held := q.held[r.ID]
 		switch {
+		case r.Owner == node && held && askingOf(r).try > try && r.Body != nil:
+			q.after[r.ID] = r
 		case r.Owner != node || q.known(settledOf(r)):
 		case len(q.held) >= q.limit || r.Body == nil:
 			q.left = true
 		default:
-			q.held[r.ID] = struct{}{}
-			l := q.lane(r.Stack)
-			if l.waiting = append(l.waiting, r); len(l.waiting) == 1 {
-				q.turns = append(q.turns, l)
-			}
+			q.take(r)
 			taken++
 		}
 	}
@@ -85,6 +88,15 @@ func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken i
 	}
 	q.signalRoom()
 	return taken
+}
+
+// take puts a request in hand.
+func (q *queue) take(r store.Request) {
+	q.held[r.ID] = askingOf(r).try
+	l := q.lane(r.Stack)
+	if l.waiting = append(l.waiting, r); len(l.waiting) == 1 {
+		q.turns = append(q.turns, l)
+	}
 }
 
 // next returns the next request to be sent and counts it as being sent; nil if there is none or enough are.
@@ -142,6 +154,11 @@ func (q *queue) forget(s *send, done bool) {
 			q.older, q.recent = q.recent, map[settled]struct{}{}
 		}
 		q.recent[settledOf(s.request)] = struct{}{}
+	}
+	if next, ok := q.after[s.request.ID]; ok {
+		delete(q.after, s.request.ID)
+		q.take(next)
+		signal(q.wake)
 	}
 	q.signalRoom()
 }
