@@ -11,13 +11,14 @@ import (
 
 // request splits an evaluated declaration into what is sent and what it says of its provider.
 func (m *machine) request(declared *template.Resource, properties, policy value.Value) (asked, error) {
-	if m.native.Schema(declared.Type) == nil {
+	schema := m.native.Schema(declared.Type)
+	if schema == nil {
 		return m.dialect.request(properties)
 	}
 	if properties.IsNull() {
 		properties = value.Object()
 	}
-	properties = properties.Stringified()
+	properties = schema.Normal(properties)
 	wanted, err := m.native.Declare(declared.Type, native.Declaration{
 		StackID: m.stack.ID, Properties: properties, CreationPolicy: policy,
 	})

@@ -15,7 +15,6 @@ package native
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -54,7 +53,7 @@ type Awaiter interface {
 // Declaration is what a template declares of a resource, evaluated.
 type Declaration struct {
 	StackID wire.StackID
-	// Properties is an object of strings, as a provider would get it.
+	// Properties is an object, as [Schema.Normal] returns it.
 	Properties value.Value
 	// CreationPolicy is an object, or null.
 	CreationPolicy value.Value
@@ -116,6 +115,8 @@ type Config struct {
 	Nest Nest
 	// Names keeps the names of macros. Nil refuses to make any.
 	Names Names
+	// More are further types, such as those of package aws.
+	More []Type
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
@@ -123,7 +124,8 @@ func CloudFormation(c Config) (*Registry, error) {
 	if c.SignalURL == nil {
 		return nil, fmt.Errorf("native: SignalURL is required")
 	}
-	return New(macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest))
+	own := []Type{macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest)}
+	return New(append(own, c.More...)...)
 }
 
 // Names returns the names of the types, sorted. The caller must not change them.
@@ -196,7 +198,7 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 			result, err = Result{}, &PanicError{Type: name, Cause: cause, Stack: string(debug.Stack())}
 		}
 		if r.Type == wire.Create && result.PhysicalID == "" && !t.Schema().Nested {
-			result.PhysicalID = physicalID(r)
+			result.PhysicalID = wire.PhysicalID(MadeUpName(r, 0))
 		}
 	}()
 	return t.Serve(ctx, r)
@@ -213,22 +215,4 @@ type PanicError struct {
 // Error says whose fault it is.
 func (e *PanicError) Error() string {
 	return "resource type " + e.Type + " broke down, which is a fault of Pintle; its log says more"
-}
-
-// letters are those of generated names.
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
-// physicalID names what a Create makes: the stack, the resource, and twelve characters that are always the same for one
-// request, so that one that is served twice makes one thing.
-func physicalID(r *store.Request) wire.PhysicalID {
-	sum := sha256.Sum256([]byte(string(r.Body.StackID) + "|" + string(r.ID)))
-	suffix := make([]byte, 12)
-	for i := range suffix {
-		suffix[i] = letters[int(sum[i])%len(letters)]
-	}
-	stack := "stack"
-	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {
-		stack = arn.Name
-	}
-	return wire.PhysicalID(stack + "-" + string(r.Logical) + "-" + string(suffix))
 }

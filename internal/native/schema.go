@@ -59,6 +59,8 @@ const (
 	List
 	// Object is an object.
 	Object
+	// Document is an object, or its text as JSON. What is in it keeps its JSON types.
+	Document
 )
 
 // Change is what becomes of a resource whose properties change.
@@ -107,6 +109,20 @@ func (s *Schema) property(name string) *Property {
 func (s *Schema) HasAttribute(name string) bool {
 	return s.Recorded || slices.Contains(s.Attributes, name) ||
 		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
+}
+
+// Normal returns properties as a type gets them, and as old and new ones are compared: every number and boolean as its text,
+// but for those in a [Document].
+func (s *Schema) Normal(properties value.Value) value.Value {
+	normal := properties.Stringified()
+	for i := range s.Properties {
+		if p := &s.Properties[i]; p.Kind == Document {
+			if v, given := properties.Get(p.Name); given && v.Kind() == value.Map {
+				normal = normal.With(p.Name, v)
+			}
+		}
+	}
+	return normal
 }
 
 // check returns the first thing that is wrong with an evaluated declaration.
@@ -237,6 +253,10 @@ func (p *Property) check(v value.Value) error {
 	case Object:
 		if v.Kind() != value.Map {
 			return bad("an object")
+		}
+	case Document:
+		if v.Kind() != value.Map && v.Kind() != value.String {
+			return bad("an object, or its text as JSON")
 		}
 	}
 	return nil

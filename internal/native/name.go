@@ -1,0 +1,46 @@
+package native
+
+import (
+	"crypto/sha256"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// letters are those of names that are made up.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// suffixLength is how many characters tell the names of two requests apart.
+const suffixLength = 12
+
+// Suffix returns twelve letters and digits that are always the same for one request, so that one that is served twice makes
+// one thing.
+func Suffix(r *store.Request) string {
+	sum := sha256.Sum256([]byte(string(r.Body.StackID) + "|" + string(r.ID)))
+	suffix := make([]byte, suffixLength)
+	for i := range suffix {
+		suffix[i] = letters[int(sum[i])%len(letters)]
+	}
+	return string(suffix)
+}
+
+// MadeUpName names what a Create makes that was given no name: by the stack, the resource, and the [Suffix]. The name has at
+// most limit bytes, at least 16; 0 is no limit. What is too long is cut, the longer one of both names first.
+func MadeUpName(r *store.Request, limit int) string {
+	stack, logical := "stack", string(r.Logical)
+	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {
+		stack = arn.Name
+	}
+	if room := limit - suffixLength - 2; limit > 0 && len(stack)+len(logical) > room {
+		half := room / 2
+		switch {
+		case len(stack) <= half:
+			logical = logical[:room-len(stack)]
+		case len(logical) <= half:
+			stack = stack[:room-len(logical)]
+		default:
+			stack, logical = stack[:half], logical[:room-half]
+		}
+	}
+	return stack + "-" + logical + "-" + Suffix(r)
+}
