@@ -1,0 +1,118 @@
+// Package aws has the native resource types of the cloud of this machine: functions, topics, state machines, buckets and what
+// else the templates of the CDK make for custom resources.
+//
+// A type is a table of what may be declared of it, with the names that CloudFormation's own resource schema has, and a maker,
+// which creates, updates and removes. Makers act on the packages of the cloud, each behind a port. What a maker does not act on
+// is accepted and recorded: no property that the service knows is refused, and permissions are not enforced.
+//
+// Every thing says who has made it, its holder: the stack, the resource and the request of the Create. By that a request that is
+// served twice knows what it has made, and a Delete removes nothing that another one has made.
+package aws
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Functions is Lambda. Create of what the same holder has made, and Delete of what is not there, are as package functions tells.
+type Functions interface {
+	Create(ctx context.Context, item catalog.Item[catalog.Function], code catalog.Code) (catalog.Item[catalog.Function], error)
+	// Update changes the definition, and the code unless that is nil.
+	Update(ctx context.Context, item catalog.Item[catalog.Function], code *catalog.Code) (catalog.Item[catalog.Function], error)
+	// Delete removes a function with its versions, or one version, whose name is NAME:NUMBER.
+	Delete(ctx context.Context, place catalog.Place, name string) error
+	// Publish returns the number of a version; of a function that has not changed, that of the last one.
+	Publish(ctx context.Context, place catalog.Place, name, description string) (version string, err error)
+	// CreateLayer returns the ARN of a new version of the layer, or of the one that the holder has made.
+	CreateLayer(ctx context.Context, item catalog.Item[catalog.Layer], code catalog.Code) (arn string, err error)
+	DeleteLayer(ctx context.Context, arn string) error
+}
+
+// Topics is SNS.
+type Topics interface {
+	Create(ctx context.Context, item catalog.Item[catalog.Topic]) (catalog.Item[catalog.Topic], error)
+	Update(ctx context.Context, item catalog.Item[catalog.Topic]) (catalog.Item[catalog.Topic], error)
+	Delete(ctx context.Context, arn string) error
+	// Subscribe makes a subscription, or gives one that is there the item's holder and attributes.
+	Subscribe(ctx context.Context, item catalog.Item[catalog.Subscription]) (arn string, err error)
+	Unsubscribe(ctx context.Context, arn string) error
+	Subscriptions(ctx context.Context, topicARN string) ([]catalog.Item[catalog.Subscription], error)
+}
+
+// Buckets is S3, as far as buckets are concerned.
+type Buckets interface {
+	Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (catalog.Item[catalog.Bucket], error)
+	Change(ctx context.Context, name string, change func(*catalog.Bucket) error) error
+	// Remove returns [objects.ErrNotEmpty] for a bucket that is not empty.
+	Remove(ctx context.Context, place catalog.Place, name string) error
+}
+
+// Parameters is the Parameter Store.
+type Parameters interface {
+	parameters.Source
+	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (version int64, err error)
+	Delete(ctx context.Context, place parameters.Place, name string) error
+}
+
+// Executions is Step Functions, as far as machines are not just rows.
+type Executions interface {
+	// AbortExecutions ends what runs of a machine.
+	AbortExecutions(ctx context.Context, machineARN string) error
+}
+
+// Config is what the types act on. A type whose port is nil can be declared, and fails when it is served: that is for programs
+// that only look at templates.
+type Config struct {
+	Functions  Functions
+	Topics     Topics
+	Objects    Buckets
+	Parameters Parameters
+	Executions Executions
+	// Catalog has what there is.
+	Catalog *catalog.Catalog
+	// Open opens an object of a bucket, of version "" the newest: for definitions of state machines. Nil opens none.
+	Open func(ctx context.Context, bucket, key, version string) (io.ReadCloser, error)
+	// CheckMachine returns what is wrong with the definition of a state machine, without what is secret in it; nil takes all.
+	CheckMachine func(definition string) error
+	// Now is the clock. Nil is the system's.
+	Now func() time.Time
+	// Patience is how long one request may take. Zero means [DefaultPatience].
+	Patience time.Duration
+}
+
+// DefaultPatience is how long one request of a type may take: enough for the code of a function to be copied.
+const DefaultPatience = 5 * time.Minute
+
+// Types returns the types, to be added to a registry of native ones.
+func Types(c Config) []native.Type {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Patience == 0 {
+		c.Patience = DefaultPatience
+	}
+	var list []native.Type
+	add := func(t table, ready bool, m maker) {
+		list = append(list, &resource{table: t, schema: t.schema(), maker: m, ready: ready && c.Catalog != nil, patience: c.Patience})
+	}
+	add(functionTable, c.Functions != nil, function{c})
+	add(versionTable, c.Functions != nil, version{c})
+	add(layerTable, c.Functions != nil, layer{c})
+	add(topicTable, c.Topics != nil, topic{c})
+	add(subscriptionTable, c.Topics != nil, subscription{c})
+	add(machineTable, c.Executions != nil, machine{c})
+	add(groupTable, true, group{c})
+	add(bucketTable, c.Objects != nil, bucket{c})
+	add(bucketPolicyTable, c.Objects != nil, bucketPolicy{c})
+	add(parameterTable, c.Parameters != nil, parameter{c})
+	for _, r := range records {
+		add(r.table, true, recorder{c, r})
+	}
+	return list
+}

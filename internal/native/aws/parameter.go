@@ -1,0 +1,136 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+var parameterTable = table{
+	name:     "AWS::SSM::Parameter",
+	texts:    "AllowedPattern DataType Description Name Policies Tier Type Value",
+	objects:  "Tags",
+	required: "Type Value", replaces: "Name", attributes: "Type Value",
+	named: "Name", longest: 2048, letters: parameterLetters,
+}
+
+// Bounds of a value, in characters, by tiers. Source: Systems Manager, PutParameter.
+const (
+	standardValue = 4096
+	advancedValue = 8192
+)
+
+// parameter is AWS::SSM::Parameter. The store of parameters does not say who has put one, so that is on record. What the CDK's
+// bootstrap stack has is there from the start, and becomes that stack's.
+type parameter struct{ Config }
+
+// create implements [maker].
+func (t parameter) create(ctx context.Context, c *call) (native.Result, error) {
+	name := c.text("Name")
+	if name == "" {
+		name = "CFN-" + string(c.Logical) + "-" + native.Suffix(c.Request)
+	}
+	of, err := t.parameterOf(c, name)
+	if err != nil {
+		return native.Result{}, err
+	}
+	record, err := put(ctx, c, t.Catalog.Records, catalog.Item[catalog.Record]{
+		Place: c.place, Name: c.recordName(name), Of: catalog.Record{Made: of.Modified},
+	})
+	if err != nil {
+		return c.failed(ctx, name, name, err, holding(t.Catalog.Records, c.place, c.recordName(name)))
+	}
+	_, err = t.Parameters.Put(ctx, of, name == parameters.Bootstrap)
+	if errors.Is(err, store.ErrExists) && record.Version > 1 { // this request may have put it before
+		var there store.Parameter
+		if there, err = t.Parameters.Parameter(ctx, parameters.Place(c.place), name, 0); err == nil && !same(there, of) {
+			err = store.ErrExists
+		}
+	}
+	if errors.Is(err, store.ErrExists) {
+		// What is on record is dropped now: a Delete would take away the parameter that is another's.
+		return native.Result{}, errors.Join(c.taken(name, ""), drop(ctx, c, t.Catalog.Records, c.place, c.recordName(name)))
+	}
+	if err != nil {
+		return result(name), err
+	}
+	return parameterResult(c, name), nil
+}
+
+// update implements [maker].
+func (t parameter) update(ctx context.Context, c *call) (native.Result, error) {
+	of, err := t.parameterOf(c, c.id())
+	if err != nil {
+		return native.Result{}, err
+	}
+	there, err := t.Parameters.Parameter(ctx, parameters.Place(c.place), c.id(), 0)
+	if errors.Is(err, store.ErrNotFound) {
+		return native.Result{}, c.lost()
+	}
+	if err == nil && !same(there, of) {
+		_, err = t.Parameters.Put(ctx, of, true)
+	}
+	if err != nil {
+		return native.Result{}, err
+	}
+	return parameterResult(c, c.id()), nil
+}
+
+// remove implements [maker].
+func (t parameter) remove(ctx context.Context, c *call) error {
+	mine, err := own(ctx, c, t.Catalog.Records, c.place, c.recordName(c.id()))
+	if err != nil || !mine {
+		return err
+	}
+	if err := t.Parameters.Delete(ctx, parameters.Place(c.place), c.id()); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return drop(ctx, c, t.Catalog.Records, c.place, c.recordName(c.id()))
+}
+
+// same reports whether a parameter is what is asked for.
+func same(there, asked store.Parameter) bool {
+	return there.Type == asked.Type && there.Value == asked.Value && there.Description == asked.Description && there.Pattern == asked.Pattern
+}
+
+// parameterResult has the value as it is declared, so one that is secret stays so.
+func parameterResult(c *call, name string) native.Result {
+	r := result(name)
+	r.Attributes = value.Object(value.Member{Key: "Type", Value: c.at("Type")}, value.Member{Key: "Value", Value: c.at("Value")})
+	return r
+}
+
+func (t parameter) parameterOf(c *call, name string) (store.Parameter, error) {
+	p := store.Parameter{
+		ParameterKey: store.ParameterKey{Account: c.place.Account, Region: c.place.Region, Name: name},
+		Type:         store.ParameterType(c.text("Type")), Value: c.text("Value"), Description: c.text("Description"),
+		Pattern: c.text("AllowedPattern"), Modified: t.Now().UTC(),
+	}
+	if p.Type != store.ParameterString && p.Type != store.ParameterList {
+		return p, reason("Property validation failure: [Value of property {/Type} must be String or StringList]")
+	}
+	longest := standardValue
+	if tier := c.text("Tier"); tier == "Advanced" || tier == "Intelligent-Tiering" {
+		longest = advancedValue
+	}
+	if length := utf8.RuneCountInString(p.Value); length == 0 || length > longest {
+		return p, reasonf("Property validation failure: [Value of property {/Value} must have 1 to %d characters]", longest)
+	}
+	if p.Pattern != "" {
+		pattern, err := regexp.Compile(p.Pattern)
+		if err != nil {
+			return p, reason("Value of property AllowedPattern must be a regular expression")
+		}
+		if !pattern.MatchString(p.Value) {
+			return p, reason("Parameter value, cannot be validated against allowedPattern: " + p.Pattern)
+		}
+	}
+	return p, nil
+}

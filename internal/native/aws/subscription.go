@@ -1,0 +1,62 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native"
+)
+
+var subscriptionTable = table{
+	name:      "AWS::SNS::Subscription",
+	texts:     "Endpoint FilterPolicyScope Protocol Region SubscriptionRoleArn TopicArn",
+	truths:    "RawMessageDelivery",
+	documents: "DeliveryPolicy FilterPolicy RedrivePolicy ReplayPolicy",
+	required:  "Protocol TopicArn", replaces: "Endpoint Protocol TopicArn", attributes: "Arn",
+}
+
+// subscription is AWS::SNS::Subscription. There is one for each endpoint of a topic; whoever declares it last has it.
+type subscription struct{ Config }
+
+// create implements [maker].
+func (t subscription) create(ctx context.Context, c *call) (native.Result, error) {
+	arn, err := t.subscribe(ctx, c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	return result(arn, "Arn", arn), nil
+}
+
+// update implements [maker].
+func (t subscription) update(ctx context.Context, c *call) (native.Result, error) {
+	if _, err := t.Catalog.Subscriptions.Get(ctx, c.place, subscriptionNamed(c)); err != nil {
+		if errors.Is(err, catalog.ErrNotFound) {
+			err = c.lost()
+		}
+		return native.Result{}, err
+	}
+	if _, err := t.subscribe(ctx, c); err != nil {
+		return native.Result{}, err
+	}
+	return result(c.id(), "Arn", c.id()), nil
+}
+
+// remove implements [maker].
+func (t subscription) remove(ctx context.Context, c *call) error {
+	if mine, err := own(ctx, c, t.Catalog.Subscriptions, c.place, subscriptionNamed(c)); err != nil || !mine {
+		return err
+	}
+	return ignoreMissing(t.Topics.Unsubscribe(ctx, c.id()))
+}
+
+func (t subscription) subscribe(ctx context.Context, c *call) (arn string, err error) {
+	return t.Topics.Subscribe(ctx, catalog.Item[catalog.Subscription]{Holder: c.holder(), Of: catalog.Subscription{
+		Topic: c.text("TopicArn"), Protocol: c.text("Protocol"), Endpoint: c.text("Endpoint"),
+		Attributes: attributesOf(c, "DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy",
+			"ReplayPolicy", "SubscriptionRoleArn"),
+	}})
+}
+
+func subscriptionNamed(c *call) string { return strings.TrimPrefix(c.id(), c.arn("sns", "")) }
