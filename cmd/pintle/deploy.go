@@ -40,6 +40,8 @@ type desired struct {
 	noSchema              bool
 	references            referenceOptions
 	unknown               engine.UnknownTypes
+	// functions says that functions of the template are run.
+	functions bool
 	// parsed returns the template, or what is wrong with it, within no limits: the engine has those.
 	parsed func() (*template.Template, error)
 }
@@ -189,7 +191,7 @@ func (o *deployOptions) repeated() string {
 
 // desire reads everything that a deploy needs before it talks to anyone.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
-	want.disableRollback, want.noSchema = o.disableRollback, o.noSchema
+	want.disableRollback, want.noSchema, want.functions = o.disableRollback, o.noSchema, o.functions.run
 	want.references = o.references.with(p.project)
 	if p.project == nil && o.template == "" && o.read == nil {
 		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",

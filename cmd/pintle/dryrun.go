@@ -121,7 +121,7 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 	if err != nil {
 		return idleEngine{}, err
 	}
-	types, err := nativeTypes()
+	types, err := nativeTypes(want.functions)
 	if err != nil {
 		return idleEngine{}, errors.Join(err, none.Close())
 	}

@@ -7,15 +7,21 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// nativeTypes returns the native types of an engine that makes nothing.
-func nativeTypes() (*native.Registry, error) {
-	return native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
+// nativeTypes returns the native types of an engine that makes nothing; functions says that it has those of the cloud of this
+// machine.
+func nativeTypes(functions bool) (*native.Registry, error) {
+	c := native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
 		return "", errors.New("nothing is made in a preview")
-	}})
+	}}
+	if functions {
+		c.More = aws.Types(aws.Config{})
+	}
+	return native.CloudFormation(c)
 }
 
 // maxRecordsTold is how many resources are named in one warning.
@@ -34,7 +40,8 @@ func recorded(t *template.Template, types *native.Registry) []*template.Resource
 
 // warnOfRecords says which resources of a template are records only, and reports whether there are any.
 func (s *session) warnOfRecords(want desired) bool {
-	types, err := nativeTypes()
+	// A server somewhere else does not say whether it runs functions.
+	types, err := nativeTypes(s.functions || s.cloud || s.connection.endpoint != "")
 	if err != nil {
 		return false
 	}

@@ -20,7 +20,7 @@ type validateOptions struct {
 	template, parameterFile, region, output, unknownTypes string
 	parameters                                            []string
 	providers                                             providerOptions
-	noSchema                                              bool
+	noSchema, functions                                   bool
 	limits                                                limitOptions
 }
 
@@ -59,6 +59,8 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
 	o.limits.flags(flags)
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not ask the providers")
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	flags.BoolVar(&o.functions, "run-functions", false, "take functions, and what goes with them, as an engine does that has this flag")
+	fromEnvironment(flags, "run-functions")
 	fromEnvironment(flags, "region")
 	flags.StringVarP(&o.output, "output", "o", "text", "`FORMAT` of what is printed: text, json or sarif")
 	choices(cmd, "output", "text", "json", "sarif")
@@ -130,7 +132,7 @@ func (v *validator) add(what string) error {
 		}
 	}
 	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile, unknownTypes: o.unknownTypes}
-	d.providers = o.providers
+	d.providers, d.functions.run = o.providers, o.functions
 	if p.project == nil {
 		d.stack = "stack"
 	}

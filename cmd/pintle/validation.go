@@ -36,6 +36,7 @@ type validator struct {
 type engineSettings struct {
 	unknown    engine.UnknownTypes
 	references referenceOptions
+	functions  bool
 }
 
 // validation is what is found out of one template.
@@ -64,7 +65,7 @@ func (a *app) newValidator(o *validateOptions) (*validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := nativeTypes()
+	types, err := nativeTypes(o.functions)
 	return &validator{
 		app: a, options: o, region: a.regionOr(o.region), limits: limits, types: types,
 		engines: map[engineSettings]idleEngine{}, asked: map[string]*published{},
@@ -154,7 +155,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 
 // engine returns an engine without stacks.
 func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error) {
-	settings := engineSettings{want.unknown, want.references}
+	settings := engineSettings{want.unknown, want.references, want.functions}
 	if e, ok := v.engines[settings]; ok {
 		return e, nil
 	}
