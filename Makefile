@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,12 @@ oracle: ## the CDK's own handler beside ours, under Node, on the same events; in
 
 callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
 	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
+
+cdk: ## deploy apps of the CDK with its own command; installs it into a cache first
+	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/cdk ./examples/cdk
+
+cdktime: ## what a deploy of the CDK takes, beside the same on a cloud that takes no time; two minutes
+	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/bench/cdktime
 
 ci: ## what runs before a change lands
 	.ci/run

@@ -113,6 +113,25 @@ func CDK(t testing.TB) string {
 	return dir
 }
 
+// CDKCLIVariable is the environment variable that names the folder where tools/cdkapps/install has put the command of the CDK, its
+// library, and what functions of its apps load.
+const CDKCLIVariable = "PINTLE_CDK_CLI"
+
+// CDKCLI returns the folder that [CDKCLIVariable] names. If it names none, CDKCLI skips the test, or fails it when [Variable]
+// lists cdk.cli.
+func CDKCLI(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "cdk.cli")
+	dir := os.Getenv(CDKCLIVariable)
+	if dir == "" {
+		missing(t, "cdk.cli", CDKCLIVariable+" names no folder with the command of the CDK, as tools/cdkapps/install makes it")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "cdk")); err != nil {
+		t.Fatalf("%s is %s, which tools/cdkapps/install has not made", CDKCLIVariable, dir)
+	}
+	return dir
+}
+
 // leftOut skips the test if name is to be left out, and is not required as well.
 func leftOut(t testing.TB, name string) {
 	t.Helper()

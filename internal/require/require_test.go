@@ -115,27 +115,39 @@ func TestPostgres(t *testing.T) {
 }
 
 func TestCDK(t *testing.T) {
+	testFolder(t, "cdk", require.CDKVariable, "cdk.json", func(t testing.TB) string { return require.CDK(t) })
+}
+
+func TestCDKCLI(t *testing.T) {
+	testFolder(t, "cdk.cli", require.CDKCLIVariable, "node_modules/.bin/cdk", func(t testing.TB) string { return require.CDKCLI(t) })
+}
+
+// testFolder is about a folder that a variable names, which is the right one if it has the file.
+func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
 	t.Setenv(require.Variable, "")
 	t.Setenv(require.WithoutVariable, "")
 	dir, empty := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "cdk.json"), []byte("{}"), 0o600); err != nil {
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var path string
-	t.Setenv(require.CDKVariable, dir)
-	if o := run(func(t testing.TB) { path = require.CDK(t) }); path != dir || o.skipped+o.failed != "" {
+	t.Setenv(variable, dir)
+	if o := run(func(t testing.TB) { path = find(t) }); path != dir || o.skipped+o.failed != "" {
 		t.Errorf("named: path %q, outcome %+v", path, o)
 	}
-	t.Setenv(require.CDKVariable, empty)
-	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.failed, "has not made") {
+	t.Setenv(variable, empty)
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.failed, "has not made") {
 		t.Errorf("named wrongly: %+v, want a failure", o)
 	}
-	t.Setenv(require.CDKVariable, "")
-	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.skipped, "names no folder") {
+	t.Setenv(variable, "")
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.skipped, "names no folder") {
 		t.Errorf("not named: %+v, want a skip", o)
 	}
-	t.Setenv(require.Variable, "cdk")
-	if o := run(func(t testing.TB) { require.CDK(t) }); !strings.Contains(o.failed, "names no folder") {
+	t.Setenv(require.Variable, name)
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.failed, "names no folder") {
 		t.Errorf("required: %+v, want a failure", o)
 	}
 }

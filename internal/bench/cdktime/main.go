@@ -1,0 +1,93 @@
+//go:build unix
+
+// Command cdktime prints what deploying a small app of the CDK takes: with the CDK's own command, on a cloud that takes no time and on this
+// server, and the same template without that command. PINTLE_CDK_CLI names the folder that tools/cdkapps/install has made.
+//
+//	make cdktime
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cdktime:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	rounds := flag.Int("rounds", 5, "how often each is measured, in turns")
+	flag.Parse()
+	if *rounds < 1 {
+		return errors.New("rounds are at least 1")
+	}
+	tools := os.Getenv("PINTLE_CDK_CLI")
+	if _, err := os.Stat(filepath.Join(tools, "node_modules", ".bin", "cdk")); err != nil {
+		return errors.New("PINTLE_CDK_CLI names no folder that tools/cdkapps/install has made; make cdktime sets it")
+	}
+	dir, err := os.MkdirTemp("", "cdktime")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := newStage(ctx, dir, tools)
+	if err != nil {
+		return err
+	}
+	var floors, served, alone []time.Duration
+	for round := range *rounds {
+		floor, err := s.onStub(ctx)
+		if err != nil {
+			return fmt.Errorf("on the stub: %w", err)
+		}
+		ours, err := s.onServer(ctx, round)
+		if err != nil {
+			return fmt.Errorf("on the server: %w", err)
+		}
+		direct, err := s.withoutCDK(ctx, round)
+		if err != nil {
+			return fmt.Errorf("without the CDK: %w", err)
+		}
+		floors, served, alone = append(floors, floor), append(served, ours), append(alone, direct)
+	}
+	fmt.Print("| One resource, with its function | time | ratio |\n|---|---|---|\n")
+	for _, row := range []struct {
+		name  string
+		times []time.Duration
+	}{
+		{"`cdk deploy` where all is done when it asks", floors},
+		{"`cdk deploy` on `pintle serve --dev`", served},
+		{"`pintle deploy --run-functions` of the same template", alone},
+	} {
+		fmt.Printf("| %s | %.2f s | %.2f |\n", row.name, median(row.times).Seconds(), ratio(row.times, floors))
+	}
+	return nil
+}
+
+// ratio returns the median of those of single rounds.
+func ratio(times, floors []time.Duration) float64 {
+	ratios := make([]float64, len(times))
+	for i, t := range times {
+		ratios[i] = float64(t) / float64(floors[i])
+	}
+	return median(ratios)
+}
+
+func median[T time.Duration | float64](list []T) T {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list[len(list)/2]
+}
