@@ -27,13 +27,13 @@ type app struct {
 	seen   int    // bytes of the ledger that the test has looked at
 }
 
-// newApp returns the app of a folder of testdata, and a server for it.
-func newApp(t *testing.T, name string) *app {
+// newApp returns the app of a folder of testdata, and a server for it. Its functions find no packages of the AWS SDK but those of the server.
+func newApp(t *testing.T, name string, serve ...string) *app {
 	t.Helper()
 	require.Tool(t, "node")
 	tools := require.CDKCLI(t)
 	t.Parallel()
-	return &app{t: t, cloud: newCloud(t, "--node-modules", filepath.Join(tools, "node_modules")),
+	return &app{t: t, cloud: newCloud(t, serve...),
 		source: absolute(t, filepath.Join("testdata", name, "app.js")), dir: t.TempDir(), tools: tools}
 }
 

@@ -2,6 +2,7 @@ package cdk_test
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestParameter(t *testing.T) {
 // TestFile is about functions that make calls themselves, in both languages.
 func TestFile(t *testing.T) {
 	require.Python(t, "boto3")
-	a := newApp(t, "file")
+	a := newApp(t, "file", "--node-modules", filepath.Join(require.CDKCLI(t), "node_modules"))
 	// writes are what the writer was asked; how often the other one looks is not told here.
 	writes := func() (list []string) {
 		for _, e := range a.entries() {
