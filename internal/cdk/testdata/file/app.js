@@ -8,8 +8,9 @@ const { App, CfnOutput, CustomResource, Duration, RemovalPolicy, Stack } = requi
 const { Code, Function, Runtime } = require('aws-cdk-lib/aws-lambda');
 const { Bucket } = require('aws-cdk-lib/aws-s3');
 const { Provider } = require('aws-cdk-lib/custom-resources');
+const flags = require('aws-cdk-lib/recommended-feature-flags.json'); // as cdk init has them
 
-const app = new App();
+const app = new App({ context: flags });
 const told = (key, otherwise) => app.node.tryGetContext(key) ?? otherwise;
 const stack = new Stack(app, 'Files');
 const bucket = new Bucket(stack, 'Bucket', { removalPolicy: RemovalPolicy.DESTROY });

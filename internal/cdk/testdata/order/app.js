@@ -7,8 +7,9 @@ const path = require('node:path');
 const { App, CfnOutput, CustomResource, Duration, Stack } = require('aws-cdk-lib');
 const { Code, Function, Runtime } = require('aws-cdk-lib/aws-lambda');
 const { Provider } = require('aws-cdk-lib/custom-resources');
+const flags = require('aws-cdk-lib/recommended-feature-flags.json'); // as cdk init has them
 
-const app = new App();
+const app = new App({ context: flags });
 const stack = new Stack(app, 'Orders');
 const handler = (id, name) =>
   new Function(stack, id, {
