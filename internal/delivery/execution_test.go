@@ -216,7 +216,7 @@ func TestTriesAreToldApart(t *testing.T) {
 	if diff := cmp.Diff(polled(1, delivery.Returned{Body: []byte(`1`)}), w.next(t)); diff != "" {
 		t.Error(diff)
 	}
-	w.Done(second.ID, local.Outcome{Kind: local.Errored, Type: "T", Message: "cut…", Failure: []byte(`{"errorType":"T","errorMessage":"whole"}`)})
+	w.Done(second.ID, local.Outcome{Kind: local.Errored, Type: "T", Message: "cut…", Result: []byte(`{"errorType":"T","errorMessage":"whole"}`)})
 	want := delivery.Died{Text: "T", Delivered: true, Error: "T", Cause: `{"errorType":"T","errorMessage":"whole"}`}
 	if diff := cmp.Diff(polled(2, want), w.next(t)); diff != "" {
 		t.Error(diff)

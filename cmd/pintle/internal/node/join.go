@@ -81,7 +81,7 @@ const signalLife = 24 * time.Hour
 // nativeTypes returns the native types of this node, whose handles have URLs below base.
 func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
-		Names: n.store,
+		Names: n.store, More: n.cloudTypes(),
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
