@@ -289,10 +289,10 @@ type asking struct {
 }
 
 func askingOf(r store.Request) asking {
-	switch r.Type {
-	case store.TypeIsComplete:
+	switch {
+	case r.Wait != nil:
 		return asking{id: r.ID, about: r.Wait.For, try: r.Wait.Try}
-	case store.TypeExecution:
+	case r.Execution != nil:
 		return asking{id: r.ID, about: tryID(r), try: r.Execution.Try, task: true}
 	}
 	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro}

@@ -45,7 +45,7 @@ var executionTests = []test{
 			return &seen
 		}
 		fresh := start(1, "e")
-		if fresh.Request != nil || len(fresh.Requests) > 0 || fresh.Stack.Key != 1 || fresh.Operation.Number != 1 || fresh.Whole || fresh.Revisions != nil && len(fresh.Revisions) > 0 {
+		if fresh.Request != nil || len(fresh.Requests) > 0 || fresh.Stack.Key != 1 || fresh.Operation.Number != 1 || fresh.Whole || len(fresh.Revisions) > 0 {
 			t.Errorf("of a request that is not there the view is %+v", fresh)
 		}
 		same(t, "the request that is there", start(1, "e").Request, new(executionOf(1, "e", machine)))
