@@ -1,16 +1,24 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api/s3"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/gatewaytest"
+	"github.com/pintle-dev/pintle/internal/objects"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/pintletest"
 )
 
@@ -26,9 +34,70 @@ func newGateway(t *testing.T) *store {
 	return s
 }
 
-// TestGateway plays both lives against an S3 that somebody else has written.
+// newOwn is a store on the S3 of Pintle.
+func newOwn(t *testing.T) *store {
+	t.Helper()
+	rows, err := memory.New(memory.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := objects.New(objects.Config{Dir: t.TempDir(), Buckets: catalog.New(rows).Buckets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{bucket, otherBucket} {
+		place := catalog.Place{Account: sigv4.DefaultAccount, Region: "eu-west-1"}
+		if _, err := kept.Make(t.Context(), catalog.Item[catalog.Bucket]{Place: place, Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	face, err := s3.New(s3.Config{Objects: kept, Caller: func(ctx context.Context) (s3.Caller, bool) {
+		id, ok := sigv4.FromContext(ctx)
+		return s3.Caller{Account: id.Account, Region: id.Region}, ok
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := sigv4.New(sigv4.Config{Lookup: func(id string) (sigv4.Key, bool) {
+		return sigv4.Key{ID: keyID, Secret: secret, Account: sigv4.DefaultAccount}, id == keyID
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, err := verifier.Verify(r)
+		if err != nil {
+			s3.WriteError(w, r, "SignatureDoesNotMatch", err.Error(), http.StatusForbidden)
+			return
+		}
+		face.ServeHTTP(w, r.WithContext(sigv4.WithIdentity(r.Context(), id)))
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	s, err := newStore(awscall.Config{Region: "eu-west-1", Endpoint: gatewaytest.URL, HTTP: &http.Client{Transport: transport},
+		Credentials: credentials.NewStaticCredentialsProvider(keyID, secret, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestGateway plays both lives against an S3 that somebody else has written, and against Pintle's own.
 func TestGateway(t *testing.T) {
-	s := newGateway(t)
+	for name, of := range map[string]func(*testing.T) *store{"versitygw": newGateway, "Pintle": newOwn} {
+		t.Run(name, func(t *testing.T) { testGateway(t, of(t)) })
+	}
+}
+
+func testGateway(t *testing.T, s *store) {
 	const odd = "größe/日本 +&%.txt"
 	reads := func(key, want string) func() error {
 		return func() error {

@@ -45,9 +45,38 @@ func (c *call) attributes() (objects.Attributes, error) {
 	if h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != "" {
 		return a, refuse(http.StatusNotImplemented, "NotImplemented", "Keys of customers are not served here: objects are not encrypted on this machine.")
 	}
-	var err error
+	err := c.checkACL()
+	if err != nil {
+		return a, err
+	}
 	a.Tags, err = headerTags(h.Get("X-Amz-Tagging"))
 	return a, err
+}
+
+// checkACL refuses the lists that a bucket does not take: all but those that give the owner what the owner has, unless the ownership of
+// its objects is set otherwise. What is taken changes nothing.
+func (c *call) checkACL() error {
+	wanted := false
+	for name, values := range c.r.Header {
+		switch {
+		case name == "X-Amz-Acl" && values[0] != "private" && values[0] != "bucket-owner-full-control" && values[0] != "":
+			wanted = true
+		case strings.HasPrefix(name, "X-Amz-Grant-"):
+			wanted = true
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
+	if err != nil {
+		return err
+	}
+	ownership := item.Of.Settings["ownershipControls"]
+	if strings.Contains(ownership, "ObjectWriter") || strings.Contains(ownership, "BucketOwnerPreferred") {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, "AccessControlListNotSupported", "The bucket does not allow ACLs")
 }
 
 // headerTags reads tags in the form of a query.

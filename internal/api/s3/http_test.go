@@ -210,6 +210,8 @@ func TestRefused(t *testing.T) {
 		{asked{method: "PUT", path: "/things/a", body: "x", headers: map[string]string{"X-Amz-Tagging": "a=1&a=2"}}, 400, "InvalidArgument"},
 		{asked{method: "PUT", path: "/things/a", body: "x", headers: map[string]string{"X-Amz-Server-Side-Encryption-Customer-Algorithm": "AES256"}}, 501, "NotImplemented"},
 		{asked{method: "PUT", path: "/things/a", body: "x", headers: map[string]string{"If-None-Match": `"x"`}}, 501, "NotImplemented"},
+		{asked{method: "PUT", path: "/things/a", body: "x", headers: map[string]string{"X-Amz-Acl": "public-read"}}, 400, "AccessControlListNotSupported"},
+		{asked{method: "POST", path: "/things/a?uploads", headers: map[string]string{"X-Amz-Grant-Read": "id=1"}}, 400, "AccessControlListNotSupported"},
 		{asked{method: "PUT", path: "/things/%00", body: "x"}, 400, "InvalidURI"},
 		{asked{method: "PUT", path: "/things/%FF", body: "x"}, 400, "InvalidURI"},
 		{asked{method: "PUT", path: "/things/a", headers: map[string]string{"X-Amz-Copy-Source": "nothing"}}, 400, "InvalidArgument"},
@@ -403,6 +405,28 @@ func TestNew(t *testing.T) {
 		if _, err := s3.New(config); err == nil {
 			t.Errorf("%+v is taken", config)
 		}
+	}
+}
+
+// TestACL is about lists that are no use: they are taken where the bucket takes them.
+func TestACL(t *testing.T) {
+	d := newDoor(t, 0)
+	d.make(t, "things", account)
+	put := asked{method: "PUT", path: "/things/a", body: "x"}
+	want := map[string]string{"private": "", "bucket-owner-full-control": "", "public-read": "AccessControlListNotSupported"}
+	for range 2 {
+		for acl, code := range want {
+			put.headers = map[string]string{"X-Amz-Acl": acl}
+			if got := d.do(t, put); got.code != code {
+				t.Errorf("%s: %d %s, want %q", acl, got.status, got.code, code)
+			}
+		}
+		got := d.do(t, asked{method: "PUT", path: "/things?ownershipControls",
+			body: "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerPreferred</ObjectOwnership></Rule></OwnershipControls>"})
+		if got.status != 200 {
+			t.Errorf("%+v", got)
+		}
+		want["public-read"] = ""
 	}
 }
 
