@@ -149,7 +149,7 @@ func TestPresigned(t *testing.T) {
 			}
 			want := sigv4.Identity{}
 			if test.code == "" {
-				want = sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer", Region: "eu-west-1", Service: "s3",
+				want = sigv4.Identity{AccessKeyID: keyID, Account: "123456789012", Role: "deployer", UserID: keyID + ":pintle", Region: "eu-west-1", Service: "s3",
 					ARN: "arn:aws:sts::123456789012:assumed-role/deployer/pintle"}
 				if d.err != nil {
 					t.Errorf("refused: %v", d.err)
