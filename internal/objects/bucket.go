@@ -58,8 +58,8 @@ func (s *Store) Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (ca
 	return s.config.Buckets.Put(ctx, item)
 }
 
-// Bucket returns a bucket, or [ErrNoBucket]. A bucket for the CDK's assets, `cdk-QUALIFIER-assets-ACCOUNT-REGION`, is made if it is
-// not there.
+// Bucket returns a bucket, or [ErrNoBucket]. A bucket for the CDK's assets, `cdk-QUALIFIER-assets-ACCOUNT-REGION`, is always there, if
+// only with version 0: it is made when something is put into it, or it is changed.
 func (s *Store) Bucket(ctx context.Context, name string) (catalog.Item[catalog.Bucket], error) {
 	item, err := s.config.Buckets.Get(ctx, catalog.Everywhere, name)
 	if !errors.Is(err, catalog.ErrNotFound) {
@@ -69,9 +69,20 @@ func (s *Store) Bucket(ctx context.Context, name string) (catalog.Item[catalog.B
 	if match == nil || checkBucketName(name) != nil {
 		return item, ErrNoBucket
 	}
-	item, err = s.Make(ctx, catalog.Item[catalog.Bucket]{Place: catalog.Place{Account: match[1], Region: match[2]}, Name: name})
+	item = catalog.Item[catalog.Bucket]{Place: catalog.Everywhere, Name: name}
+	item.Of.Owner = catalog.Place{Account: match[1], Region: match[2]}
+	return item, nil
+}
+
+// ensure is Bucket of one that is about to be written to.
+func (s *Store) ensure(ctx context.Context, name string) (catalog.Item[catalog.Bucket], error) {
+	item, err := s.Bucket(ctx, name)
+	if err != nil || item.Version > 0 {
+		return item, err
+	}
+	item, err = s.Make(ctx, item)
 	if errors.Is(err, catalog.ErrExists) || errors.Is(err, catalog.ErrChanged) { // somebody else was faster
-		return s.config.Buckets.Get(ctx, catalog.Everywhere, name)
+		return s.Bucket(ctx, name)
 	}
 	return item, err
 }
@@ -123,7 +134,7 @@ func (s *Store) Update(ctx context.Context, item catalog.Item[catalog.Bucket]) (
 func (s *Store) Change(ctx context.Context, name string, change func(*catalog.Bucket) error) error {
 	const tries = 10
 	for try := 1; ; try++ {
-		item, err := s.Bucket(ctx, name)
+		item, err := s.ensure(ctx, name)
 		if err != nil {
 			return err
 		}

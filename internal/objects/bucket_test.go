@@ -90,6 +90,16 @@ func TestBucketAssets(t *testing.T) {
 		})
 	}
 	group.Wait()
+	if list, err := w.Buckets(ctx, "123456789012", "", 10); err != nil || len(list) != 0 {
+		t.Errorf("made by a look: %v, %v", list, err)
+	}
+	for range 4 {
+		group.Go(func() { w.put(t, name, "k", "text") })
+	}
+	group.Wait()
+	if list, err := w.Buckets(ctx, "123456789012", "", 10); err != nil || len(list) != 1 || list[0].Of.Made.IsZero() {
+		t.Errorf("made by a write: %v, %v", list, err)
+	}
 	w.put(t, "cdk-mine-assets-123456789012-us-gov-west-1", "k", "text")
 	for _, none := range []string{"cdk-hnb659fds-assets-12345678901-eu-central-1", "cdk-hnb659fds-assets-123456789012-", "cdk-assets-123456789012-eu-central-1"} {
 		if _, err := w.Bucket(ctx, none); !errors.Is(err, objects.ErrNoBucket) {

@@ -29,6 +29,7 @@ type incoming struct {
 	file  *os.File
 	name  string
 	size  int64
+	limit int64 // of size
 	md5   hash.Hash
 	sum   hash.Hash // nil without an algorithm
 }
@@ -40,7 +41,7 @@ func (s *Store) receive(a Algorithm) (*incoming, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &incoming{store: s, file: file, name: name, md5: md5.New(), sum: a.New()}, nil
+	return &incoming{store: s, file: file, name: name, limit: s.config.MaxObject, md5: md5.New(), sum: a.New()}, nil
 }
 
 // fill writes all of body, until ctx ends.
@@ -49,7 +50,7 @@ func (in *incoming) fill(ctx context.Context, body io.Reader) error {
 	if in.sum != nil {
 		to = io.MultiWriter(to, in.sum)
 	}
-	room := in.store.config.MaxObject - in.size
+	room := in.limit - in.size
 	n, err := io.Copy(to, io.LimitReader(&patient{ctx, body}, room+1))
 	in.size += n
 	if err == nil && n > room {

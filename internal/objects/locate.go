@@ -13,6 +13,10 @@ var s3Host = regexp.MustCompile(`^(?:([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.)?s3(?:
 // Locate tells which bucket and key a URL names: s3://BUCKET/KEY, one of S3 in the style of paths or of hosts, or one of this
 // server's own. False means that it names none, or not in a way that S3 has. That there is such a bucket here, it does not say.
 func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
+	if name, found := strings.CutPrefix(rawURL, "s3://"); found { // a name as it is, nothing in it is encoded
+		bucket, key, _ = strings.Cut(name, "/")
+		return bucket, key, checkBucketName(bucket) == nil && CheckKey(key) == nil
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Opaque != "" || u.User != nil {
 		return "", "", false
@@ -20,8 +24,6 @@ func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	path := strings.TrimPrefix(u.Path, "/")
 	host := strings.ToLower(u.Hostname())
 	switch match := s3Host.FindStringSubmatch(host); {
-	case strings.EqualFold(u.Scheme, "s3"):
-		bucket, key = u.Host, path
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", "", false
 	case match != nil && match[1] != "" && u.Port() == "":
@@ -29,7 +31,7 @@ func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	case match != nil && u.Port() == "":
 		bucket, key, _ = strings.Cut(path, "/")
 	case s.config.URL != nil && portOf(u) == portOf(s.config.URL):
-		if bucket, ok = HostBucket(host); ok {
+		if bucket, ok = s.HostBucket(host); ok {
 			key = path
 			break
 		}
@@ -50,11 +52,12 @@ func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	return bucket, key, true
 }
 
-// HostBucket returns the bucket that a host names, in lower case and without a port, in the style of BUCKET.s3.localhost,
-// BUCKET.s3.REGION.localhost or BUCKET.localhost; false if it names none.
-func HostBucket(host string) (bucket string, ok bool) {
-	name, ok := strings.CutSuffix(strings.TrimSuffix(host, "."), ".localhost")
-	if !ok || name == "s3" {
+// HostBucket returns the bucket that a host names, without a port, in the style of BUCKET.s3.localhost, BUCKET.s3.REGION.localhost
+// or BUCKET.localhost; false if it names none, or is the server's own.
+func (s *Store) HostBucket(host string) (bucket string, ok bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	name, ok := strings.CutSuffix(host, ".localhost")
+	if !ok || name == "s3" || s.config.URL != nil && strings.EqualFold(host, s.config.URL.Hostname()) {
 		return "", false
 	}
 	if before, region, found := strings.Cut(name, ".s3."); found && !strings.Contains(region, ".") {

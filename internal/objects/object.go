@@ -133,7 +133,7 @@ func (s *Store) Put(ctx context.Context, bucket, key string, body io.Reader, o O
 
 // check looks at what an object is to be, and returns its file.
 func (s *Store) check(ctx context.Context, bucket, key string, a *Attributes) (file string, err error) {
-	if _, err := s.Bucket(ctx, bucket); err != nil {
+	if _, err := s.ensure(ctx, bucket); err != nil {
 		return "", err
 	}
 	if err := CheckKey(key); err != nil {
@@ -249,6 +249,40 @@ func (s *Store) Delete(ctx context.Context, bucket, key string, c Condition) err
 		err = s.syncDir(dirOf(file))
 	}
 	return cleanError("remove", bucket, err)
+}
+
+// DeleteAll removes objects, as far as there are such. When it returns without an error, that is durable.
+func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) error {
+	if _, err := s.Bucket(ctx, bucket); err != nil {
+		return err
+	}
+	dirs := map[string]bool{}
+	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if CheckKey(key) != nil {
+			continue // there is none
+		}
+		file := objectFile(bucket, key)
+		mine := s.keyLock(file)
+		mine.Lock()
+		err := s.root.Remove(file)
+		mine.Unlock()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return cleanError("remove", bucket, err)
+		}
+		dirs[dirOf(file)] = true
+	}
+	for dir := range dirs {
+		if err := s.syncDir(dir); err != nil {
+			return cleanError("remove", bucket, err)
+		}
+	}
+	return nil
 }
 
 // Copy writes an object that has the data of another, at least so far as it goes. Its attributes are those in o; with keep, those of

@@ -56,7 +56,6 @@ var (
 	ErrPart         = errors.New("one or more of the specified parts could not be found, or their entity tags are others")
 	ErrPartOrder    = errors.New("the list of parts was not in ascending order")
 	ErrPrecondition = errors.New("at least one of the preconditions you specified did not hold")
-	ErrClosed       = errors.New("the objects are closed")
 )
 
 // Bounds of what is kept.

@@ -391,7 +391,7 @@ func TestLocate(t *testing.T) {
 	}
 	w := newWorld(t, func(c *objects.Config) { c.URL = own })
 	tests := map[string]string{
-		"s3://things/a/b%20c.json":                                                 "things a/b c.json",
+		"s3://things/a/b%20c.json?d":                                               "things a/b%20c.json?d",
 		"https://s3.eu-west-1.amazonaws.com/things/a.json":                         "things a.json",
 		"https://s3-eu-west-1.amazonaws.com/things/a.json":                         "things a.json",
 		"https://s3.amazonaws.com/things/a.json":                                   "things a.json",

@@ -72,6 +72,7 @@ func (s *Store) Begin(ctx context.Context, bucket string, u Upload) (Upload, err
 		return u, cleanError("write", bucket, err)
 	}
 	defer in.drop()
+	in.limit = maxInfo
 	text, err := json.Marshal(u)
 	if err == nil {
 		err = in.fill(ctx, strings.NewReader(string(text)))

@@ -138,7 +138,7 @@ func (c *call) serve() error {
 		return c.protocol()
 	case c.bucket == "":
 		return notAllowed
-	case c.r.Method == http.MethodPut && c.key == "" && len(subresources(c.query)) == 0:
+	case c.r.Method == http.MethodPut && c.key == "" && len(subresources(c.r.Method, c.query)) == 0:
 		return c.makeBucket()
 	}
 	if err := c.enter(c.bucket); err != nil {
@@ -156,7 +156,7 @@ func (c *call) place() {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	if bucket, ok := objects.HostBucket(strings.ToLower(host)); ok {
+	if bucket, ok := c.config.Objects.HostBucket(host); ok {
 		c.r.URL.Path, c.r.URL.RawPath = "/"+bucket+c.r.URL.Path, ""
 	}
 	c.bucket, c.key, _ = strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
@@ -200,18 +200,29 @@ func (c *call) enter(bucket string) error {
 	return nil
 }
 
-// subresources returns what of a bucket or object is asked for, other than itself.
-func subresources(query url.Values) []string {
+// subresources returns what of a bucket or object is asked for, other than itself. A parameter that S3 has not is read over in a
+// request that reads, and may be anything in one that writes.
+func subresources(method string, query url.Values) []string {
+	reads := method == http.MethodGet || method == http.MethodHead
 	var found []string
 	for name := range query {
 		switch {
 		case strings.HasPrefix(strings.ToLower(name), "x-amz-"), strings.HasPrefix(name, "response-"), slices.Contains(plain[:], name):
+		case reads && !slices.Contains(special[:], name):
 		default:
 			found = append(found, name)
 		}
 	}
 	slices.Sort(found)
 	return found
+}
+
+// special are the parameters that ask for something else than the bucket or object itself.
+var special = [...]string{
+	"abac", "accelerate", "acl", "analytics", "attributes", "cors", "delete", "encryption", "intelligent-tiering", "inventory", "legal-hold",
+	"lifecycle", "location", "logging", "metadataConfiguration", "metadataTable", "metrics", "notification", "object-lock",
+	"ownershipControls", "partNumber", "policy", "policyStatus", "publicAccessBlock", "replication", "requestPayment", "restore", "retention",
+	"select", "select-type", "session", "tagging", "torrent", "uploadId", "uploads", "versioning", "versions", "website",
 }
 
 // plain are parameters that name nothing else than the bucket or object itself.
@@ -223,7 +234,7 @@ var plain = [...]string{
 
 // serveBucket answers what is asked of a bucket.
 func (c *call) serveBucket() error {
-	asked := subresources(c.query)
+	asked := subresources(c.r.Method, c.query)
 	if len(asked) == 0 {
 		switch c.r.Method {
 		case http.MethodGet:
@@ -272,7 +283,7 @@ func (c *call) serveObject() error {
 		}
 		return objects.ErrNoVersion
 	}
-	asked := subresources(c.query)
+	asked := subresources(c.r.Method, c.query)
 	is := func(names ...string) bool { return slices.Equal(asked, names) }
 	switch method := c.r.Method; {
 	case is() && method == http.MethodPut && c.copying(), is() && method == http.MethodDelete:

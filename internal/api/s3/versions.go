@@ -1,8 +1,6 @@
 package s3
 
 import (
-	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/johannesboyne/gofakes3"
@@ -60,24 +58,17 @@ func (b backend) DeleteObjectVersion(bucket, key string, version gofakes3.Versio
 // DeleteMultiVersions implements [gofakes3.VersionedBackend].
 func (b backend) DeleteMultiVersions(bucket string, ids ...gofakes3.ObjectID) (gofakes3.MultiDeleteResult, error) {
 	var result gofakes3.MultiDeleteResult
+	var keys []string
 	for _, id := range ids {
-		err := error(nil)
 		if id.VersionID == "" || id.VersionID == objects.NullVersion {
-			err = b.config.Objects.Delete(b.ctx, bucket, id.Key, objects.Condition{})
-		} else {
-			err = refuse(http.StatusNotFound, "NoSuchVersion", "The specified version does not exist.")
-		}
-		if errors.Is(err, objects.ErrNoBucket) {
-			return result, b.fail(err)
-		}
-		if err != nil {
-			told := b.of(err)
-			result.Error = append(result.Error, gofakes3.ErrorResult{Key: id.Key, Code: gofakes3.ErrorCode(told.code), Message: told.message})
+			keys = append(keys, id.Key)
+			result.Deleted = append(result.Deleted, id)
 			continue
 		}
-		result.Deleted = append(result.Deleted, id)
+		told := b.of(objects.ErrNoVersion)
+		result.Error = append(result.Error, gofakes3.ErrorResult{Key: id.Key, Code: gofakes3.ErrorCode(told.code), Message: told.message})
 	}
-	return result, nil
+	return result, b.fail(b.config.Objects.DeleteAll(b.ctx, bucket, keys))
 }
 
 // ListBucketVersions implements [gofakes3.VersionedBackend].
