@@ -27,11 +27,15 @@ const namePattern = `(arn:(aws[a-zA-Z-]*)?:lambda:)?([a-z]{2}((-gov)|(-iso([a-z]
 var (
 	referenceForm = regexp.MustCompile(
 		`^(?:arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):)?(?:(\d{12}):)?(?:function:)?([a-zA-Z0-9_-]+)(?::(\$LATEST|[a-zA-Z0-9_-]+))?$`)
-	layerForm = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):(\d{12}):layer:([a-zA-Z0-9_-]+):([0-9]+)$`)
-	ownName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	qualifierForm = regexp.MustCompile(`^(\$LATEST|[a-zA-Z0-9_-]+)$`)
+	layerForm     = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):(\d{12}):layer:([a-zA-Z0-9_-]+):([0-9]+)$`)
+	ownName       = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-const maxReference = 256
+const (
+	maxReference = 256
+	maxQualifier = 128
+)
 
 // ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
 // without :QUALIFIER. qualifier is one given beside; empty if none was.
@@ -56,6 +60,9 @@ func ParseReference(place catalog.Place, text, qualifier string) (Reference, err
 		}
 	case qualifier != "" && r.Qualifier != "" && qualifier != r.Qualifier:
 		return r, invalid("The derived qualifier from the function name does not match the specified qualifier.")
+	}
+	if qualifier != "" && (!qualifierForm.MatchString(qualifier) || len(qualifier) > maxQualifier) {
+		return r, constraint("qualifier", qualifier, `Member must satisfy regular expression pattern: \$(LATEST(\.PUBLISHED)?)|[a-zA-Z0-9-_$]+`)
 	}
 	r.Qualifier = cmp.Or(r.Qualifier, qualifier)
 	return r, nil
