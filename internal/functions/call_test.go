@@ -286,6 +286,20 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 }
 
+// Whoever is of no place calls by ARNs.
+func TestInvokeByARN(t *testing.T) {
+	require.Tool(t, "node")
+	w := newWorld(t, nil)
+	w.create("f", node("index.handler"), inline("exports.handler = async () => 1"))
+	reply, err := w.Invoke(t.Context(), functions.Call{Function: "arn:aws:lambda:us-east-1:000000000000:function:f"})
+	if err != nil || string(reply.Payload) != "1" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	if _, err := w.Invoke(t.Context(), functions.Call{Function: "f"}); err == nil {
+		t.Error("a name of no place")
+	}
+}
+
 func TestCallRefused(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("f", node("index.handler"), inline(""))

@@ -24,6 +24,7 @@ const (
 
 // Call is one call of a function.
 type Call struct {
+	// Place is the caller's. The zero one calls functions of any place, by their ARNs.
 	catalog.Place
 	// Function names it: a name, a partial ARN or an ARN. Qualifier is beside it; empty if none was given.
 	Function, Qualifier string

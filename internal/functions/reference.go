@@ -38,11 +38,17 @@ const (
 )
 
 // ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
-// without :QUALIFIER. qualifier is one given beside; empty if none was.
+// without :QUALIFIER. qualifier is one given beside; empty if none was. With no place at all, an ARN is of any.
 func ParseReference(place catalog.Place, text, qualifier string) (Reference, error) {
 	m := referenceForm.FindStringSubmatch(text)
 	if m == nil || len(text) > maxReference || m[1] != "" && m[2] == "" || len(m[3]) > 64 {
 		return Reference{}, constraint("functionName", text, "Member must satisfy regular expression pattern: "+namePattern)
+	}
+	if place == (catalog.Place{}) {
+		if m[1] == "" {
+			return Reference{}, constraint("functionName", text, "Member must be an ARN")
+		}
+		place = catalog.Place{Account: m[2], Region: m[1]}
 	}
 	r := Reference{
 		Place: catalog.Place{Account: cmp.Or(m[2], place.Account), Region: cmp.Or(m[1], place.Region)}, Name: m[3], Qualifier: m[4],
