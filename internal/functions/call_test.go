@@ -50,6 +50,19 @@ func TestMatch(t *testing.T) {
 	if o := <-done; string(o.Result) != `"`+arn+`"` {
 		t.Errorf("%+v", o)
 	}
+	// What may not run says so, where Lambda would try for hours.
+	of, zero := node("index.handler"), 0
+	of.Concurrency = &zero
+	w.create("off", of, inline(""))
+	if name, ok = fresh.Match(t.Context(), "arn:aws:lambda:us-east-1:000000000000:function:off"); !ok {
+		t.Fatal("no match")
+	}
+	if err := r.Invoke(name, local.Event{ID: "2", Payload: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if o := <-done; o.Kind != local.InitFailed || o.Message != "none of its calls may run: its reserved concurrency is 0" {
+		t.Errorf("%+v", o)
+	}
 }
 
 // gate has a function "gated", each call of which says that it came and waits until it may go.

@@ -154,7 +154,7 @@ func (f *Functions) send(id string, t target, holds int64) (done chan local.Outc
 		return nil, err
 	}
 	err = f.config.Runtime.Invoke(t.name, local.Event{
-		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Secrets: secrets(t.item.Of),
+		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true,
 	})
 	if err == nil {
 		return c.done, nil

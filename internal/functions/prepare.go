@@ -97,9 +97,13 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	p := local.Provider{
 		Name: name, Timeout: time.Duration(i.Of.Timeout) * time.Second, Handler: i.Of.Handler,
-		Concurrency: f.config.Concurrency, Queue: f.config.Queue,
+		Concurrency: f.config.Concurrency, Queue: f.config.Queue, Secrets: secrets(i.Of),
 	}
-	if n := i.Of.Concurrency; n != nil && *n > 0 {
+	switch n := i.Of.Concurrency; {
+	case n == nil:
+	case *n == 0:
+		return p, errors.New("none of its calls may run: its reserved concurrency is 0")
+	default:
 		p.Concurrency, p.Queue = *n, -1
 	}
 	dir, err := f.unpacked(i.Place, i.Of.Code)

@@ -215,7 +215,7 @@ func (r *Runtime) Set(provider Provider) error {
 	if provider.Queue == 0 {
 		provider.Queue = r.config.Queue
 	}
-	provider.Env = maps.Clone(provider.Env)
+	provider.Env, provider.Secrets = maps.Clone(provider.Env), slices.Clone(provider.Secrets)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

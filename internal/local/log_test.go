@@ -59,6 +59,19 @@ func TestReportedErrorIsScrubbedOfSecrets(t *testing.T) {
 	}
 }
 
+func TestSecretsOfAProviderAreHidden(t *testing.T) {
+	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Secrets = []string{"hunter2"} })
+	many := make([]string, 1100)
+	for i := range many {
+		many[i] = fmt.Sprint("secret-", i)
+	}
+	k.run("1", task{Do: "answer"}, many...)
+	got := k.run("2", task{Do: "error", Answer: "x", Print: []string{"it is hunter2"}})
+	if diff := cmp.Diff([]string{"it is *****"}, got.Log); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSecretStaysHiddenInALaterEvent(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	k.run("1", task{Do: "answer"}, "hunter2")

@@ -24,6 +24,8 @@ type Provider struct {
 	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
 	// LAMBDA_TASK_ROOT).
 	Env map[string]string
+	// Secrets are texts that must not be seen in the log, beside those of events.
+	Secrets []string
 	// Timeout is how long one event may take, counted from its delivery to the process. Zero means [DefaultTimeout].
 	Timeout time.Duration
 	// Concurrency is how many processes may run, so how many events are handled at once. Zero means

@@ -60,6 +60,7 @@ func (w *worker) handle(event Event) Outcome {
 		}
 		warm := w.process != nil
 		w.scrubber.hide(event.Secrets)
+		w.scrubber.hide(w.pool.provider.Secrets) // the last, so that many events do not make it forget them
 		if warm {
 			w.process.log.begin(event.ID)
 		} else if failed, ok := w.start(event.ID); !ok {
