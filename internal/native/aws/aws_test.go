@@ -445,11 +445,16 @@ func TestSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.create("S", template(map[string]string{
 		"P": resource("AWS::SSM::Parameter", `"Type": "String", "Value": {"Ref": "Secret"}`),
-		"F": resource("AWS::Lambda::Function", `"Runtime": "nodejs24.x", "Handler": "index.handler", "Role": "r", "Code": {"ZipFile": {"Ref": "Secret"}}`),
+		"F": resource("AWS::Lambda::Function", `"Runtime": "nodejs24.x", "Handler": "index.handler", "Role": "r", "Code": {"ZipFile": {"Ref": "Secret"}},
+			"FunctionName": "f", "Environment": {"Variables": {"V1": {"Fn::Sub": "a ${Secret}"}, "V2": "open"}}`),
 	}, `{"Fn::GetAtt": ["P", "Value"]}`, `{"Fn::Sub": "a ${P.Value}"}`, `{"Fn::GetAtt": ["P", "Type"]}`))
 	values := w.stack("S").OutputValues
 	if got := string(values.Masked().JSON()); strings.Contains(got, "hunter2") || !strings.Contains(got, `"O2":"String"`) {
 		t.Errorf("outputs %s", got)
+	}
+	f, err := w.catalog.Functions.Get(t.Context(), catalog.Place{Account: account, Region: region}, "f")
+	if err != nil || !slices.Equal(f.Of.Hidden, []string{"V1"}) {
+		t.Errorf("of the function's variables %v are hidden, %v", f.Of.Hidden, err)
 	}
 }
 

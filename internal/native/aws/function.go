@@ -113,6 +113,11 @@ func functionOf(c *call) (catalog.Function, error) {
 		Architectures: c.texts("Architectures"), LogGroup: c.text("LoggingConfig", "LogGroup"),
 		LogFormat: c.text("LoggingConfig", "LogFormat"), LogLevel: c.text("LoggingConfig", "ApplicationLogLevel"), Tags: tags,
 	}
+	for _, variable := range c.at("Environment", "Variables").Members() {
+		if variable.Value.HasSecret() {
+			f.Hidden = append(f.Hidden, variable.Key)
+		}
+	}
 	if !c.at("Timeout").IsNull() {
 		f.Timeout = c.number("Timeout")
 	}
