@@ -34,6 +34,8 @@ const (
 	wellTold     invariant = "events are in order, and legal"
 	traded       invariant = "an import has its value, and an export its output"
 	noSecret     invariant = "no secret is shown"
+	byDefinition invariant = "an execution goes the way of its definition"
+	runsEnd      invariant = "an execution ends, with its stack at the latest"
 	sameAgain    invariant = "a seed gives one history"
 	noPanic      invariant = "nothing panics"
 )
@@ -151,6 +153,7 @@ func (s *sim) committed() {
 	}
 	s.checkEvents()
 	s.checkRequests()
+	s.checkRuns()
 	s.assume()
 	for n, i := range w.instances {
 		for _, other := range w.instances[:n] {

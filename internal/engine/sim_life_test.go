@@ -50,6 +50,10 @@ type sim struct {
 	model
 	// next is the model once the call that is being made has been accepted, nil if it changes nothing.
 	next *model
+	// machines says that there are state machines too; runs are their executions, and tasking is what is being told of one.
+	machines bool
+	runs     []*simRun
+	tasking  *simTask
 	// answering is what is being reported, nil for nothing.
 	answering *answering
 	// things are what the providers have made, by physical id.
@@ -114,6 +118,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	s.alone, s.local = s.chance(60), s.chance(30)
 	s.patient = []int{0, 20, 60}[s.rng.IntN(3)]
 	s.neighbours = s.chance(50)
+	s.machines = rand.New(rand.NewPCG(seed, 1)).IntN(100) < 30
 	if s.chance(30) {
 		s.tick = 10 * time.Second
 	}
@@ -150,11 +155,13 @@ func (s *sim) live() {
 	if s.neighbours && !s.failed() {
 		s.quit()
 	}
+	s.endRuns()
 	for range mostDeletes {
 		if s.row().Live && !s.failed() {
 			s.operate("delete", s.delete())
 		}
 	}
+	s.checkEnded()
 }
 
 // operate begins an operation and runs the world until it has ended.
@@ -225,6 +232,14 @@ func (s *sim) step() {
 	}
 	if s.rng.IntN(60) == 0 {
 		s.answerByHand()
+		return
+	}
+	if s.machines && s.row().Live && s.rng.IntN(12) == 0 {
+		if s.rng.IntN(10) > 0 {
+			s.startRun()
+		} else {
+			s.stopRun()
+		}
 		return
 	}
 	if s.neighbours && s.rng.IntN(40) == 0 {

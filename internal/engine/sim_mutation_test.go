@@ -177,6 +177,36 @@ var mutations = []mutation{
 		found: []invariant{traded},
 	},
 	{
+		name: "what is said of one try of a task counts for another", file: "execution.go",
+		from:  "	if m.void = m.void || outcome.Try != r.Execution.Try; m.void {",
+		to:    "	if m.void {",
+		found: []invariant{byDefinition},
+	},
+	{
+		name: "executions outlive their stack", file: "phase.go",
+		from:  "		m.abortExecutions()\n",
+		to:    "",
+		found: []invariant{runsEnd, settledOnce},
+	},
+	{
+		name: "the retriers of a state have one count", file: "../asl/asl.go",
+		from:  "		tries[n]++",
+		to:    "		tries[0]++",
+		found: []invariant{byDefinition, runsEnd},
+	},
+	{
+		name: "who starts an execution once more starts another one", file: "execution.go",
+		from:  "	if r := m.view.Request; r != nil {\n		if r.Stack",
+		to:    "	if r := m.view.Request; r != nil && r.State == store.RequestSettled {\n		if r.Stack",
+		found: []invariant{byDefinition},
+	},
+	{
+		name: "a task that is out of time is done once more", file: "execution.go",
+		from:  "	case r.State == store.RequestDelayed:\n		m.readyExecution(r)",
+		to:    "	case r.State != store.RequestSettled:\n		r.Executor = 0\n		m.readyExecution(r)",
+		found: []invariant{byDefinition, oneInFlight},
+	},
+	{
 		name: "a nested stack does not wait for its root", file: "phase.go", nested: true,
 		from: "	if m.op.Parent != nil {\n		m.hold()", to: "	if false {\n		m.hold()",
 		found: []invariant{notTooEarly, rootEnds, allEnd, stands},

@@ -98,8 +98,12 @@ func (n *simNode) deliver(r store.Request) {
 	s := n.sim
 	n.held[r.ID], n.handed[tryOf(r)] = true, true
 	s.later(50*time.Millisecond, n, func() {
-		if r.Type == store.TypeNotification {
+		switch r.Type {
+		case store.TypeNotification:
 			s.notified(r, n)
+			return
+		case store.TypeExecution:
+			s.perform(r, n)
 			return
 		}
 		if s.chance(4) {

@@ -37,6 +37,8 @@ var (
 //	nodes        one that is killed and started again, or two, one of which is killed or pauses, is taken over from and
 //	             wakes; killed before a commit, after it, between taking over and sending
 //	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back
+//	machines     in some lives executions of state machines, with retriers and catchers, whose tasks fail, hang, return late or
+//	             twice, and which are started twice, stopped, and aborted
 //	fidelity     both
 //
 // What must be true of every life is in the list of invariants. A life is the same whenever it is lived again, whatever
@@ -191,6 +193,8 @@ var mustCover = []string{
 	"killed after a commit in DELETE_COMPLETE",
 	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
 	"commit refused", "batch replayed", "clock set back",
+	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught",
+	"execution: task timed out", "execution: task hangs", "execution: told of another try", "execution: started twice", "execution: name used",
 	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
 	"neighbour: CREATE_COMPLETE", "neighbour: ROLLBACK_COMPLETE", "neighbour: UPDATE_COMPLETE", "neighbour: UPDATE_ROLLBACK_COMPLETE",
 }

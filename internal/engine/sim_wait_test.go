@@ -19,6 +19,9 @@ func tryOf(r store.Request) simTry {
 	if r.Wait != nil {
 		return simTry{r.ID, r.Wait.Try}
 	}
+	if r.Execution != nil {
+		return simTry{r.ID, r.Execution.Try}
+	}
 	return simTry{id: r.ID}
 }
 
