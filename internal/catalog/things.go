@@ -109,10 +109,12 @@ type Machine struct {
 // LogGroup is a log group of CloudWatch Logs: a record. Its item has its name.
 type LogGroup struct {
 	// Retention is for how many days lines are to be kept; 0 is for ever.
-	Retention int               `json:"retention,omitempty"`
-	Class     string            `json:"class,omitempty"`
-	Made      time.Time         `json:"made,omitzero"`
-	Tags      map[string]string `json:"tags,omitempty"`
+	Retention int `json:"retention,omitempty"`
+	// Key is that of KMS, which nothing is encrypted with.
+	Key   string            `json:"key,omitempty"`
+	Class string            `json:"class,omitempty"`
+	Made  time.Time         `json:"made,omitzero"`
+	Tags  map[string]string `json:"tags,omitempty"`
 }
 
 // Bucket is an S3 bucket, as far as it is not files. Its item has its name and is [Everywhere].
