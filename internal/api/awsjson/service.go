@@ -1,0 +1,176 @@
+// Package awsjson serves AWS's JSON protocols: a POST to the root whose header X-Amz-Target names the action, with a JSON object as
+// its body and another one as its answer. Systems Manager and CloudWatch Logs speak it.
+//
+// A face is a [Service] on which each action is registered with [Handle]. What an input has that nobody knows is left out, as AWS
+// does.
+//
+// Source: Smithy, AWS JSON 1.0 and 1.1 protocols.
+package awsjson
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// DefaultMaxBody is how many bytes a body may have, unless Config says otherwise.
+const DefaultMaxBody = 64 << 10
+
+// Config is what a [Service] is made of.
+type Config struct {
+	// Name is the service's name in the log. Required.
+	Name string
+	// Target is what X-Amz-Target has before the dot and the action, e.g. "AmazonSSM". Required.
+	Target string
+	// Version is that of the protocol, "1.0" or "1.1"; empty means "1.1".
+	Version string
+	// Endpoint is the variable by which clients are sent to another server, for actions that are not served here, e.g.
+	// AWS_ENDPOINT_URL_SSM. Required.
+	Endpoint string
+	// MaxBody bounds a body in bytes; zero means [DefaultMaxBody].
+	MaxBody int64
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// Service answers the actions that were registered on it. It is an [http.Handler]. Once it serves, it is safe for concurrent use, and
+// no more actions may be registered.
+type Service struct {
+	config  Config
+	actions map[string]action
+}
+
+type action func(ctx context.Context, body []byte) (any, error)
+
+// New returns a service without actions. It returns an error if the config lacks something.
+func New(config Config) (*Service, error) {
+	if config.Name == "" || config.Target == "" || config.Endpoint == "" {
+		return nil, errors.New("awsjson: a service needs a name, a target and the variable of its endpoint")
+	}
+	if config.Version == "" {
+		config.Version = "1.1"
+	}
+	if config.MaxBody == 0 {
+		config.MaxBody = DefaultMaxBody
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{config, map[string]action{}}, nil
+}
+
+// None is the input or the output of an action that has none.
+type None struct{}
+
+// Handle registers an action. It panics if there is one of its name.
+func Handle[In, Out any](s *Service, name string, do func(context.Context, In) (Out, error)) {
+	if _, taken := s.actions[name]; taken || name == "" {
+		panic(fmt.Sprintf("awsjson: action %q of %s is empty or registered twice", name, s.config.Name))
+	}
+	s.actions[name] = func(ctx context.Context, body []byte) (any, error) {
+		var in In
+		if err := json.Unmarshal(body, &in); err != nil {
+			var kind *json.UnmarshalTypeError
+			if errors.As(err, &kind) {
+				return nil, Refuse("SerializationException", "%s can not be a %s", kind.Field, kind.Value)
+			}
+			return nil, Refuse("SerializationException", "the body is no JSON")
+		}
+		return do(ctx, in)
+	}
+}
+
+// Error is a failure as the client sees it.
+type Error struct {
+	Code    string // e.g. ResourceNotFoundException
+	Message string // shown to the user as it is
+	Status  int    // HTTP status; zero means 400
+}
+
+// Error returns the code and the message.
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// Refuse returns the client's fault with status 400.
+func Refuse(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest}
+}
+
+// ServeHTTP answers one call.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out, err := s.answer(r)
+	if err != nil {
+		s.WriteError(w, r, err)
+		return
+	}
+	s.write(w, http.StatusOK, out)
+}
+
+// WriteError answers a call that does not reach an action, e.g. because its signature is wrong. What is no [*Error] is shown as an
+// internal one, and logged.
+func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	told, ok := errors.AsType[*Error](err)
+	if !ok {
+		level := slog.LevelError
+		if errors.Is(r.Context().Err(), context.Canceled) {
+			level = slog.LevelDebug // the client went away, and the error is most likely of its doing
+		}
+		s.config.Log.Log(r.Context(), level, "internal failure", "service", s.config.Name, "target", r.Header.Get("X-Amz-Target"), "error", err)
+		told = &Error{Code: "InternalServerError", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
+	}
+	status := told.Status
+	if status == 0 {
+		status = http.StatusBadRequest
+	}
+	w.Header().Set("X-Amzn-ErrorType", told.Code)
+	s.write(w, status, map[string]string{"__type": told.Code, "message": told.Message})
+}
+
+func (s *Service) write(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // texts, numbers and booleans always marshal
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-"+s.config.Version)
+	w.Header().Set("X-Amzn-RequestId", uuid.NewString())
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // a client that is gone needs no answer
+}
+
+// answer does what a call asks for.
+func (s *Service) answer(r *http.Request) (any, error) {
+	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), s.config.Target+".")
+	if !ok || r.Method != http.MethodPost {
+		return nil, Refuse("UnknownOperationException", "A call is a POST with the header X-Amz-Target: %s.ACTION.", s.config.Target)
+	}
+	do, ok := s.actions[name]
+	if !ok {
+		return nil, Refuse("UnknownOperationException", "This version of Pintle answers %s, not %.64q. Set %s to the address of a server that does.",
+			s.list(), name, s.config.Endpoint)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, s.config.MaxBody+1))
+	if err != nil {
+		return nil, Refuse("SerializationException", "the body broke off")
+	}
+	if int64(len(body)) > s.config.MaxBody {
+		return nil, &Error{"RequestEntityTooLarge", fmt.Sprintf("A body has %d bytes at most.", s.config.MaxBody), http.StatusRequestEntityTooLarge}
+	}
+	return do(r.Context(), body)
+}
+
+// list names the actions for people.
+func (s *Service) list() string {
+	names := slices.Sorted(maps.Keys(s.actions))
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
