@@ -68,6 +68,8 @@ type Catalog struct {
 	// Buckets are [Everywhere].
 	Buckets *Shelf[Bucket]
 	Records *Shelf[Record]
+	// Tags are those of things that are not of this catalog, by their kind, a slash and their name.
+	Tags *Shelf[Tags]
 	// Keys are those of this cloud itself, by what they are for; [Everywhere].
 	Keys *Shelf[Key]
 }
@@ -78,7 +80,7 @@ func New(rows Rows) *Catalog {
 		Functions: &Shelf[Function]{rows, "function"}, Layers: &Shelf[Layer]{rows, "layer"},
 		Topics: &Shelf[Topic]{rows, "topic"}, Subscriptions: &Shelf[Subscription]{rows, "subscription"},
 		Machines: &Shelf[Machine]{rows, "machine"}, Groups: &Shelf[LogGroup]{rows, "loggroup"},
-		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"}, Keys: &Shelf[Key]{rows, "key"},
+		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"}, Tags: &Shelf[Tags]{rows, "tags"}, Keys: &Shelf[Key]{rows, "key"},
 	}
 }
 

@@ -137,3 +137,6 @@ type Key struct {
 	Secret []byte    `json:"secret"`
 	Made   time.Time `json:"made,omitzero"`
 }
+
+// Tags are tags by their keys.
+type Tags map[string]string

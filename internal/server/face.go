@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/api/ssm"
 )
 
 // Face is a service of AWS that the door serves.
@@ -38,7 +38,7 @@ func QueryFace(service *query.Service, version string) Face {
 // JSONFace returns the face of a service of one of AWS's JSON protocols, whose errors look alike.
 func JSONFace(handler http.Handler) Face {
 	return Face{Handler: handler, Refuse: func(w http.ResponseWriter, _ *http.Request, e *query.Error) {
-		ssm.WriteError(w, e.Code, e.Message, e.Status)
+		awsjson.WriteError(w, &awsjson.Error{Code: e.Code, Message: e.Message, Status: e.Status})
 	}}
 }
 

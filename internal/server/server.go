@@ -40,6 +40,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/ssm"
 	"github.com/pintle-dev/pintle/internal/api/sts"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -205,7 +206,7 @@ func (s *Server) addFaces() error {
 	s.faces = faces{"cloudformation": QueryFace(stacks, cloudformation.Version), "sts": QueryFace(identities, sts.Version)}
 	if s.config.Parameters != nil {
 		parameters, err := ssm.New(ssm.Config{
-			Store: s.config.Parameters, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
+			Store: s.config.Parameters, Tags: catalog.New(s.config.Store).Tags, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
 			Caller: func(ctx context.Context) (ssm.Caller, bool) {
 				id, ok := sigv4.FromContext(ctx)
 				return ssm.Caller{Account: id.Account, Region: id.Region}, ok

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -101,6 +102,45 @@ func TestParameters(t *testing.T) {
 	call("DeleteParameter", m{"Name": "/x"})
 	refused("DeleteParameter", m{"Name": "/x"}, "ParameterNotFound", "/x")
 	refused("DescribeParameters", nil, "UnknownOperationException", "DescribeParameters")
+
+	// As the CDK shares values between regions: it tags what is in use, and deletes many at once.
+	parameter := func(name string, more m) m {
+		more["ResourceType"], more["ResourceId"] = "Parameter", name
+		return more
+	}
+	call("PutParameter", m{"Name": "/t", "Value": "v", "Type": "String", "Tags": []any{m{"Key": "a", "Value": "b"}}})
+	call("AddTagsToResource", parameter("/t", m{"Tags": []any{m{"Key": "aws-cdk:strong-ref:s", "Value": "true"}}}))
+	tags := func() any {
+		t.Helper()
+		return call("ListTagsForResource", parameter("/t", m{}))["TagList"]
+	}
+	if diff := cmp.Diff([]any{m{"Key": "a", "Value": "b"}, m{"Key": "aws-cdk:strong-ref:s", "Value": "true"}}, tags()); diff != "" {
+		t.Error(diff)
+	}
+	call("RemoveTagsFromResource", parameter("/t", m{"TagKeys": []any{"a", "none"}}))
+	if diff := cmp.Diff([]any{m{"Key": "aws-cdk:strong-ref:s", "Value": "true"}}, tags()); diff != "" {
+		t.Error(diff)
+	}
+	refused("PutParameter", m{"Name": "/t", "Value": "w", "Overwrite": true, "Tags": []any{m{"Key": "a", "Value": "b"}}}, "ValidationException", "can't be used together")
+	refused("AddTagsToResource", parameter("/none", m{"Tags": []any{m{"Key": "a", "Value": "b"}}}), "InvalidResourceId", "")
+	refused("AddTagsToResource", m{"ResourceType": "Document", "ResourceId": "d", "Tags": []any{}}, "InvalidResourceType", "")
+	var many []any
+	for i := range 50 {
+		many = append(many, m{"Key": fmt.Sprint(i), "Value": ""})
+	}
+	refused("AddTagsToResource", parameter("/t", m{"Tags": many}), "TooManyTagsError", "50")
+	if n := len(tags().([]any)); n != 1 {
+		t.Errorf("after what was refused there are %d tags", n)
+	}
+	out = call("DeleteParameters", m{"Names": []any{"/t", "/none"}})
+	if diff := cmp.Diff(m{"DeletedParameters": []any{"/t"}, "InvalidParameters": []any{"/none"}}, out); diff != "" {
+		t.Error(diff)
+	}
+	call("PutParameter", m{"Name": "/t", "Value": "v", "Type": "String"})
+	if n := len(tags().([]any)); n != 0 {
+		t.Errorf("made anew it has %d tags", n)
+	}
+	refused("DeleteParameters", m{"Names": []any{}}, "ValidationException", "between 1 and 10")
 	if text := w.log.String(); strings.Contains(text, "hunter2") {
 		t.Errorf("the log has a secret: %s", text)
 	}

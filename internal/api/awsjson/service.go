@@ -8,6 +8,7 @@
 package awsjson
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,8 @@ import (
 
 	"github.com/google/uuid"
 )
+
+const defaultVersion = "1.1"
 
 // DefaultMaxBody is how many bytes a body may have, unless Config says otherwise.
 const DefaultMaxBody = 64 << 10
@@ -56,9 +59,7 @@ func New(config Config) (*Service, error) {
 	if config.Name == "" || config.Target == "" || config.Endpoint == "" {
 		return nil, errors.New("awsjson: a service needs a name, a target and the variable of its endpoint")
 	}
-	if config.Version == "" {
-		config.Version = "1.1"
-	}
+	config.Version = cmp.Or(config.Version, defaultVersion)
 	if config.MaxBody == 0 {
 		config.MaxBody = DefaultMaxBody
 	}
@@ -111,7 +112,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.WriteError(w, r, err)
 		return
 	}
-	s.write(w, http.StatusOK, out)
+	write(w, s.config.Version, http.StatusOK, out)
 }
 
 // WriteError answers a call that does not reach an action, e.g. because its signature is wrong. What is no [*Error] is shown as an
@@ -126,20 +127,23 @@ func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) 
 		s.config.Log.Log(r.Context(), level, "internal failure", "service", s.config.Name, "target", r.Header.Get("X-Amz-Target"), "error", err)
 		told = &Error{Code: "InternalServerError", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
 	}
-	status := told.Status
-	if status == 0 {
-		status = http.StatusBadRequest
-	}
-	w.Header().Set("X-Amzn-ErrorType", told.Code)
-	s.write(w, status, map[string]string{"__type": told.Code, "message": told.Message})
+	writeError(w, s.config.Version, told)
 }
 
-func (s *Service) write(w http.ResponseWriter, status int, body any) {
+// WriteError answers a call that is for no service in particular.
+func WriteError(w http.ResponseWriter, e *Error) { writeError(w, defaultVersion, e) }
+
+func writeError(w http.ResponseWriter, version string, e *Error) {
+	w.Header().Set("X-Amzn-ErrorType", e.Code)
+	write(w, version, cmp.Or(e.Status, http.StatusBadRequest), map[string]string{"__type": e.Code, "message": e.Message})
+}
+
+func write(w http.ResponseWriter, version string, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic(err) // texts, numbers and booleans always marshal
 	}
-	w.Header().Set("Content-Type", "application/x-amz-json-"+s.config.Version)
+	w.Header().Set("Content-Type", "application/x-amz-json-"+version)
 	w.Header().Set("X-Amzn-RequestId", uuid.NewString())
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // a client that is gone needs no answer

@@ -3,12 +3,15 @@ package ssm
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -31,7 +34,7 @@ var (
 
 // call is one call.
 type call struct {
-	*Face
+	*face
 	ctx   context.Context
 	place parameters.Place
 }
@@ -39,6 +42,7 @@ type call struct {
 type putInput struct {
 	Name, Value, Type, Description, AllowedPattern, Tier, DataType string
 	Overwrite                                                      bool
+	Tags                                                           []tag
 }
 
 type putOutput struct {
@@ -48,6 +52,10 @@ type putOutput struct {
 
 func (c *call) put(in putInput) (out putOutput, err error) {
 	if err := checkName(in.Name); err != nil {
+		return out, err
+	}
+	tags, err := c.tagsOf(in)
+	if err != nil {
 		return out, err
 	}
 	tier := in.Tier
@@ -105,6 +113,13 @@ func (c *call) put(in putInput) (out putOutput, err error) {
 	out.Version, err = c.config.Store.Put(c.ctx, p, in.Overwrite)
 	if errors.Is(err, store.ErrExists) {
 		return out, refuse("ParameterAlreadyExists", "The parameter already exists. To overwrite this value, set the overwrite option in the request to true.")
+	}
+	if err == nil && tags != nil {
+		err = c.changeTags(in.Name, func(there catalog.Tags) error {
+			clear(there) // of one that had the name before
+			maps.Copy(there, tags)
+			return nil
+		})
 	}
 	return out, err
 }
@@ -208,11 +223,11 @@ func (c *call) getAll(in getAllInput) (getAllOutput, error) {
 	}
 	for _, name := range in.Names {
 		view, err := c.read(name, in.WithDecryption)
-		told, known := errors.AsType[*fault](err)
+		told, known := errors.AsType[*awsjson.Error](err)
 		switch {
 		case err == nil:
 			out.Parameters = append(out.Parameters, view)
-		case known && told.code != "ValidationException":
+		case known && told.Code != "ValidationException":
 			out.InvalidParameters = append(out.InvalidParameters, name)
 		default:
 			return out, err
@@ -223,12 +238,51 @@ func (c *call) getAll(in getAllInput) (getAllOutput, error) {
 
 type removeInput struct{ Name string }
 
-type none struct{}
-
-func (c *call) remove(in removeInput) (out none, err error) {
-	err = c.config.Store.Delete(c.ctx, c.place, in.Name)
-	if errors.Is(err, store.ErrNotFound) {
+func (c *call) remove(in removeInput) (out awsjson.None, err error) {
+	found, err := c.drop(in.Name)
+	if err == nil && !found {
 		return out, refuse("ParameterNotFound", "Parameter %.200s not found.", in.Name)
 	}
 	return out, err
+}
+
+// drop deletes a parameter and its tags; false means that there is none.
+func (c *call) drop(name string) (found bool, err error) {
+	// The tags first: what a crash leaves is a parameter without them, and never tags for one that gets the name later.
+	if c.config.Tags != nil {
+		if err := c.config.Tags.Delete(c.ctx, catalog.Place(c.place), tagged(name), 0); err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			return false, err
+		}
+	}
+	err = c.config.Store.Delete(c.ctx, c.place, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+type removeAllInput struct{ Names []string }
+
+type removeAllOutput struct {
+	DeletedParameters []string
+	InvalidParameters []string
+}
+
+func (c *call) removeAll(in removeAllInput) (removeAllOutput, error) {
+	out := removeAllOutput{DeletedParameters: []string{}, InvalidParameters: []string{}}
+	if len(in.Names) == 0 || len(in.Names) > maxNames {
+		return out, invalid("1 validation error detected: Value at 'names' failed to satisfy constraint: Member must have length between 1 and %d.", maxNames)
+	}
+	for _, name := range in.Names {
+		found, err := c.drop(name)
+		switch {
+		case err != nil:
+			return out, err
+		case found:
+			out.DeletedParameters = append(out.DeletedParameters, name)
+		default:
+			out.InvalidParameters = append(out.InvalidParameters, name)
+		}
+	}
+	return out, nil
 }
