@@ -101,6 +101,15 @@ func (m *Message) check() (texts, error) {
 	return split, nil
 }
 
+// shown returns the attributes as subscribers get them.
+func (m *Message) shown() map[string]local.NotificationAttribute {
+	attributes := make(map[string]local.NotificationAttribute, len(m.Attributes))
+	for name, a := range m.Attributes {
+		attributes[name] = local.NotificationAttribute{Type: a.Type, Value: a.String}
+	}
+	return attributes
+}
+
 func (a Attribute) check(name string) error {
 	wrong := func(text string) error {
 		return &Error{Code: "ParameterValueInvalid", Status: http.StatusBadRequest, Message: text}
@@ -187,4 +196,13 @@ func (p *post) encode() []byte {
 		panic(err) // strings always marshal
 	}
 	return b.Bytes()
+}
+
+// event is what a function gets.
+func (p *post) event(subscription string) []byte {
+	return local.Notification{
+		TopicARN: p.TopicARN, SubscriptionARN: subscription, MessageID: p.MessageID, Subject: p.Subject, Message: p.Message,
+		Timestamp: p.Timestamp, SignatureVersion: p.SignatureVersion, Signature: p.Signature, SigningCertURL: p.SigningCertURL,
+		UnsubscribeURL: p.UnsubscribeURL, Attributes: p.MessageAttributes,
+	}.Event()
 }

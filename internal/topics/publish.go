@@ -27,79 +27,56 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 		return "", err
 	}
 	id := uuid.NewString()
-	key, err := t.signer.key(ctx)
-	if err != nil {
-		return "", err
-	}
+	signed := map[string]post{} // by the text: the signature is over no more of it than all subscribers get
 	var sends []*send
 	for _, s := range subscriptions {
 		if s.Of.Token != "" {
 			continue
 		}
-		made, err := t.notify(topic, s, key, id, split.of(s.Of.Protocol), m)
-		if err != nil {
-			return "", err
+		text := split.of(s.Of.Protocol)
+		if s.Of.Attributes["RawMessageDelivery"] == "true" {
+			sends = append(sends, &send{to: s, id: id, kind: notification, raw: true, body: []byte(text)})
+			continue
 		}
-		sends = append(sends, made)
+		p, ok := signed[text]
+		if !ok {
+			p = post{Type: notification, MessageID: id, TopicARN: arn, Subject: m.Subject, Message: text, MessageAttributes: m.shown()}
+			if err := t.sign(ctx, &p, topic); err != nil {
+				return "", err
+			}
+			signed[text] = p
+		}
+		subscription := ARN(s.Place, s.Name)
+		p.UnsubscribeURL = t.link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {subscription}})
+		body := p.encode
+		if s.Of.Protocol == "lambda" {
+			body = func() []byte { return p.event(subscription) }
+		}
+		sends = append(sends, &send{to: s, id: id, kind: notification, body: body()})
 	}
 	return id, t.carry(sends...)
 }
 
-// notify makes what a subscriber gets of a message.
-func (t *Topics) notify(topic catalog.Item[catalog.Topic], s catalog.Item[catalog.Subscription], key *signingKey, id, text string, m Message) (*send, error) {
-	arn := ARN(s.Place, s.Name)
-	attributes := make(map[string]local.NotificationAttribute, len(m.Attributes))
-	for name, a := range m.Attributes {
-		attributes[name] = local.NotificationAttribute{Type: a.Type, Value: a.String}
-	}
-	p := &post{
-		Type: notification, MessageID: id, TopicARN: s.Of.Topic, Subject: m.Subject, Message: text, MessageAttributes: attributes,
-		UnsubscribeURL: t.link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {arn}}),
-	}
-	if err := t.sign(p, key, topic); err != nil {
-		return nil, err
-	}
-	made := &send{to: s, id: id, kind: notification, body: []byte(text)}
-	switch {
-	case s.Of.Protocol == "lambda":
-		made.body = t.event(arn, p)
-	case s.Of.Attributes["RawMessageDelivery"] != "true":
-		made.body = p.encode()
-	default:
-		made.raw = true
-	}
-	return made, nil
-}
-
-// event is what a function gets.
-func (t *Topics) event(subscription string, p *post) []byte {
-	return local.Notification{
-		TopicARN: p.TopicARN, SubscriptionARN: subscription, MessageID: p.MessageID, Subject: p.Subject, Message: p.Message,
-		Timestamp: p.Timestamp, SignatureVersion: p.SignatureVersion, Signature: p.Signature, SigningCertURL: p.SigningCertURL,
-		UnsubscribeURL: p.UnsubscribeURL, Attributes: p.MessageAttributes,
-	}.Event()
-}
-
 // askToConfirm sends a URL its token.
 func (t *Topics) askToConfirm(ctx context.Context, topic catalog.Item[catalog.Topic], s catalog.Item[catalog.Subscription]) error {
-	key, err := t.signer.key(ctx)
-	if err != nil {
-		return err
-	}
 	p := &post{
 		Type: confirmation, MessageID: uuid.NewString(), TopicARN: s.Of.Topic, Token: s.Of.Token,
 		Message: "You have chosen to subscribe to the topic " + s.Of.Topic +
 			".\nTo confirm the subscription, visit the SubscribeURL included in this message.",
 		SubscribeURL: t.link(url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {s.Of.Topic}, "Token": {s.Of.Token}}),
 	}
-	if err := t.sign(p, key, topic); err != nil {
+	if err := t.sign(ctx, p, topic); err != nil {
 		return err
 	}
 	return t.carry(&send{to: s, id: p.MessageID, kind: confirmation, body: p.encode()})
 }
 
 // sign completes a post.
-func (t *Topics) sign(p *post, key *signingKey, topic catalog.Item[catalog.Topic]) (err error) {
+func (t *Topics) sign(ctx context.Context, p *post, topic catalog.Item[catalog.Topic]) error {
+	key, err := t.signer.key(ctx)
+	if err != nil {
+		return err
+	}
 	p.Timestamp = t.config.Now().UTC().Format(local.SNSTime)
 	p.SignatureVersion = signatureVersion(topic)
 	p.SigningCertURL = t.config.PublicURL + key.path

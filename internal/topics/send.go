@@ -138,9 +138,12 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 
 // name is a subscriber as a log may show it: the query and the user of a URL may hold keys.
 func name(s catalog.Subscription) string {
-	u, err := url.Parse(s.Endpoint)
-	if s.Protocol == "lambda" || err != nil {
+	if s.Protocol == "lambda" {
 		return s.Endpoint
+	}
+	u, err := url.Parse(s.Endpoint)
+	if err != nil {
+		return s.Protocol
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -121,11 +121,11 @@ func parseKey(secret []byte) (*signingKey, error) {
 	if private == nil || certificate == nil {
 		return nil, damaged
 	}
-	any, err := x509.ParsePKCS8PrivateKey(private.Bytes)
+	opened, err := x509.ParsePKCS8PrivateKey(private.Bytes)
 	if err != nil {
 		return nil, damaged
 	}
-	key, ok := any.(*rsa.PrivateKey)
+	key, ok := opened.(*rsa.PrivateKey)
 	parsed, err := x509.ParseCertificate(certificate.Bytes)
 	if err != nil || !ok {
 		return nil, damaged

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -47,7 +48,8 @@ func (t *Topics) Subscribe(ctx context.Context, item catalog.Item[catalog.Subscr
 	if err != nil {
 		return "", err
 	}
-	if len(subscriptions) >= maxSubscriptions {
+	there := func(s catalog.Item[catalog.Subscription]) bool { return s.Name == item.Name }
+	if len(subscriptions) >= maxSubscriptions && !slices.ContainsFunc(subscriptions, there) {
 		return "", &Error{Code: "SubscriptionLimitExceeded", Status: http.StatusForbidden, Message: fmt.Sprintf("a topic has %d subscriptions at most", maxSubscriptions)}
 	}
 	made, err := t.config.Catalog.Subscriptions.Put(ctx, item)

@@ -351,3 +351,14 @@ func serve(t *testing.T, status func(n int) int) (url string, posts chan post) {
 	t.Cleanup(server.Close)
 	return server.URL, posts
 }
+
+func TestSubscriptionLimit(t *testing.T) {
+	w := newWorld(t, nil)
+	w.topic(t, nil)
+	for i := range 200 {
+		w.subscribe(t, "lambda", fmt.Sprint(functionARN, i), nil)
+	}
+	_, err := w.Subscribe(t.Context(), subscription("lambda", functionARN, nil))
+	refused(t, "one more", err, "SubscriptionLimitExceeded", "a topic has 200 subscriptions at most")
+	w.subscribe(t, "lambda", fmt.Sprint(functionARN, 7), nil) // is there
+}
