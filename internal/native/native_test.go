@@ -243,8 +243,9 @@ func TestSchemaKinds(t *testing.T) {
 		wrong string
 	}{
 		{"Text", list, "of type String"}, {"Integer", truth, "of type Integer"}, {"Truth", list, "of type Boolean"},
-		{"Truth", value.Str("yes"), "of type Boolean"}, {"List", truth, "a list"}, {"Object", list, "an object"},
+		{"Truth", value.Str("yes"), "of type Boolean"}, {"List", truth, "a list"}, {"Object", list, "an object"}, {"Document", list, "an object, or its text as JSON"},
 		{"Text", value.Num("1"), ""}, {"Integer", value.Num("5"), ""}, {"Truth", truth, ""}, {"List", list, ""}, {"Object", object(), ""},
+		{"Document", object(), ""}, {"Document", value.Str("{}"), ""},
 	} {
 		want := ""
 		if test.wrong != "" {
@@ -261,12 +262,27 @@ func TestSchemaKinds(t *testing.T) {
 	}
 }
 
+// What is in a document keeps its types.
+func TestNormal(t *testing.T) {
+	in, err := value.Parse([]byte(`{"Integer": 5, "List": [true], "Object": {"A": 1.50}, "Document": {"A": 1.50, "B": [true, {"C": 1}]}, "Unknown": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"Integer":"5","List":["true"],"Object":{"A":"1.50"},"Document":{"A":1.50,"B":[true,{"C":1}]},"Unknown":"1"}`
+	if got := string(kindly{}.Schema().Normal(in).JSON()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := string(kindly{}.Schema().Normal(value.Object(value.Member{Key: "Document", Value: value.Num("1")})).JSON()); got != `{"Document":"1"}` {
+		t.Errorf("a document that is none: %s", got)
+	}
+}
+
 // kindly has a property of every kind.
 type kindly struct{ faulty }
 
 func (kindly) Schema() *native.Schema {
 	return &native.Schema{Name: "Test::Kindly", Properties: []native.Property{
 		{Name: "Text"}, {Name: "Integer", Kind: native.Integer, Max: 5}, {Name: "Truth", Kind: native.Truth},
-		{Name: "List", Kind: native.List}, {Name: "Object", Kind: native.Object},
+		{Name: "List", Kind: native.List}, {Name: "Object", Kind: native.Object}, {Name: "Document", Kind: native.Document},
 	}}
 }

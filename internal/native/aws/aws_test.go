@@ -233,7 +233,7 @@ func TestReplacementOfTheSameName(t *testing.T) {
 
 func TestUpdateOfWhatIsGone(t *testing.T) {
 	for _, l := range lives() {
-		if l.changed == "" || l.resourceType == "AWS::S3::BucketPolicy" {
+		if l.changed == "" {
 			continue
 		}
 		t.Run(l.resourceType, func(t *testing.T) {
@@ -280,6 +280,52 @@ func clearShelf[T any](w *world, shelf *catalog.Shelf[T]) {
 		for _, i := range list {
 			w.must(shelf.Delete(w.ctx, place, i.Name, 0))
 		}
+	}
+}
+
+func TestBucketPolicies(t *testing.T) {
+	w := newWorld(t)
+	w.twice = true
+	policy := func(logical string) string {
+		return template(map[string]string{logical: resource("AWS::S3::BucketPolicy", `"Bucket": "one", "PolicyDocument": {"By": "`+logical+`"}`)})
+	}
+	there := func() string {
+		b, err := w.objects.Bucket(w.ctx, "one")
+		w.must(err)
+		return b.Of.Settings["policy"]
+	}
+	client := func(text string) {
+		w.must(w.objects.Change(w.ctx, "one", func(b *catalog.Bucket) error {
+			if b.Settings == nil {
+				b.Settings = map[string]string{}
+			}
+			b.Settings["policy"] = text
+			return nil
+		}))
+	}
+	w.put("one", "k", "")
+	client("client's")
+	w.create("A", policy("A"))
+	w.wantEvent("A", "A CREATE_FAILED", "The bucket policy already exists on bucket one.")
+	if got := there(); got != "client's" {
+		t.Errorf("the policy is %s", got)
+	}
+	client("")
+	w.create("B", policy("B"))
+	w.create("C", policy("C"))
+	w.wantEvent("C", "C CREATE_FAILED", "The bucket policy already exists on bucket one.")
+	if got := there(); got != `{"By":"B"}` {
+		t.Errorf("the policy is %s", got)
+	}
+	client("changed") // as the CDK's function that empties buckets does
+	w.delete("B")
+	if got := there(); got != "" {
+		t.Errorf("the policy is %s", got)
+	}
+	// Another logical ID takes its place in one update.
+	w.create("D", policy("D"))
+	if status := w.update("D", policy("E")); status != "UPDATE_ROLLBACK_COMPLETE" || there() != `{"By":"D"}` {
+		t.Errorf("%s %s", status, there())
 	}
 }
 
@@ -334,7 +380,11 @@ func TestNamesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	for i, test := range []struct{ resourceType, properties, want string }{
 		{"AWS::IAM::Role", `"RoleName": "a b", "AssumeRolePolicyDocument": {}`, "Property validation failure: [Value of property {/RoleName} must be 1 to 64 characters that match"},
-		{"AWS::Logs::LogGroup", `"LogGroupName": ""`, "{/LogGroupName} must be 1 to 512 characters"},
+		{"AWS::Logs::LogGroup", `"LogGroupName": ""`, "{/LogGroupName} must not be empty"},
+		{"AWS::Logs::LogGroup", `"LogGroupName": "a b"`, "{/LogGroupName} must be 1 to 512 characters"},
+		{"AWS::Lambda::Function", `"FunctionName": "", "Role": "r", "Code": {}`, "{/FunctionName} must not be empty"},
+		{"AWS::S3::Bucket", `"BucketName": "No_Bucket"`, "the specified bucket is not valid"},
+		{"AWS::SNS::Topic", `"TopicName": "a b"`, "Invalid parameter: Topic Name"},
 		{"AWS::Logs::LogGroup", `"LogGroupName": {"Ref": "Secret"}`, "Value of property LogGroupName must not be a secret: names are shown"},
 		{"AWS::IAM::ManagedPolicy", `"PolicyDocument": {}, "Path": {"Fn::Sub": "/${Secret}/"}`, "Value of property Path must not be a secret: names are shown"},
 		{"AWS::Logs::LogGroup", `"RetentionInDays": 2`, "{/RetentionInDays} must be one of [1 3 5"},

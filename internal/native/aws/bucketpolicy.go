@@ -16,50 +16,42 @@ var bucketPolicyTable = table{
 	required: "Bucket PolicyDocument", replaces: "Bucket", named: "Bucket", longest: bucketName, letters: bucketForm,
 }
 
-// bucketPolicy is AWS::S3::BucketPolicy. Clients read it, and nobody heeds it. Whose it is is on record, for a bucket has only
-// one.
+// bucketPolicy is AWS::S3::BucketPolicy. Clients read it, and nobody heeds it. A bucket has only one, whose holder is among its
+// settings, so that both change at once; what a client puts in its place is the holder's too.
 type bucketPolicy struct{ Config }
+
+// policyHolder is the name of that setting, which no client can ask for.
+const policyHolder = "policy holder"
 
 // create implements [maker].
 func (t bucketPolicy) create(ctx context.Context, c *call) (native.Result, error) {
 	name := c.text("Bucket")
-	document, err := c.document("PolicyDocument")
+	err := t.set(ctx, c, name, func(settings map[string]string) error {
+		if settings[objects.SettingPolicy] != "" && settings[policyHolder] != c.holder() {
+			return reason("The bucket policy already exists on bucket " + name + ".")
+		}
+		return nil
+	})
+	if errors.Is(err, objects.ErrNoBucket) {
+		err = reason("The specified bucket does not exist")
+	}
 	if err != nil {
 		return native.Result{}, err
-	}
-	exists := reason("The bucket policy already exists on bucket " + name + ".")
-	record, err := put(ctx, c, t.Catalog.Records, catalog.Item[catalog.Record]{
-		Place: catalog.Everywhere, Name: c.recordName(name), Of: catalog.Record{Made: t.Now().UTC()},
-	})
-	if errors.Is(err, catalog.ErrExists) {
-		return native.Result{}, exists
-	}
-	if err == nil {
-		err = t.set(ctx, name, func(settings map[string]string) error {
-			if record.Version == 1 && settings[objects.SettingPolicy] != "" { // else it may be of this request, which is served again
-				return exists
-			}
-			settings[objects.SettingPolicy] = document
-			return nil
-		})
-	}
-	if err != nil {
-		// What is on record is dropped now: a Delete would take away the policy that is another's.
-		return native.Result{}, errors.Join(err, drop(ctx, c, t.Catalog.Records, catalog.Everywhere, c.recordName(name)))
 	}
 	return result(name), nil
 }
 
 // update implements [maker].
 func (t bucketPolicy) update(ctx context.Context, c *call) (native.Result, error) {
-	document, err := c.document("PolicyDocument")
-	if err != nil {
-		return native.Result{}, err
-	}
-	err = t.set(ctx, c.id(), func(settings map[string]string) error {
-		settings[objects.SettingPolicy] = document
+	err := t.set(ctx, c, c.id(), func(settings map[string]string) error {
+		if !c.made(settings[policyHolder]) {
+			return c.lost()
+		}
 		return nil
 	})
+	if errors.Is(err, objects.ErrNoBucket) {
+		err = c.lost()
+	}
 	if err != nil {
 		return native.Result{}, err
 	}
@@ -68,31 +60,35 @@ func (t bucketPolicy) update(ctx context.Context, c *call) (native.Result, error
 
 // remove implements [maker].
 func (t bucketPolicy) remove(ctx context.Context, c *call) error {
-	mine, err := own(ctx, c, t.Catalog.Records, catalog.Everywhere, c.recordName(c.id()))
-	if err != nil || !mine {
-		return err
-	}
-	err = t.Objects.Change(ctx, c.id(), func(b *catalog.Bucket) error {
-		delete(b.Settings, objects.SettingPolicy)
+	err := t.Objects.Change(ctx, c.id(), func(b *catalog.Bucket) error {
+		if c.made(b.Settings[policyHolder]) {
+			delete(b.Settings, objects.SettingPolicy)
+			delete(b.Settings, policyHolder)
+		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, objects.ErrNoBucket) {
-		return err
+	if errors.Is(err, objects.ErrNoBucket) {
+		return nil
 	}
-	return drop(ctx, c, t.Catalog.Records, catalog.Everywhere, c.recordName(c.id()))
+	return err
 }
 
-func (t bucketPolicy) set(ctx context.Context, name string, set func(settings map[string]string) error) error {
-	err := t.Objects.Change(ctx, name, func(b *catalog.Bucket) error {
+// set makes the policy of a bucket the declared one, unless what there is fails the check.
+func (t bucketPolicy) set(ctx context.Context, c *call, bucket string, check func(settings map[string]string) error) error {
+	document, err := c.document("PolicyDocument")
+	if err != nil {
+		return err
+	}
+	return t.Objects.Change(ctx, bucket, func(b *catalog.Bucket) error {
+		if err := check(b.Settings); err != nil {
+			return err
+		}
 		if b.Settings == nil {
 			b.Settings = map[string]string{}
 		}
-		return set(b.Settings)
+		b.Settings[objects.SettingPolicy], b.Settings[policyHolder] = document, c.holder()
+		return nil
 	})
-	if errors.Is(err, objects.ErrNoBucket) {
-		return reason("The specified bucket does not exist")
-	}
-	return err
 }
 
 // document returns the text of a property that is an object or its text.

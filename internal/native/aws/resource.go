@@ -51,6 +51,8 @@ func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 	switch {
 	case !given:
 		return wanted, nil
+	case name.Text() == "":
+		return wanted, reasonf("Property validation failure: [Value of property {/%s} must not be empty]", t.named)
 	case t.letters != nil && (len(name.Text()) > t.longest || !t.letters.MatchString(name.Text())):
 		return wanted, reasonf("Property validation failure: [Value of property {/%s} must be 1 to %d characters that match %s]", t.named, t.longest, t.letters)
 	}
@@ -72,7 +74,6 @@ func (t *resource) Serve(ctx context.Context, r *store.Request) (native.Result, 
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("it took longer than %s: %w", t.patience, err)
 	}
-	result.Attributes = result.Attributes.TaintedWith(c.declared.Secrets())
 	return result, err
 }
 

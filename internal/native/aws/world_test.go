@@ -40,6 +40,7 @@ var home = catalog.Place{Account: account, Region: region}
 // it.
 type world struct {
 	t         *testing.T
+	rows      *rows
 	ctx       context.Context
 	store     store.Store
 	catalog   *catalog.Catalog
@@ -69,7 +70,8 @@ func newWorld(t *testing.T) *world {
 	var err error
 	w.store, err = memory.New(memory.Config{})
 	must(err)
-	w.catalog, w.own = catalog.New(w.store), parameters.NewOwn(w.store)
+	w.rows = &rows{Store: w.store}
+	w.catalog, w.own = catalog.New(w.rows), parameters.NewOwn(w.rows)
 	w.objects, err = objects.New(objects.Config{Dir: t.TempDir(), Buckets: w.catalog.Buckets})
 	must(err)
 	t.Cleanup(func() { must(w.objects.Close()) })
