@@ -53,14 +53,15 @@ func (t function) create(ctx context.Context, c *call) (native.Result, error) {
 	return functionResult(c, made.Name), nil
 }
 
-// update implements [maker]. The code is fetched only if it is declared otherwise, for its object may be gone.
+// update implements [maker]. The code is fetched only if it is declared otherwise, for its object may be gone; inline code is a
+// file whose name depends on the runtime.
 func (t function) update(ctx context.Context, c *call) (native.Result, error) {
 	of, err := functionOf(c)
 	if err != nil {
 		return native.Result{}, err
 	}
 	var code *catalog.Code
-	if c.changed("Code") {
+	if c.changed("Code") || c.changed("Runtime") && !c.at("Code", "ZipFile").IsNull() {
 		fresh, err := c.code("Code")
 		if err != nil {
 			return native.Result{}, err
