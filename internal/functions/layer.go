@@ -21,8 +21,8 @@ func LayerReference(arn string) (place catalog.Place, name string, ok bool) {
 // item's Holder has made one before, that is returned.
 func (f *Functions) CreateLayer(ctx context.Context, i catalog.Item[catalog.Layer], code catalog.Code) (arn string, err error) {
 	name := i.Name
-	if !ownName.MatchString(name) {
-		return "", constraint("layerName", name, "Member must satisfy regular expression pattern: [a-zA-Z0-9-_]+")
+	if !layerName.MatchString(name) {
+		return "", constraint("layerName", name, "Member must satisfy regular expression pattern: [a-zA-Z0-9-_]+, and have length less than or equal to 140")
 	}
 	if i.Holder != "" {
 		if made, err := f.layerOf(ctx, i); made != "" || err != nil {

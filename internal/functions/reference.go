@@ -30,6 +30,7 @@ var (
 	qualifierForm = regexp.MustCompile(`^(\$LATEST|[a-zA-Z0-9_-]+)$`)
 	layerForm     = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:lambda:([a-z0-9-]+):(\d{12}):layer:([a-zA-Z0-9_-]+):([0-9]+)$`)
 	ownName       = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	layerName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,140}$`)
 )
 
 const (

@@ -215,6 +215,47 @@ func TestNamesOfClients(t *testing.T) {
 	}
 }
 
+// A parameter that a client has deleted is free for others, after a while.
+func TestParameterThatAClientHasDeleted(t *testing.T) {
+	w := newWorld(t)
+	of := func(text string) string {
+		return template(map[string]string{"X": resource("AWS::SSM::Parameter", `"Name": "one", "Type": "String", "Value": "`+text+`"`)})
+	}
+	w.create("First", of("1"))
+	w.must(w.own.Delete(w.ctx, parameters.Place(home), "one"))
+	if status := w.create("Soon", of("2")); status != "ROLLBACK_COMPLETE" {
+		t.Errorf("at once: %s", status)
+	}
+	w.now = w.now.Add(aws.DefaultPatience)
+	w.twice = true
+	if status := w.create("Later", of("3")); status != "CREATE_COMPLETE" {
+		t.Errorf("later: %s\n%s", status, strings.Join(w.events("Later"), "\n"))
+	}
+	w.delete("First")
+	if p, err := w.own.Parameter(w.ctx, parameters.Place(home), "one", 0); err != nil || p.Value != "3" {
+		t.Errorf("parameter %q, error %v", p.Value, err)
+	}
+	w.delete("Later")
+	if _, err := w.own.Parameter(w.ctx, parameters.Place(home), "one", 0); err == nil {
+		t.Error("the parameter is still there")
+	}
+}
+
+func TestNameOfALayer(t *testing.T) {
+	w := newWorld(t)
+	w.put("code", "k.zip", archive(t, "python/x.py", "x = 1"))
+	logical := strings.Repeat("Layer", 40)
+	w.create("S", template(map[string]string{
+		logical: resource("AWS::Lambda::LayerVersion", `"Content": {"S3Bucket": "code", "S3Key": "k.zip"}`),
+		"L":     resource("AWS::Lambda::LayerVersion", `"Content": {"S3Bucket": "code", "S3Key": "k.zip"}, "LayerName": "arn:aws:lambda:eu-west-1:123456789012:layer:named"`),
+	}))
+	for id, want := range map[string]string{logical: logical[:140], "L": "named"} {
+		if got := w.id("S", id); got != "arn:aws:lambda:eu-west-1:123456789012:layer:"+want+":1" {
+			t.Errorf("%s is %s", id, got)
+		}
+	}
+}
+
 // A resource that is made anew under its own name cannot be.
 func TestReplacementOfTheSameName(t *testing.T) {
 	w := newWorld(t)

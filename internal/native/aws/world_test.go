@@ -41,6 +41,7 @@ var home = catalog.Place{Account: account, Region: region}
 type world struct {
 	t         *testing.T
 	rows      *rows
+	now       time.Time
 	ctx       context.Context
 	store     store.Store
 	catalog   *catalog.Catalog
@@ -60,7 +61,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context()}
+	w := &world{t: t, ctx: t.Context(), now: time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -85,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	w.types, err = native.CloudFormation(native.Config{
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More: aws.Types(aws.Config{
-			Now:       func() time.Time { return time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC) },
+			Now:       func() time.Time { return w.now },
 			Functions: w.functions, Topics: w.topics, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
 			Open: func(ctx context.Context, bucket, key, version string) (io.ReadCloser, error) {
 				return w.objects.Open(ctx, bucket, key, version)
