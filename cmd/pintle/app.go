@@ -24,6 +24,8 @@ type app struct {
 	cwd string
 	// screen describes the terminal that stdout is; nil if it is none.
 	screen *display.Screen
+	// developing says that what was mended is saved, and not typed again.
+	developing bool
 	// ran says that a command's own code was reached: an error before that is one of usage.
 	ran bool
 }
@@ -36,16 +38,28 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	f, ok := errors.AsType[*failure](err)
-	switch {
-	case ok:
-	case a.ran:
-		f = failed(readable(err))
-	default:
-		f = usageError(err, "pintle --help lists the commands and their flags")
-	}
+	f := a.asFailure(err)
 	f.print(a.stderr)
 	return f.code
+}
+
+// asFailure returns an error as a command ends with it.
+func (a *app) asFailure(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	if a.ran {
+		return failed(readable(err))
+	}
+	return usageError(err, "pintle --help lists the commands and their flags")
+}
+
+// again says how what was mended is tried.
+func (a *app) again() string {
+	if a.developing {
+		return "save it"
+	}
+	return "run this again"
 }
 
 func (a *app) root() *cobra.Command {
@@ -55,6 +69,7 @@ func (a *app) root() *cobra.Command {
 		Long: `Pintle runs stacks of CloudFormation custom resources on this machine.
 
   pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
+  pintle dev DIR       do so now, and again whenever a file of it is saved
   pintle delete DIR    delete it
   pintle validate DIR  find what is wrong with its template, or with files, before anything is created
   pintle new NAME      write the project of a provider in Go
@@ -83,7 +98,7 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(a.deployCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
+	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
 		a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.validateCommand(), a.invokeCommand(), a.newCommand(), a.serveCommand(), a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.versionCommand())
 	return root
 }

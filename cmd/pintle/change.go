@@ -18,13 +18,19 @@ type changeOptions struct {
 }
 
 func (o *changeOptions) flags(cmd *cobra.Command) {
+	o.commonFlags(cmd)
+	outputFlag(cmd, &o.output)
+}
+
+// commonFlags are those of a command that has no document to print either.
+func (o *changeOptions) commonFlags(cmd *cobra.Command) {
+	o.output = "text"
 	flags := cmd.Flags()
 	o.connection.flags(flags)
 	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
 	o.providers.flags(flags)
 	o.references.flags(flags)
 	fidelityFlag(cmd, &o.fidelity)
-	outputFlag(cmd, &o.output)
 }
 
 // change is one run of such a command.

@@ -34,12 +34,14 @@ type deployOptions struct {
 // desired is what a deploy brings about.
 type desired struct {
 	stack, template, path string
-	parameters, tags      pairs
-	providers             []provided
-	disableRollback       bool
-	noSchema              bool
-	references            referenceOptions
-	unknown               engine.UnknownTypes
+	// files are those that were read for it, or should have been.
+	files            []string
+	parameters, tags pairs
+	providers        []provided
+	disableRollback  bool
+	noSchema         bool
+	references       referenceOptions
+	unknown          engine.UnknownTypes
 	// functions says that functions of the template are run.
 	functions bool
 	// parsed returns the template, or what is wrong with it, within no limits: the engine has those.
@@ -90,8 +92,16 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
-	flags := cmd.Flags()
 	o.changeOptions.flags(cmd)
+	o.flags(cmd)
+	o.functions.flags(cmd)
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
+	return cmd
+}
+
+// flags are those that say what is deployed, for whoever deploys.
+func (o *deployOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
 	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
@@ -99,9 +109,6 @@ none does, the operation is kept as it is, and the next deploy goes on with it.`
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
 	unknownTypesFlag(cmd, &o.unknownTypes)
-	o.functions.flags(cmd)
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
-	return cmd
 }
 
 func first(args []string) string {
@@ -137,7 +144,12 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 		}
 		return nil
 	}
-	return a.carryOut(ctx, c, func(s *session) error { return s.bring(ctx, c.place, want, c.result, c.asJSON) })
+	return a.carryOut(ctx, c, func(s *session) error {
+		if err := s.provide(ctx, want.providers); err != nil {
+			return err
+		}
+		return s.bring(ctx, c.place, want, c.result, c.asJSON)
+	})
 }
 
 func parseFidelity(text string) (engine.Fidelity, error) {
@@ -189,10 +201,14 @@ func (o *deployOptions) repeated() string {
 	return b.String()
 }
 
-// desire reads everything that a deploy needs before it talks to anyone.
+// desire reads everything that a deploy needs before it talks to anyone. With an error come the files that it has to do with.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	want.disableRollback, want.noSchema, want.functions = o.disableRollback, o.noSchema, o.functions.run
 	want.references = o.references.with(p.project)
+	read := func(path string, limit int64) ([]byte, error) {
+		want.files = append(want.files, path)
+		return readFile(path, limit)
+	}
 	if p.project == nil && o.template == "" && o.read == nil {
 		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
 			project.FileName, a.short(p.dir))
@@ -205,10 +221,10 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	}
 	if o.read != nil {
 		want.template, want.path = o.read.text, o.read.path
-	} else if want.template, want.path, err = a.templateText(p, o.template); err != nil {
+	} else if want.template, want.path, err = a.templateText(p, o.template, read); err != nil {
 		return want, err
 	}
-	if want.template, err = withSnippets(want.template, want.path, a.short(want.path)); err != nil {
+	if want.template, err = withSnippets(want.template, want.path, a.short(want.path), read); err != nil {
 		return want, err
 	}
 	text := want.template
@@ -217,7 +233,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
 	}
 	if o.parameterFile != "" {
-		if err := want.parameters.readParameterFile(a.path(o.parameterFile)); err != nil {
+		if err := want.parameters.readParameterFile(a.path(o.parameterFile), read); err != nil {
 			return want, err
 		}
 	}
@@ -241,12 +257,9 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	return want, nil
 }
 
-// bring brings the stack to what is desired and reports what came of it.
+// bring brings the stack to what is desired and reports what came of it. The providers are there.
 func (s *session) bring(ctx context.Context, p place, want desired, r *result, asJSON bool) error {
-	if err := s.provide(ctx, want.providers); err != nil {
-		return err
-	}
-	if s.functions && s.client() && !s.cloud {
+	if s.functions && s.client() && !s.cloud && !s.app.developing { // else nobody has asked for it
 		s.app.say("--run-functions is for an engine that this command starts; the one at %s was started without it", s.url)
 	}
 	if s.client() && s.fidelity == engine.FidelityAWS {

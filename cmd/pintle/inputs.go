@@ -49,7 +49,7 @@ func (p *pairs) setAll(flag string, given []string) error {
 }
 
 // readParameterFile adds the parameters of a file.
-func (p *pairs) readParameterFile(path string) error {
+func (p *pairs) readParameterFile(path string, readFile fileReader) error {
 	text, err := readFile(path, maxParameterFile)
 	if err != nil {
 		return usageError(fmt.Errorf("parameter file: %w", err))
@@ -140,7 +140,7 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // templateText reads the template: the one given, or the project's, or the one that lies in the folder. What its nested
 // stacks name as files is in the text.
-func (a *app) templateText(p place, given string) (text, path string, err error) {
+func (a *app) templateText(p place, given string, readFile fileReader) (text, path string, err error) {
 	switch {
 	case given != "":
 		path = a.path(given)
@@ -172,9 +172,12 @@ func (a *app) templateText(p place, given string) (text, path string, err error)
 	return text, path, nil
 }
 
+// templateNames are the files that are looked for where no template is named.
+var templateNames = []string{"template.json", "template.yaml", "template.yml"}
+
 func findTemplate(dir string) (string, error) {
 	var found []string
-	for _, name := range []string{"template.json", "template.yaml", "template.yml"} {
+	for _, name := range templateNames {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			found = append(found, name)
 		}
@@ -188,6 +191,9 @@ func findTemplate(dir string) (string, error) {
 	}
 	return "", usagef(hint, "there are several templates in %s: %s", dir, strings.Join(found, ", "))
 }
+
+// fileReader is [readFile], or something that does more.
+type fileReader func(path string, limit int64) ([]byte, error)
 
 // readFile reads a file that has at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {

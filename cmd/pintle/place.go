@@ -31,6 +31,8 @@ type place struct {
 	deployed              string // the other flags of a deploy, as a command line has them
 	// unshown says that the deploy was given parameters too, which may be secret.
 	unshown bool
+	// developing says that a save begins the next deploy.
+	developing bool
 }
 
 // locate finds out where a command works. dir is empty for the current directory.
@@ -91,14 +93,20 @@ func (p place) again(verb string) string {
 	if p.stackGiven != "" {
 		line += " --stack " + quote(p.stackGiven)
 	}
-	if verb == "deploy" {
+	if verb == "deploy" || verb == "dev" {
 		line += p.deployed
+	}
+	if verb == "deploy" && p.developing {
+		line += " --run-functions"
 	}
 	return line + p.flags()
 }
 
 // retry says what to do about something that went wrong in what a command did.
 func (p place) retry(verb string) string {
+	if verb == "deploy" && p.developing {
+		return "mend it and save it"
+	}
 	if verb == "deploy" && p.unshown {
 		return "mend it, then run the same command again"
 	}

@@ -52,7 +52,7 @@ func (w desired) check(a *app) error {
 	if !ok {
 		return nil // what is wrong with it otherwise, the engine tells
 	}
-	return usageError(&problems{where: a.short(w.path), found: found}, "mend "+a.short(w.path)+", then run this again")
+	return usageError(&problems{where: a.short(w.path), found: found}, "mend "+a.short(w.path)+", then "+a.again())
 }
 
 // checkParameters returns all that is wrong with the parameters of a new stack, if that is more than one thing.

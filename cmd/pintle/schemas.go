@@ -137,6 +137,6 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 		return nil
 	}
 	file := s.app.short(want.path)
-	return usageError(&problems{where: file, found: found}, "mend "+file+", then run this again",
+	return usageError(&problems{where: file, found: found}, "mend "+file+", then "+s.app.again(),
 		"--no-schema deploys it as it is: the providers may say otherwise")
 }

@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 //	usage ARGS          runs pintle and wants exit code 2, an error, and nothing on stdout
 //	shows TEXT ARGS     runs pintle until it prints the text
 //	written FILE        waits until a file is there
+//	prints TEXT FILE    waits until a file that a program writes has the text
 //	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port, and
 //	                    PINTLE_WEBHOOK_SECRET to what it signs requests with
 //	json FILE PATH WANT compares a value in a JSON document, a path of names and numbers with dots between
@@ -117,6 +118,7 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready":   ready,
 			"written": written,
+			"prints":  prints,
 			"address": address,
 			"usage":   usage,
 			"shows":   shows,
@@ -351,6 +353,16 @@ func written(ts *testscript.TestScript, neg bool, args []string) {
 	until(ts, args[0]+" is there", func() bool {
 		_, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil
+	})
+}
+
+func prints(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: prints TEXT FILE")
+	}
+	until(ts, args[1]+" has "+args[0], func() bool {
+		text, err := os.ReadFile(ts.MkAbs(args[1]))
+		return err == nil && strings.Contains(string(text), args[0])
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 
 // withSnippets returns the template in a file with the files beside it that it includes: whoever runs it does not have them. Their places in the
 // text stay what they are, so that what is said of it fits the file. What is no template is returned as it is.
-func withSnippets(text, path, shown string) (string, error) {
+func withSnippets(text, path, shown string, readFile fileReader) (string, error) {
 	raw, err := template.ReadUnexpanded(text, template.Unlimited())
 	if err != nil {
 		return text, nil //nolint:nilerr // it is checked, with all its problems, later
@@ -37,7 +37,7 @@ func withSnippets(text, path, shown string) (string, error) {
 		return b.Column() - a.Column()
 	})
 	for _, location := range local {
-		if text, err = withSnippet(text, path, location); err != nil {
+		if text, err = withSnippet(text, path, location, readFile); err != nil {
 			problem := &template.Error{Message: err.Error(), Line: location.Line(), Column: location.Column()}
 			return "", usageError(&problems{where: shown, found: template.Errors{problem}}, "a Location is an s3:// URL, or a file beside the template")
 		}
@@ -45,7 +45,7 @@ func withSnippets(text, path, shown string) (string, error) {
 	return text, nil
 }
 
-func withSnippet(text, path string, location template.Node) (string, error) {
+func withSnippet(text, path string, location template.Node, readFile fileReader) (string, error) {
 	file := location.Text()
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(filepath.Dir(path), file)

@@ -170,7 +170,7 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Size() <= maxTemplate {
-		text, path, err := a.templateText(p, file)
+		text, path, err := a.templateText(p, file, readFile)
 		return &templateFile{text, path}, err
 	}
 	text, err := readFile(file, maxValidated)
@@ -211,7 +211,7 @@ func (v *validator) share() error {
 	}
 	var given pairs
 	if v.options.parameterFile != "" {
-		if err := given.readParameterFile(v.app.path(v.options.parameterFile)); err != nil {
+		if err := given.readParameterFile(v.app.path(v.options.parameterFile), readFile); err != nil {
 			return err
 		}
 	}

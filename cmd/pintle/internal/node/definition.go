@@ -243,6 +243,12 @@ func (d Definition) Program(name string) (program local.Provider, ok bool, err e
 	return p.programs[0], true, nil
 }
 
+// Programs returns the programs of a provider: one, those of its functions, or none if a URL or this program serves it.
+func (d Definition) Programs(name string) ([]local.Provider, error) {
+	p, err := d.parse(name)
+	return p.programs, err
+}
+
 // Names reports whether another provider is one of the definition's functions.
 func (d Definition) Names(other string) bool {
 	for _, f := range []*Function{d.OnEvent, d.IsComplete} {

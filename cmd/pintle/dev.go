@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/filewatch"
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// devOptions are the flags of dev.
+type devOptions struct {
+	deployOptions
+	clear bool // the stack at the end
+}
+
+func (a *app) devCommand() *cobra.Command {
+	var o devOptions
+	cmd := &cobra.Command{
+		Use:   "dev [DIR]",
+		Short: "Deploy a stack, and again whenever a file of it is saved",
+		Long: `Deploy the stack that DIR/pintle.yaml describes (DIR: the current folder) as
+"pintle deploy" does, and do so again whenever one of its files is saved, until
+Ctrl-C: the template and the files in it, pintle.yaml, the parameter file, and
+the source of providers and macros that run here:
+
+  a Go package       its files, what they embed, and those of all packages that
+                     it needs of the same module or workspace, with go.mod
+  a Python or Node   the files of the language in its folder and below, and
+  handler            package.json
+  an executable      the file; of a folder with bootstrap what can be executed
+
+A provider that was saved is built or started anew, and whatever is asked of it
+next runs the new code. Its resources are asked for an update only if the
+template asks for something else, as on AWS; a resource whose creation has
+failed is created again.
+
+What is saved during a deploy begins another one when that has ended. A deploy
+that fails is shown, and the next save tries again. The engine goes on between
+deploys, so other commands, and AWS clients with "pintle env" where pintle serve
+runs on the same data, work meanwhile.
+
+The code of functions that the template declares is run. At the end the stack
+stays, unless --delete is given.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.command(func(ctx context.Context, args []string) error { return a.dev(ctx, &o, first(args)) }),
+	}
+	o.commonFlags(cmd)
+	o.flags(cmd)
+	o.functions.moduleFlag(cmd)
+	cmd.Flags().BoolVar(&o.clear, "delete", false, "delete the stack at the end")
+	return cmd
+}
+
+// development is one run of dev.
+type development struct {
+	app     *app
+	options *devOptions
+	dir     string // as it was given
+
+	change   change
+	stack    string // as far as it is known
+	session  *session
+	settings settings // of the session
+
+	watcher *filewatch.Watcher
+	looker  filewatch.Looker
+	sources sourceList
+	// files are those of the project, beside the sources.
+	files []string
+	// seen is what the files held when they were last read.
+	seen filewatch.Snapshot
+	told string // which files were said to be watched
+}
+
+// settings are what an engine is started with. One with others has to be started anew.
+type settings struct {
+	data, region string
+	unknown      engine.UnknownTypes
+	references   referenceOptions
+}
+
+func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
+	d := &development{app: a, options: o, dir: dir, watcher: filewatch.New(filewatch.Config{}), sources: sourceList{known: map[string]*source{}}}
+	defer func() { err = errors.Join(err, d.watcher.Close()) }()
+	a.developing = true
+	if _, _, err := d.read(); err != nil {
+		return err // of how the command was called, most likely
+	}
+	for {
+		err := d.deploy(ctx)
+		if ctx.Err() != nil {
+			return d.end(ctx, err)
+		}
+		if err != nil {
+			a.asFailure(err).print(a.stderr)
+		}
+		if d.session != nil && (d.session.here == nil || lost(err)) {
+			// It may be another's, and gone by the next save.
+			if err := d.close(); err != nil {
+				a.say("note: %v", err)
+			}
+		}
+		if !d.wait(ctx) {
+			return d.end(ctx, nil)
+		}
+	}
+}
+
+// read reads the project anew.
+func (d *development) read() (c change, want desired, err error) {
+	o := d.options
+	if c, err = d.app.change("dev", &o.changeOptions, d.dir); err != nil {
+		return c, want, err
+	}
+	if c.modules, err = o.functions.folders(d.app); err != nil {
+		return c, want, err
+	}
+	c.functions, c.developing = true, true
+	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
+	want, err = d.app.desire(c.place, &o.deployOptions)
+	want.functions = true
+	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
+	return c, want, err
+}
+
+// mostReads is how often a project is read for one deploy: once more than it names other files than before.
+const mostReads = 4
+
+// deploy reads what is there now and brings the stack to it. What is saved after it was read is seen by the next wait.
+func (d *development) deploy(ctx context.Context) error {
+	var c change
+	var want desired
+	for range mostReads {
+		d.look(ctx)
+		var err error
+		c, want, err = d.read()
+		if news := d.adopt(c, want, err); err != nil {
+			return err
+		} else if !news {
+			break
+		}
+	}
+	if d.options.endpoint == "" { // another server may know more than this program
+		if err := want.check(d.app); err != nil {
+			return err
+		}
+	}
+	if err := d.connect(ctx, c); err != nil {
+		return err
+	}
+	d.session.begun = false
+	if err := d.provide(ctx, want.providers); err != nil {
+		return err
+	}
+	return d.session.bring(ctx, c.place, want, c.result, false)
+}
+
+// adopt takes up which files there are, as far as a project could be read. It reports whether there are others than before: what they
+// held was not noted before they were read.
+func (d *development) adopt(c change, want desired, problem error) bool {
+	if c.result == nil { // not even pintle.yaml could be read
+		return false
+	}
+	if d.change = c; want.stack != "" {
+		d.stack = want.stack
+	}
+	files := []string{filepath.Join(c.dir, project.FileName)}
+	if d.options.template == "" && (c.project == nil || c.project.Template == "") {
+		for _, name := range templateNames {
+			files = append(files, filepath.Join(c.dir, name))
+		}
+	}
+	known := want.files
+	if problem != nil { // it may need the others too
+		known = slices.Concat(known, d.files)
+	}
+	for _, file := range known {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	news := slices.ContainsFunc(files, func(file string) bool { return !slices.Contains(d.files, file) })
+	d.files = files
+	if problem == nil {
+		news = d.sources.use(want.providers) || news
+	}
+	return news
+}
+
+// look notes what the files hold, and those of providers.
+func (d *development) look(ctx context.Context) {
+	snapshot, folders := d.looker.Look(d.groups())
+	d.sources.changed(snapshot.Changed(d.seen))
+	if names := d.sources.unknown(); names != nil {
+		for _, name := range names {
+			if err := d.sources.find(ctx, name); err != nil {
+				d.app.say("note: of %s only its own folder is watched: %v", d.name(name), err)
+			}
+		}
+		var now filewatch.Snapshot
+		now, folders = d.looker.Look(d.groups())
+		for _, name := range names {
+			group := d.sources.known[name].group.Name
+			snapshot[group] = now[group]
+		}
+	}
+	d.watcher.Watch(folders)
+	d.seen = snapshot
+}
+
+func (d *development) groups() []filewatch.Group {
+	groups := make([]filewatch.Group, 0, len(d.files)+len(d.sources.known))
+	for _, file := range d.files {
+		groups = append(groups, filewatch.Group{Name: file, Files: []string{file}})
+	}
+	return append(groups, d.sources.groups()...)
+}
+
+// wait waits until something is saved. It reports false if ctx ends before.
+func (d *development) wait(ctx context.Context) bool {
+	d.announce()
+	for {
+		now, folders := d.looker.Look(d.groups())
+		if saved := now.Changed(d.seen); saved != nil {
+			var names []string
+			for _, name := range saved {
+				names = append(names, d.name(name))
+			}
+			fmt.Fprintf(d.app.stdout, "\nsaved: %s\n", strings.Join(names, ", "))
+			return true
+		}
+		d.watcher.Watch(folders)
+		if d.watcher.Wait(ctx) != nil {
+			return false
+		}
+	}
+}
+
+// announce says once what is watched.
+func (d *development) announce() {
+	var names []string
+	for _, file := range d.files {
+		if _, err := os.Stat(file); err == nil {
+			names = append(names, d.name(file))
+		}
+	}
+	for _, group := range d.sources.groups() {
+		names = append(names, d.name(group.Name))
+	}
+	text := "\nwatching " + strings.Join(names, ", ") + " (Ctrl-C ends)"
+	if err := d.watcher.Broken(); err != nil {
+		text += "\nlooking at them twice a second, since the system tells of no changes: " + err.Error()
+	}
+	if text == d.told {
+		text = "\nwatching"
+	} else {
+		d.told = text
+	}
+	fmt.Fprintln(d.app.stdout, text)
+}
+
+// name returns what people call a group of files.
+func (d *development) name(group string) string {
+	if name, ok := d.sources.named(group); ok {
+		return name
+	}
+	return d.app.short(group)
+}
+
+// connect sees to it that there is an engine with the settings of now.
+func (d *development) connect(ctx context.Context, c change) error {
+	now := settings{c.data, c.connection.region, c.unknown, c.references}
+	if d.session != nil && d.settings != now {
+		d.app.say("the engine is started anew, with what %s says now", project.FileName)
+		if err := d.close(); err != nil {
+			return err
+		}
+	}
+	if d.session != nil {
+		return nil
+	}
+	s, err := d.app.open(ctx, c)
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	d.session, d.settings = s, now
+	return nil
+}
+
+func (d *development) close() error {
+	s := d.session
+	d.session = nil
+	if s == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// provide has the engine run the providers that are new to it, or were saved, as they are now.
+func (d *development) provide(ctx context.Context, list []provided) error {
+	fresh := d.sources.fresh(list)
+	if err := d.session.provide(ctx, fresh); err != nil {
+		return err
+	}
+	for _, p := range fresh {
+		if word := d.sources.done(p); word != "" {
+			fmt.Fprintf(d.app.stdout, "%s %s: what is asked of it next runs the new code\n", d.name(p.name), word)
+		}
+	}
+	return nil
+}
+
+// end ends the run, after an interrupt; err is that of a deploy which it has stopped.
+func (d *development) end(ctx context.Context, err error) error {
+	if d.options.clear {
+		fmt.Fprintln(d.app.stdout)
+		err = d.delete(context.WithoutCancel(ctx)) // another interrupt ends the process
+		return errors.Join(err, d.close())
+	}
+	switch {
+	case err != nil && d.session != nil && errors.Is(err, context.Canceled):
+		err = d.session.interrupted(d.change.place, "dev", d.stack)
+	case errors.Is(err, context.Canceled):
+		err = nil
+	}
+	if err == nil {
+		fmt.Fprintf(d.app.stdout, "\nstack %s stays as it is; delete it with: %s\n", d.stack, d.change.again("delete"))
+	}
+	return errors.Join(err, d.close())
+}
+
+// delete deletes the stack.
+func (d *development) delete(ctx context.Context) error {
+	c := d.change
+	c.result = &result{Stack: d.stack, Action: "none"}
+	if err := d.connect(ctx, c); err != nil {
+		return err
+	}
+	return d.session.clear(ctx, c, sparing{}, nil)
+}
