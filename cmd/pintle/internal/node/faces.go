@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/lambda"
+	"github.com/pintle-dev/pintle/internal/api/logs"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/s3"
 	"github.com/pintle-dev/pintle/internal/api/sns"
@@ -59,6 +60,12 @@ func (n *Node) openFaces(c *server.Config) error {
 	if err != nil {
 		return err
 	}
+	groups, err := logs.New(logs.Config{Groups: n.cloud.catalog.Groups, Caller: caller[logs.Caller], Tokens: tokens, Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["logs"] = server.JSONFace(groups)
+
 	messages, err := sns.New(sns.Config{Topics: n.cloud.topics, Caller: caller[sns.Caller], Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err
