@@ -31,7 +31,7 @@ func (b backend) fail(err error) error {
 	return err
 }
 
-// ListBuckets implements [gofakes3.Backend].
+// ListBuckets implements [gofakes3.Backend]. They are the caller's.
 func (b backend) ListBuckets() ([]gofakes3.BucketInfo, error) {
 	list, err := b.config.Objects.Buckets(b.ctx, b.caller.Account, "", maxBuckets)
 	if err != nil {
@@ -54,7 +54,7 @@ func (b backend) BucketExists(name string) (bool, error) {
 
 // CreateBucket implements [gofakes3.Backend]. It makes a bucket of the caller, in the caller's region.
 func (b backend) CreateBucket(name string) error {
-	return b.fail(b.newBucket(name, b.caller.Region))
+	return b.fail(b.newBucket(name, b.caller.Region, nil))
 }
 
 // DeleteBucket implements [gofakes3.Backend].
@@ -225,7 +225,10 @@ func (b backend) copy(bucket, key string) (objects.Info, error) {
 	if !replaceTags {
 		attributes.Tags = from.Tags
 	}
-	algo := objects.Algorithm(strings.ToUpper(b.r.Header.Get("X-Amz-Checksum-Algorithm")))
+	algo, err := b.algorithm()
+	if err != nil {
+		return objects.Info{}, err
+	}
 	return b.config.Objects.Copy(b.ctx, from, bucket, key, false, objects.Options{Attributes: attributes, Algorithm: algo, Condition: condition})
 }
 

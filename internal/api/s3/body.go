@@ -176,6 +176,15 @@ func (c *call) options(condition objects.Condition) objects.Options {
 	return o
 }
 
+// algorithm reads that of the checksum which something is to get; empty is none.
+func (c *call) algorithm() (objects.Algorithm, error) {
+	algo := objects.Algorithm(strings.ToUpper(c.r.Header.Get("X-Amz-Checksum-Algorithm")))
+	if algo != "" && algo.New() == nil {
+		return "", invalidRequest("Checksums of the algorithm %.20q are not served here.", string(algo))
+	}
+	return algo, nil
+}
+
 // checksumName is the header of an algorithm.
 func checksumName(a objects.Algorithm) string {
 	return http.CanonicalHeaderKey(checksumHeader + string(a))

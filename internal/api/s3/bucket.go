@@ -37,7 +37,15 @@ func (c *call) makeBucket() error {
 			return refuse(http.StatusBadRequest, "InvalidLocationConstraint", "The specified location-constraint is not valid")
 		}
 	}
-	if err := c.newBucket(c.bucket, region); err != nil {
+	var settings map[string]string
+	if ownership := c.r.Header.Get("X-Amz-Object-Ownership"); ownership != "" {
+		if ownership != "BucketOwnerEnforced" && ownership != "BucketOwnerPreferred" && ownership != "ObjectWriter" {
+			return invalid("Invalid x-amz-object-ownership header: BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter.")
+		}
+		settings = map[string]string{"ownershipControls": `<OwnershipControls xmlns="` + namespace + `"><Rule><ObjectOwnership>` + ownership +
+			`</ObjectOwnership></Rule></OwnershipControls>`}
+	}
+	if err := c.newBucket(c.bucket, region, settings); err != nil {
 		return err
 	}
 	c.final.Set("Location", "/"+c.bucket)
@@ -48,7 +56,7 @@ func (c *call) makeBucket() error {
 const maxRegion = 64
 
 // newBucket makes a bucket of the caller. In us-east-1 one may make what one has.
-func (c *call) newBucket(name, region string) error {
+func (c *call) newBucket(name, region string, settings map[string]string) error {
 	is, err := c.config.Objects.Bucket(c.ctx, name)
 	switch {
 	case err == nil && is.Of.Owner.Account != c.caller.Account:
@@ -61,11 +69,34 @@ func (c *call) newBucket(name, region string) error {
 	case !errors.Is(err, objects.ErrNoBucket):
 		return err
 	}
-	_, err = c.config.Objects.Make(c.ctx, catalog.Item[catalog.Bucket]{Place: catalog.Place{Account: c.caller.Account, Region: region}, Name: name})
+	item := catalog.Item[catalog.Bucket]{Place: catalog.Place{Account: c.caller.Account, Region: region}, Name: name}
+	item.Of.Settings = settings
+	_, err = c.config.Objects.Make(c.ctx, item)
 	if errors.Is(err, catalog.ErrExists) { // somebody was faster
 		return refuse(http.StatusConflict, "OperationAborted", "A conflicting conditional operation is currently in progress against this resource. Please try again.")
 	}
 	return err
+}
+
+// listBuckets lists the caller's buckets. gofakes3 would, as those of an account that it makes up.
+func (c *call) listBuckets() error {
+	list, err := backend{c}.ListBuckets()
+	if err != nil {
+		return err
+	}
+	type bucket struct{ Name, CreationDate string }
+	document := struct {
+		XMLName   xml.Name `xml:"ListAllMyBucketsResult"`
+		Namespace string   `xml:"xmlns,attr"`
+		Owner     ownerID
+		Buckets   struct {
+			Bucket []bucket
+		}
+	}{Namespace: namespace, Owner: ownerID{c.caller.Account, c.caller.Account}}
+	for _, info := range list {
+		document.Buckets.Bucket = append(document.Buckets.Bucket, bucket{info.Name, stamp(info.CreationDate.Time)})
+	}
+	return c.reply.document(document)
 }
 
 // headBucket says that there is the bucket, and where.

@@ -20,9 +20,10 @@ func (b backend) CreateMultipartUpload(bucket, key string, _ map[string]string) 
 }
 
 func (b backend) begin(bucket, key string) (objects.Upload, error) {
-	u := objects.Upload{Key: key, Algorithm: objects.Algorithm(strings.ToUpper(b.r.Header.Get("X-Amz-Checksum-Algorithm")))}
-	if u.Algorithm != "" && u.Algorithm.New() == nil {
-		return u, invalidRequest("Checksums of the algorithm %.20q are not served here.", string(u.Algorithm))
+	algo, err := b.algorithm()
+	u := objects.Upload{Key: key, Algorithm: algo}
+	if err != nil {
+		return u, err
 	}
 	kind := b.r.Header.Get("X-Amz-Checksum-Type")
 	crc := u.Algorithm == objects.CRC32 || u.Algorithm == objects.CRC32C || u.Algorithm == objects.CRC64NVME
@@ -33,7 +34,6 @@ func (b backend) begin(bucket, key string) (objects.Upload, error) {
 		return u, invalidRequest("The %s checksum type cannot be used with the %s checksum algorithm.", kind, strings.ToLower(string(u.Algorithm)))
 	}
 	u.Whole = kind == "FULL_OBJECT" || u.Algorithm == objects.CRC64NVME
-	var err error
 	if u.Attributes, err = b.attributes(); err != nil {
 		return u, err
 	}

@@ -135,7 +135,7 @@ func (c *call) serve() error {
 	c.place()
 	switch {
 	case c.bucket == "" && c.r.Method == http.MethodGet:
-		return c.protocol()
+		return c.listBuckets()
 	case c.bucket == "":
 		return notAllowed
 	case c.r.Method == http.MethodPut && c.key == "" && len(subresources(c.r.Method, c.query)) == 0:
