@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -193,4 +195,45 @@ func FuzzParseReference(f *testing.F) {
 			t.Fatalf("%q: %+v, by its ARN %+v, %v", text, r, again, err)
 		}
 	})
+}
+
+// A file that is old when it is looked at and new when it is taken away stays.
+func TestDiscard(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	f := &Functions{config: Config{Now: func() time.Time { return now }, CodeDir: dir}}
+	for name, age := range map[string]time.Duration{"old.zip": 2 * lasts, "new.zip": 0} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.discard(file); err != nil {
+			t.Error(err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || !slices.Equal(left, []string{filepath.Join(dir, "new.zip")}) {
+		t.Errorf("%v are left, %v", left, err)
+	}
+}
+
+func TestCustomResource(t *testing.T) {
+	const request = `{"RequestId":"r","StackId":"s","LogicalResourceId":"L","ResponseURL":"u"}`
+	quoted := strconv.Quote(request)
+	for payload, want := range map[string]string{
+		request: "r s|L",
+		`{"Records":[{"EventSource":"aws:sns","Sns":{"Message":` + quoted + `}}]}`:            "r s|L",
+		`{"Records":[{"Sns":{"Message":` + quoted + `}},{"Sns":{"Message":` + quoted + `}}]}`: " ",
+		`{"Records":[{"Sns":{"Message":"a text"}}]}`:                                          " ",
+		`{"RequestId":"r","StackId":"s","LogicalResourceId":"L"}`:                             " ",
+		`{"RequestId":1}`: " ", `[]`: " ", `{}`: " ", `null`: " ",
+	} {
+		id, resource := customResource([]byte(payload))
+		if got := string(id) + " " + resource; got != want {
+			t.Errorf("%s: %q", payload, got)
+		}
+	}
 }

@@ -71,6 +71,9 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 			return invalid("Layer version %.200s does not exist.", arn)
 		}
 		layer, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
+		if err == nil {
+			err = f.renew(r.Place, layer.Of.Code) // it may be deleted in this moment
+		}
 		switch {
 		case err == nil:
 			i.Of.LayerCode = append(i.Of.LayerCode, catalog.LayerCode{ARN: arn, Place: r.Place, Code: layer.Of.Code, Size: layer.Of.CodeSize})
@@ -226,6 +229,9 @@ func (f *Functions) Publish(ctx context.Context, place catalog.Place, name, desc
 			if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 				return "", err
 			}
+		}
+		if err := f.renew(r.Place, i.Of.Code); err != nil { // the function may be changed in this moment
+			return "", fmt.Errorf("publish a version of %s: its code: %w", r.Name, err)
 		}
 		n++
 		// The number first: it is never used twice, also if this breaks off here.

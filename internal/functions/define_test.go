@@ -228,6 +228,13 @@ func TestCodeFromABucket(t *testing.T) {
 		}
 		return len(names)
 	}
+	// What was unpacked may be taken away at any time.
+	if err := os.RemoveAll(filepath.Join(w.cache, "unpacked", i.Of.Code)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.invoke("same", ""); got != "1" {
+		t.Error(got)
+	}
 	if err := w.Delete(ctx, home, "same"); err != nil {
 		t.Fatal(err)
 	}

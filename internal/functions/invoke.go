@@ -85,7 +85,8 @@ func (f *Functions) Invoke(ctx context.Context, c Call) (Reply, error) {
 		reply := Reply{ID: id, Version: t.version}
 		reply.Payload, reply.FunctionError = ended(o, id, t.item.Of.Timeout)
 		if c.Tail {
-			reply.Log = tail(o, id, t.version, t.item.Of, f.config.Now().Sub(started))
+			now := f.config.Now()
+			reply.Log = tail(o, id, t.version, t.item.Of, now.Sub(started), now)
 		}
 		return reply, nil
 	case <-ctx.Done():

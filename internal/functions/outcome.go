@@ -68,7 +68,7 @@ func errorReport(kind, message string) []byte {
 const maxTail = 4 << 10
 
 // tail returns the end of a call's log, with the lines that Lambda puts around it.
-func tail(o local.Outcome, id, version string, fn catalog.Function, took time.Duration) []byte {
+func tail(o local.Outcome, id, version string, fn catalog.Function, took time.Duration, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "START RequestId: %s Version: %s\n", id, version)
 	for _, line := range o.Log {
@@ -76,7 +76,7 @@ func tail(o local.Outcome, id, version string, fn catalog.Function, took time.Du
 	}
 	switch o.Kind {
 	case local.TimedOut:
-		fmt.Fprintf(&b, "%s %s Task timed out after %d.00 seconds\n\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), id, fn.Timeout)
+		fmt.Fprintf(&b, "%s %s Task timed out after %d.00 seconds\n\n", now.UTC().Format("2006-01-02T15:04:05.000Z"), id, fn.Timeout)
 	case local.Exited, local.Crashed:
 		fmt.Fprintf(&b, "RequestId: %s Error: %s\nRuntime.ExitError\n", id, exitText(o))
 	case local.Returned, local.Errored, local.InitFailed, local.Stopped, local.Waiting:

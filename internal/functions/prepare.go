@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,10 +65,7 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	f.mu.Lock()
 	now := f.prepared[name]
 	f.mu.Unlock()
-	if now.definition == definition {
-		for _, sum := range now.code {
-			f.touch(sum)
-		}
+	if now.definition == definition && f.there(now.code) {
 		return name
 	}
 	provider, err := f.provider(name, i)
@@ -91,6 +90,17 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	}
 	f.prepared[name] = prepared{definition: definition, code: code}
 	return name
+}
+
+// there reports whether code is unpacked still, and notes that it is in use.
+func (f *Functions) there(sums []string) bool {
+	for _, sum := range sums {
+		f.touch(sum)
+		if _, err := os.Stat(filepath.Join(f.config.CacheDir, sum)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // provider returns what the runtime is to run.

@@ -3,6 +3,7 @@ package functions
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -77,12 +78,36 @@ func (f *Functions) collect(ctx context.Context, place catalog.Place) {
 		return
 	}
 	for _, name := range old {
-		if !needed[strings.TrimSuffix(name, ".zip")] {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
-				f.config.Log.WarnContext(ctx, "code that is no longer needed was not removed", "error", err)
-			}
+		if needed[strings.TrimSuffix(name, ".zip")] {
+			continue
+		}
+		if err := f.discard(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.config.Log.WarnContext(ctx, "code that is no longer needed was not removed", "error", err)
 		}
 	}
+}
+
+// discard removes a file, unless somebody has written or renewed it since it was looked at: it is taken away first, and put back
+// if it is new.
+func (f *Functions) discard(file string) error {
+	away := filepath.Join(filepath.Dir(file), "old-"+filepath.Base(file))
+	if err := os.Rename(file, away); err != nil {
+		return err
+	}
+	info, err := os.Stat(away)
+	if err != nil {
+		return err
+	}
+	if f.config.Now().Sub(info.ModTime()) <= lasts {
+		return os.Rename(away, file)
+	}
+	return os.Remove(away)
+}
+
+// renew makes a zip file count as new: the row that needs it is on its way.
+func (f *Functions) renew(place catalog.Place, sum string) error {
+	now := f.config.Now()
+	return os.Chtimes(f.codeFile(place, sum), now, now)
 }
 
 // needed returns the sums of the code of a place.

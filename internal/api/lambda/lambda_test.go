@@ -308,10 +308,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func itoa(n int) string {
-	return string([]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)})
-}
-
 func TestLayers(t *testing.T) {
 	require.Tool(t, "node")
 	c := newClient(t)
