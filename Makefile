@@ -93,8 +93,8 @@ calls: ## compare every operation of every AWS service with botocore, as request
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./awscall/internal/model -count=1 -v -run 'Botocore|Reproducible'
 
-oracle: ## the CDK's own handler beside ours, under Node, on the same events; installs it into a cache first
-	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle' ./awscall/...
+oracle: ## the CDK's own handler beside ours, and its framework over our functions, under Node; installs both into a cache first
+	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle|Framework|CoreEntrypoint' ./awscall/... ./internal/functions
 
 callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
 	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
