@@ -282,17 +282,17 @@ func TestSecretsInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, nil)
 	of := python("index.handler")
-	of.Environment = map[string]string{"DB_PASSWORD": "swordfish", "TOKEN_COUNT": "12", "GIVEN": "by-a-parameter", "OPEN": "to-all"}
+	of.Environment = map[string]string{"DB_PASSWORD": "swordfish", "TOKEN_COUNT": "12", "GIVEN": "by-a-parameter", "SECRET_ARN": "arn:aws:s"}
 	of.Hidden = []string{"GIVEN"}
-	w.create("f", of, inline("import os\ndef handler(e, c): print(*[os.environ[n] for n in ('DB_PASSWORD', 'TOKEN_COUNT', 'GIVEN', 'OPEN')])"))
+	w.create("f", of, inline("import os\ndef handler(e, c): print(*[os.environ[n] for n in ('DB_PASSWORD', 'TOKEN_COUNT', 'GIVEN', 'SECRET_ARN')])"))
 	reply, err := w.Invoke(t.Context(), functions.Call{Place: home, Function: "f", Tail: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"f: ***** 12 ***** to-all"}, w.logged()); diff != "" {
+	if diff := cmp.Diff([]string{"f: ***** 12 ***** arn:aws:s"}, w.logged()); diff != "" {
 		t.Error(diff)
 	}
-	for _, want := range []string{"START RequestId: " + reply.ID + " Version: $LATEST\n***** 12 ***** to-all\nEND RequestId: ", "\tMemory Size: 128 MB\t\n"} {
+	for _, want := range []string{"START RequestId: " + reply.ID + " Version: $LATEST\n***** 12 ***** arn:aws:s\nEND RequestId: ", "\tMemory Size: 128 MB\t\n"} {
 		if !strings.Contains(string(reply.Log), want) {
 			t.Errorf("%q is not in\n%s", want, reply.Log)
 		}

@@ -175,11 +175,12 @@ var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|creden
 const minSecret = 8
 
 // secrets returns the values of variables that must not show in a log: those that are known to be secrets, and those whose names
-// say so.
+// say so, but for ARNs, which say where a secret is.
 func secrets(fn catalog.Function) []string {
 	var list []string
 	for name, text := range fn.Environment {
-		if text != "" && (slices.Contains(fn.Hidden, name) || len(text) >= minSecret && secretName.MatchString(name)) {
+		named := len(text) >= minSecret && secretName.MatchString(name) && !strings.HasPrefix(text, "arn:")
+		if text != "" && (named || slices.Contains(fn.Hidden, name)) {
 			list = append(list, text)
 		}
 	}
