@@ -118,7 +118,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	s.alone, s.local = s.chance(60), s.chance(30)
 	s.patient = []int{0, 20, 60}[s.rng.IntN(3)]
 	s.neighbours = s.chance(50)
-	s.machines = rand.New(rand.NewPCG(seed, 1)).IntN(100) < 30
+	s.machines = rand.New(rand.NewPCG(seed, 1)).IntN(100) < 20
 	if s.chance(30) {
 		s.tick = 10 * time.Second
 	}
