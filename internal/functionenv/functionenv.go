@@ -52,8 +52,8 @@ var besides = []string{
 	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS", metadata,
 }
 
-// Key is an access key of this server.
-type Key struct{ ID, Secret string }
+// Key is an access key. Token is that of a session, empty for none.
+type Key struct{ ID, Secret, Token string }
 
 // Config is what the rule is applied to.
 type Config struct {
@@ -61,7 +61,7 @@ type Config struct {
 	Environ []string
 	// URL is this server's, with an address for its host, so that clients put buckets into the path: http://127.0.0.1:4600.
 	URL string
-	// Key is one of this server.
+	// Key is one of this server, without a token.
 	Key Key
 }
 
@@ -97,6 +97,14 @@ func Variables(c Config) map[string]string {
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, metadata: "true",
 	})
 	return variables
+}
+
+// Own returns the key in the server's own environment, if functions get that: they sign with it what they ask this server too. ok is
+// false if they do not, or if the environment only says where a key is.
+func Own(environ []string) (key Key, ok bool) {
+	variables := Variables(Config{Environ: environ})
+	key = Key{ID: variables[keyID], Secret: variables[secret], Token: variables[token]}
+	return key, key.ID != "" && key.Secret != ""
 }
 
 // read returns the variables of AWS that are set to something.

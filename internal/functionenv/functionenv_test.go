@@ -70,6 +70,10 @@ func TestVariables(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
+			own, ok := functionenv.Own(test.environ)
+			if id := test.want["AWS_ACCESS_KEY_ID"]; ok != (id == "THEIRS") || ok && own != (functionenv.Key{ID: id, Secret: "theirs", Token: test.want["AWS_SESSION_TOKEN"]}) {
+				t.Errorf("their own key: %s, %t", own.ID, ok)
+			}
 		})
 	}
 }

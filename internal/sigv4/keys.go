@@ -3,6 +3,7 @@ package sigv4
 import (
 	"bufio"
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -45,6 +46,16 @@ type Key struct {
 	Secret  Secret
 	Account string // twelve letters or digits
 	Role    string // a role's name or ARN; empty is the account's root
+	// Token is that of a session which another service has made, sent with every request; empty for none.
+	Token Secret
+}
+
+// goesWith reports whether the tokens of a request are what the key asks for.
+func (k Key) goesWith(tokens []string) bool {
+	if k.Token == "" {
+		return len(tokens) == 0
+	}
+	return len(tokens) == 1 && hmac.Equal([]byte(tokens[0]), []byte(k.Token))
 }
 
 // Keys are the access keys of a server, read from a credentials file. They do not change and are safe for concurrent

@@ -113,7 +113,7 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 		}
 		return Identity{}, refuse("InvalidAccessKeyId", http.StatusForbidden, message)
 	}
-	if session == nil && len(p.tokens) > 0 || len(r.Header.Values("X-Amz-Security-Token")) > 0 {
+	if session == nil && !key.goesWith(p.tokens) || len(r.Header.Values("X-Amz-Security-Token")) > 0 {
 		return Identity{}, refuse("InvalidToken", http.StatusBadRequest,
 			"The provided token is malformed or otherwise invalid. The key of this id has no session token: unset AWS_SESSION_TOKEN.")
 	}

@@ -155,11 +155,13 @@ func (v *Verifier) find(auth authorization, tokens []string) (key Key, session *
 	const invalid = "The security token included in the request is invalid."
 	key, known = v.config.Lookup(auth.keyID)
 	switch {
-	case known && len(tokens) > 0:
+	case known && key.goesWith(tokens):
+		return key, nil, true, nil
+	case known && key.Token != "":
+		return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden, invalid)
+	case known:
 		return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden,
 			invalid+" The key of this id has no session token: unset AWS_SESSION_TOKEN.")
-	case known:
-		return key, nil, true, nil
 	case v.config.Sessions != nil && len(tokens) == 1:
 		if key, session, ok := v.config.Sessions.open(auth.keyID, tokens[0]); ok {
 			return key, &session, true, nil

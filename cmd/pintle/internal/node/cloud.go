@@ -104,6 +104,18 @@ func (c *cloud) lookup(id string) (sigv4.Key, bool) {
 	return c.key(account), true
 }
 
+// ownKey finds a key of this process's environment by its id, if functions get that: they sign with it what they ask this server.
+func (n *Node) ownKey(id string) (sigv4.Key, bool) {
+	if n.cloud == nil {
+		return sigv4.Key{}, false
+	}
+	own, ok := functionenv.Own(os.Environ())
+	if !ok || own.ID != id {
+		return sigv4.Key{}, false
+	}
+	return sigv4.Key{ID: id, Secret: sigv4.Secret(own.Secret), Token: sigv4.Secret(own.Token), Account: n.account}, true
+}
+
 // variables returns what functions of an account are told of AWS, and what stands in for them. It holds a key.
 func (c *cloud) variables(account string) map[string]string {
 	key := c.key(account)
@@ -114,8 +126,12 @@ func (c *cloud) variables(account string) map[string]string {
 
 // logical is a [cloudFunction].
 func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
-	reference, err := functions.ParseReference(catalog.Place{}, string(token), "")
-	if err != nil || reference.Account == "" {
+	parsed, err := wire.ParseToken(token)
+	if err != nil || parsed.Service != wire.Lambda {
+		return "", false
+	}
+	reference, err := functions.ParseReference(catalog.Place{Account: parsed.Account, Region: parsed.Region}, string(token), "")
+	if err != nil {
 		return "", false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)

@@ -228,7 +228,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			if key, ok := n.cloud.lookup(id); ok {
 				return key, true
 			}
-			return credentials.Lookup(id)
+			if key, ok := credentials.Lookup(id); ok {
+				return key, true
+			}
+			return n.ownKey(id)
 		},
 	}
 	if err := n.openFaces(&door); err != nil {
