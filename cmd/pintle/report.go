@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -105,6 +106,7 @@ const (
 	faultSilent    = "the provider's: it took the request and did not answer in time"
 	faultSignals   = "of those who signal it: they told of a failure, or of too few successes in time"
 	faultTemplate  = "the template's"
+	faultNative    = "of what the template asks for, or of what is there already: the type is this machine's own"
 	faultNested    = "of something in the nested stack: its own events say more"
 	faultDelivery  = "delivery: the request did not get to a provider"
 )
@@ -188,6 +190,9 @@ func (s *session) explain(ctx context.Context, c course) *failureDocument {
 		Resource: aws.ToString(first.LogicalResourceId), Type: aws.ToString(first.ResourceType),
 		PhysicalID: aws.ToString(first.PhysicalResourceId), Status: string(first.ResourceStatus),
 		Reason: strings.TrimSpace(text), Fault: fault(reason),
+	}
+	if f.Fault == faultDelivery && native.InCloud(f.Type) {
+		f.Fault = faultNative
 	}
 	if log = strings.TrimSpace(log); log != "" {
 		f.Log = strings.Split(log, "\n")
