@@ -92,9 +92,11 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 	d := &development{app: a, options: o, dir: dir, watcher: filewatch.New(filewatch.Config{}), sources: sourceList{known: map[string]*source{}}}
 	defer func() { err = errors.Join(err, d.watcher.Close()) }()
 	a.developing = true
-	if _, _, err := d.read(); err != nil {
+	c, want, err := d.read()
+	if err != nil {
 		return err // of how the command was called, most likely
 	}
+	d.adopt(c, want, nil)
 	for {
 		err := d.deploy(ctx)
 		if ctx.Err() != nil {
@@ -139,15 +141,15 @@ const mostReads = 4
 func (d *development) deploy(ctx context.Context) error {
 	var c change
 	var want desired
+	var err error
 	for range mostReads {
 		d.look(ctx)
-		var err error
-		c, want, err = d.read()
-		if news := d.adopt(c, want, err); err != nil {
-			return err
-		} else if !news {
+		if c, want, err = d.read(); !d.adopt(c, want, err) {
 			break
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if d.options.endpoint == "" { // another server may know more than this program
 		if err := want.check(d.app); err != nil {
@@ -327,7 +329,7 @@ func (d *development) end(ctx context.Context, err error) error {
 		return errors.Join(err, d.close())
 	}
 	switch {
-	case err != nil && d.session != nil && errors.Is(err, context.Canceled):
+	case d.session != nil && d.session.begun && errors.Is(err, context.Canceled):
 		err = d.session.interrupted(d.change.place, "dev", d.stack)
 	case errors.Is(err, context.Canceled):
 		err = nil
