@@ -1,5 +1,5 @@
 // Package awsjson serves AWS's JSON protocols: a POST to the root whose header X-Amz-Target names the action, with a JSON object as
-// its body and another one as its answer. Systems Manager and CloudWatch Logs speak it.
+// its body and another one as its answer. Systems Manager, CloudWatch Logs and Step Functions speak it.
 //
 // A face is a [Service] on which each action is registered with [Handle]. What an input has that nobody knows is left out, as AWS
 // does.

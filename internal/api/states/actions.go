@@ -42,26 +42,23 @@ func stampOf(t time.Time) *stamp {
 	return new(stamp(t))
 }
 
-// call is one call.
-type call struct {
-	*Face
-	ctx   context.Context
-	place catalog.Place
-}
-
 var (
 	machineARN   = regexp.MustCompile(`^arn:aws[a-z-]*:states:([a-z0-9-]+):([0-9A-Za-z]+):stateMachine:([^:\s]{1,80})$`)
 	executionARN = regexp.MustCompile(`^(arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9A-Za-z]+:)execution:([^:\s]{1,80}):([^:\s]{1,80})$`)
 )
 
 // machine finds a state machine. One of another account or region is none.
-func (c *call) machine(arn string) (found catalog.Item[catalog.Machine], err error) {
+func (f *face) machine(ctx context.Context, arn string) (found catalog.Item[catalog.Machine], err error) {
+	place, err := f.caller(ctx)
+	if err != nil {
+		return found, err
+	}
 	parts := machineARN.FindStringSubmatch(arn)
 	if parts == nil {
 		return found, badARN(arn)
 	}
-	if parts[1] == c.place.Region && parts[2] == c.place.Account {
-		found, err = c.config.Machines.Get(c.ctx, c.place, parts[3])
+	if parts[1] == place.Region && parts[2] == place.Account {
+		found, err = f.Machines.Get(ctx, place, parts[3])
 	} else {
 		err = catalog.ErrNotFound
 	}
@@ -76,12 +73,16 @@ func badARN(arn string) error {
 }
 
 // checkExecution refuses the ARN of what cannot be an execution of the caller's.
-func (c *call) checkExecution(arn string) error {
+func (f *face) checkExecution(ctx context.Context, arn string) error {
+	place, err := f.caller(ctx)
+	if err != nil {
+		return err
+	}
 	parts := executionARN.FindStringSubmatch(arn)
 	if parts == nil {
 		return badARN(arn)
 	}
-	if !strings.HasSuffix(parts[1], ":"+c.place.Region+":"+c.place.Account+":") {
+	if !strings.HasSuffix(parts[1], ":"+place.Region+":"+place.Account+":") {
 		return noExecution(arn)
 	}
 	return nil
@@ -118,8 +119,8 @@ type startOutput struct {
 	Started *stamp `json:"startDate"`
 }
 
-func (c *call) start(in startInput) (out startOutput, err error) {
-	machine, err := c.machine(in.Machine)
+func (f *face) start(ctx context.Context, in startInput) (out startOutput, err error) {
+	machine, err := f.machine(ctx, in.Machine)
 	if err == nil {
 		err = checkName(in.Name)
 	}
@@ -136,7 +137,7 @@ func (c *call) start(in startInput) (out startOutput, err error) {
 	case !json.Valid([]byte(input)):
 		return out, refuse("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is no JSON'")
 	}
-	x, err := c.config.Engine.StartExecution(c.ctx, engine.MachineExecution{
+	x, err := f.Engine.StartExecution(ctx, engine.MachineExecution{
 		Machine: in.Machine, Stack: machine.Of.Stack, Definition: machine.Of.Definition, Name: in.Name, Input: json.RawMessage(input),
 	})
 	var bad *asl.DefinitionError
@@ -189,15 +190,15 @@ func checkIncluded(text string) (all bool, err error) {
 	return text != "METADATA_ONLY", nil
 }
 
-func (c *call) describe(in describeInput) (out describeOutput, err error) {
+func (f *face) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err == nil {
-		err = c.checkExecution(in.ARN)
+		err = f.checkExecution(ctx, in.ARN)
 	}
 	if err != nil {
 		return out, err
 	}
-	x, err := c.config.Engine.Execution(c.ctx, in.ARN)
+	x, err := f.Engine.Execution(ctx, in.ARN)
 	if errors.Is(err, store.ErrNotFound) {
 		return out, noExecution(in.ARN)
 	} else if err != nil {
@@ -227,17 +228,17 @@ type stopOutput struct {
 	Stopped *stamp `json:"stopDate"`
 }
 
-func (c *call) stop(in stopInput) (out stopOutput, err error) {
+func (f *face) stop(ctx context.Context, in stopInput) (out stopOutput, err error) {
 	switch {
 	case utf8.RuneCountInString(in.Error) > maxError:
 		return out, invalid("Value at 'error' failed to satisfy constraint: Member must have length less than or equal to %d", maxError)
 	case utf8.RuneCountInString(in.Cause) > maxCause:
 		return out, invalid("Value at 'cause' failed to satisfy constraint: Member must have length less than or equal to %d", maxCause)
 	}
-	if err := c.checkExecution(in.ARN); err != nil {
+	if err := f.checkExecution(ctx, in.ARN); err != nil {
 		return out, err
 	}
-	x, err := c.config.Engine.StopExecution(c.ctx, in.ARN, in.Error, in.Cause)
+	x, err := f.Engine.StopExecution(ctx, in.ARN, in.Error, in.Cause)
 	if errors.Is(err, store.ErrNotFound) {
 		return out, noExecution(in.ARN)
 	}
@@ -266,7 +267,7 @@ type listed struct {
 	Redrives int    `json:"redriveCount"`
 }
 
-func (c *call) list(in listInput) (out listOutput, err error) {
+func (f *face) list(ctx context.Context, in listInput) (out listOutput, err error) {
 	switch store.ExecutionStatus(in.Status) {
 	case "", store.ExecutionRunning, store.ExecutionSucceeded, store.ExecutionFailed, store.ExecutionTimedOut, store.ExecutionAborted, "PENDING_REDRIVE":
 	default:
@@ -279,7 +280,7 @@ func (c *call) list(in listInput) (out listOutput, err error) {
 	if in.Results == 0 {
 		in.Results = results
 	}
-	if _, err := c.machine(in.Machine); err != nil {
+	if _, err := f.machine(ctx, in.Machine); err != nil {
 		return out, err
 	}
 	badToken := refuse("InvalidToken", "Invalid Token: 'Invalid token'")
@@ -287,7 +288,7 @@ func (c *call) list(in listInput) (out listOutput, err error) {
 	if prefix := strings.Replace(in.Machine, ":stateMachine:", ":execution:", 1) + ":"; err != nil || in.Token != "" && !strings.HasPrefix(string(after), prefix) {
 		return out, badToken
 	}
-	found, err := c.config.Engine.Executions(c.ctx, in.Machine, store.ExecutionStatus(in.Status), string(after), in.Results+1)
+	found, err := f.Engine.Executions(ctx, in.Machine, store.ExecutionStatus(in.Status), string(after), in.Results+1)
 	if errors.Is(err, store.ErrNotFound) {
 		return out, badToken
 	} else if err != nil {
@@ -322,12 +323,12 @@ type machineOutput struct {
 	Logging    any    `json:"loggingConfiguration,omitempty"`
 }
 
-func (c *call) describeMachine(in machineInput) (out machineOutput, err error) {
+func (f *face) describeMachine(ctx context.Context, in machineInput) (out machineOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err != nil {
 		return out, err
 	}
-	m, err := c.machine(in.ARN)
+	m, err := f.machine(ctx, in.ARN)
 	if err != nil {
 		return out, err
 	}

@@ -7,29 +7,20 @@ package states
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"strings"
 
-	"github.com/google/uuid"
-
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Target is what the header X-Amz-Target of a call begins with; the name of the action follows.
-const Target = "AWSStepFunctions."
+// Target is what the header X-Amz-Target of a call has before the dot and the action.
+const Target = "AWSStepFunctions"
 
-const (
-	contentType = "application/x-amz-json-1.0"
-	// maxBody bounds a call, in bytes: the longest input, every character of which may be escaped.
-	maxBody = 2 << 20
-)
+// maxBody bounds a call, in bytes: the longest input, every character of which may be escaped.
+const maxBody = 2 << 20
 
 // Machines finds state machines. The shelf of a catalog is one.
 type Machines interface {
@@ -63,112 +54,40 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Face answers the actions. It is an [http.Handler].
-type Face struct{ config Config }
+type face struct{ Config }
 
-// New returns a face. It returns an error if the config lacks something.
-func New(config Config) (*Face, error) {
+// New returns a service that answers the actions about state machines and their executions. It returns an error if the config
+// lacks something.
+func New(config Config) (*awsjson.Service, error) {
 	if config.Machines == nil || config.Engine == nil || config.Caller == nil {
 		return nil, errors.New("states: the machines, the engine and the caller are required")
 	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
+	service, err := awsjson.New(awsjson.Config{
+		Name: "states", Target: Target, Version: "1.0", Endpoint: "AWS_ENDPOINT_URL_SFN", MaxBody: maxBody, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
 	}
-	return &Face{config}, nil
+	f := &face{config}
+	awsjson.Handle(service, "StartExecution", f.start)
+	awsjson.Handle(service, "DescribeExecution", f.describe)
+	awsjson.Handle(service, "StopExecution", f.stop)
+	awsjson.Handle(service, "ListExecutions", f.list)
+	awsjson.Handle(service, "DescribeStateMachine", f.describeMachine)
+	return service, nil
 }
 
-// fault is an error as the client sees it.
-type fault struct {
-	code, message string
-	status        int
+// caller returns the place that a call is about.
+func (f *face) caller(ctx context.Context) (catalog.Place, error) {
+	caller, ok := f.Caller(ctx)
+	if !ok {
+		return catalog.Place{}, errors.New("the request reached the state machines without a caller")
+	}
+	return catalog.Place(caller), nil
 }
 
-func (f *fault) Error() string { return f.code + ": " + f.message }
-
-func refuse(code, format string, args ...any) error {
-	return &fault{code, fmt.Sprintf(format, args...), http.StatusBadRequest}
-}
+func refuse(code, format string, args ...any) error { return awsjson.Refuse(code, format, args...) }
 
 func invalid(format string, args ...any) error {
 	return refuse("ValidationException", "1 validation error detected: "+format, args...)
-}
-
-// ServeHTTP implements [http.Handler].
-func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out, err := f.answer(r)
-	if err != nil {
-		code, message, status := f.known(r, err)
-		w.Header().Set("X-Amzn-ErrorType", code)
-		write(w, status, map[string]string{"__type": code, "message": message})
-		return
-	}
-	write(w, http.StatusOK, out)
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // texts, times and booleans always marshal
-	}
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("X-Amzn-RequestId", uuid.NewString())
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // a client that is gone needs no answer
-}
-
-// known returns an error as the client sees it.
-func (f *Face) known(r *http.Request, err error) (code, message string, status int) {
-	if told, ok := errors.AsType[*fault](err); ok {
-		return told.code, told.message, told.status
-	}
-	f.config.Log.ErrorContext(r.Context(), "a call of the state machines failed", "target", r.Header.Get("X-Amz-Target"), "error", err)
-	return "InternalServerError", "An internal error occurred.", http.StatusInternalServerError
-}
-
-// answer does what a call asks for.
-func (f *Face) answer(r *http.Request) (any, error) {
-	action, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), Target)
-	if !ok || r.Method != http.MethodPost {
-		return nil, refuse("UnknownOperationException", "A call is a POST with the header X-Amz-Target: %sACTION.", Target)
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if err != nil {
-		return nil, refuse("SerializationException", "the body broke off")
-	}
-	if len(body) > maxBody {
-		return nil, &fault{"RequestEntityTooLarge", fmt.Sprintf("A body has %d bytes at most.", maxBody), http.StatusRequestEntityTooLarge}
-	}
-	caller, ok := f.config.Caller(r.Context())
-	if !ok {
-		return nil, errors.New("the request reached the state machines without a caller")
-	}
-	c := &call{Face: f, ctx: r.Context(), place: catalog.Place(caller)}
-	switch action {
-	case "StartExecution":
-		return handle(body, c.start)
-	case "DescribeExecution":
-		return handle(body, c.describe)
-	case "StopExecution":
-		return handle(body, c.stop)
-	case "ListExecutions":
-		return handle(body, c.list)
-	case "DescribeStateMachine":
-		return handle(body, c.describeMachine)
-	}
-	return nil, refuse("UnknownOperationException", "This version of Pintle answers StartExecution, DescribeExecution, StopExecution, ListExecutions "+
-		"and DescribeStateMachine, not %.64q. State machines are made by templates; what else Step Functions does is had from a server that "+
-		"AWS_ENDPOINT_URL_SFN names.", action)
-}
-
-// handle reads the input of an action. What it does not know of it is left out, as AWS does.
-func handle[In, Out any](body []byte, do func(In) (Out, error)) (any, error) {
-	var in In
-	if err := json.Unmarshal(body, &in); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
-			return nil, refuse("SerializationException", "%s can not be a %s", kind.Field, kind.Value)
-		}
-		return nil, refuse("SerializationException", "the body is no JSON")
-	}
-	return do(in)
 }

@@ -182,8 +182,8 @@ func TestCalls(t *testing.T) {
 		{action: "DescribeExecution", body: `{"executionArn": "` + machine + `"}`, want: fault("InvalidArn", "Invalid Arn: '%s'", machine)},
 		{action: "StopExecution", body: `{"executionArn": "` + strings.Replace(marn, account, "111111111111", 1) + `a"}`,
 			want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%sa'", strings.Replace(marn, account, "111111111111", 1))},
-		{action: "CreateActivity", body: `{}`, want: fault("UnknownOperationException", "This version of Pintle answers StartExecution, DescribeExecution, StopExecution, "+
-			"ListExecutions and DescribeStateMachine, not \"CreateActivity\". State machines are made by templates; what else Step Functions does is had from a server that AWS_ENDPOINT_URL_SFN names.")},
+		{action: "CreateActivity", body: `{}`, want: fault("UnknownOperationException", "This version of Pintle answers DescribeExecution, DescribeStateMachine, "+
+			"ListExecutions, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
 	} {
 		if step.before != nil {
 			step.before()
