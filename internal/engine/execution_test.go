@@ -1,9 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/asl"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
 const (
@@ -344,6 +349,60 @@ func TestFunctionsOfExecutions(t *testing.T) {
 		w.taskReturns(r, `2.50`)
 		if x := w.execution(string(r.ID)); string(x.Output) != `2.50` || string(x.Input) != `{"n": 1}` {
 			t.Errorf("it is %+v", x)
+		}
+	}
+}
+
+// TestExecutionIsDurable: what was waited for when the process was killed is waited for by the next one, and nothing of its data is
+// in the file in clear.
+func TestExecutionIsDurable(t *testing.T) {
+	keys, err := store.NewKeys(store.Key{ID: "k", Secret: bytes.Repeat([]byte{7}, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "pintle.db")
+	w := newWorld(t, engine.FidelityPintle)
+	open := func() {
+		w.inbox = nil
+		w.store, err = sqlite.Open(w.ctx, sqlite.Config{Path: path, Codec: store.NewCodec(keys), Now: func() time.Time { return w.now }})
+		w.must(err)
+		w.engine, err = engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true, Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) }})
+		w.must(err)
+	}
+	open()
+	w.must(w.create(body(map[string]string{"A": resource("")})))
+	input := `{"hush": "hunter2", "n": 1.50}`
+	started, err := w.startExecution(waiter(3), "", input)
+	w.must(err)
+	w.inbox = w.inbox[1:] // the stack's own
+	w.taskThrows(w.call(isComplete), "Retry", `{"errorMessage":"hunter2"}`)
+	w.must(w.store.Close())
+	open()
+	w.pass(5 * time.Second)
+	r := w.call(isComplete)
+	if payload(r) != input || r.Execution.Try != 2 {
+		t.Errorf("it is called with %s in try %d", payload(r), r.Execution.Try)
+	}
+	w.must(w.store.Close())
+	open()
+	ready, err := w.store.Claim(w.ctx, w.engine.Node(), 10, nil)
+	w.must(err)
+	at := slices.IndexFunc(ready, func(r store.Request) bool { return r.Type == store.TypeExecution })
+	if at < 0 || ready[at].Execution.Try != 2 || payload(ready[at]) != input {
+		t.Fatalf("what it was doing when it was killed is not there to be done again: %+v", ready)
+	}
+	w.taskReturns(ready[at], `{"hush": "hunter2"}`)
+	if x := w.execution(started.ARN); x.Status != store.ExecutionSucceeded || string(x.Output) != `{"hush": "hunter2"}` || string(x.Input) != input {
+		t.Errorf("it is %+v", x)
+	}
+	w.must(w.store.Close())
+	files, err := filepath.Glob(path + "*")
+	w.must(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		w.must(err)
+		if bytes.Contains(text, []byte("hunter2")) || bytes.Contains(text, []byte("framework-onTimeout-task")) {
+			t.Errorf("%s has the data of an execution in clear", file)
 		}
 	}
 }

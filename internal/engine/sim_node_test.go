@@ -98,11 +98,11 @@ func (n *simNode) deliver(r store.Request) {
 	s := n.sim
 	n.held[r.ID], n.handed[tryOf(r)] = true, true
 	s.later(50*time.Millisecond, n, func() {
-		switch r.Type {
-		case store.TypeNotification:
+		if r.Type == store.TypeNotification {
 			s.notified(r, n)
 			return
-		case store.TypeExecution:
+		}
+		if r.Type == store.TypeExecution {
 			s.perform(r, n)
 			return
 		}
