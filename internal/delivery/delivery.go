@@ -286,6 +286,7 @@ type asking struct {
 	try   int
 	macro bool // what is returned is the answer
 	task  bool // of an execution
+	once  bool // whose answer comes by a response URL, and which was not asked before
 }
 
 func askingOf(r store.Request) asking {
@@ -295,7 +296,8 @@ func askingOf(r store.Request) asking {
 	case r.Execution != nil:
 		return asking{id: r.ID, about: tryID(r), try: r.Execution.Try, task: true}
 	}
-	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro}
+	once := r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete
+	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro, once: once}
 }
 
 // subject is the request that people know.

@@ -203,6 +203,9 @@ func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome
 		}
 		// The answer may have been sent already, or be sent by something the handler has started.
 		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
+		if o.Over && of.once {
+			return Accepted{} // what it began elsewhere, such as an execution, goes on without this node
+		}
 		return nil
 	case local.Waiting:
 		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)

@@ -153,6 +153,23 @@ func TestQuietEnds(t *testing.T) {
 	}
 }
 
+// TestOver checks that a request whose function has returned is no longer this node's to execute.
+func TestOver(t *testing.T) {
+	w := startLocal(t, "returns", "", func(_ *delivery.Config, l *local.Config) {
+		done := l.Done
+		l.Done = func(id string, o local.Outcome) {
+			o.Over = true // as a function of Lambda
+			done(id, o)
+		}
+	})
+	w.Dispatch([]store.Request{request("a", 1, localTopic)})
+	for _, want := range []delivery.Accepted{{Local: true}, {}} {
+		if diff := cmp.Diff(reported{"a", want}, w.next(t)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestBusyProviderIsWaitedFor gives one process more than its queue holds, and more than may wait for it.
 func TestBusyProviderIsWaitedFor(t *testing.T) {
 	const n = 20

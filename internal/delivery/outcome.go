@@ -14,7 +14,8 @@ type Outcome interface{ outcome() }
 
 // Accepted says that the provider has the request; its answer will come by the response URL.
 type Accepted struct {
-	// Local says that a process of this node executes the request, so that it dies with the node.
+	// Local says that a process of this node executes the request, so that it dies with the node. One that is not, after one
+	// that was, says that the process is done with it.
 	Local bool
 }
 

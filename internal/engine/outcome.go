@@ -60,7 +60,8 @@ func (k OutcomeKind) String() string {
 // Outcome is what is reported of one request.
 type Outcome struct {
 	Kind OutcomeKind
-	// Local, of Accepted, says that a process of this node executes the request and dies with it.
+	// Local, of Accepted, says that a process of this node executes the request and dies with it. Accepted again and not so, it
+	// outlives the node: the process is done, and the answer comes from something that it began elsewhere.
 	Local bool
 	// Body, of Returned, is what the macro or function returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it
 	// really was. 0 says that Body is all of it.

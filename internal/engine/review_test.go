@@ -302,3 +302,35 @@ func TestFencedNode(t *testing.T) {
 		}
 	}
 }
+
+// What a process began elsewhere before it was done, such as an execution, is not begun again when the node dies; what it is still doing
+// is.
+func TestDoneBeforeTheNodeDies(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		w := newWorld(t, engine.FidelityPintle)
+		w.must(w.create(one("")))
+		r := w.take("C")
+		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Local: true}))
+		if done {
+			w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}))
+		}
+		var again []store.Request
+		other, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true, Dispatch: func(list []store.Request) { again = append(again, list...) }})
+		w.must(err)
+		row, err := w.store.Request(w.ctx, r.ID)
+		w.must(err)
+		want := store.RequestReady
+		if done {
+			want = store.RequestWaiting
+		}
+		if row.State != want || done && (row.Executor != 0 || row.Due.IsZero() || len(again) > 0) {
+			t.Errorf("done: %v, then the request is %s, executed by %d, due %v, dispatched %d times", done, row.State, row.Executor, row.Due, len(again))
+		}
+		w.engine = other
+		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted})) // of a node that is not there any more
+		w.answer(r, success("C-1"))
+		if w.status() != "CREATE_COMPLETE" {
+			t.Error(w.history())
+		}
+	}
+}

@@ -126,7 +126,9 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 	own := r.State == store.RequestReady && r.Owner == m.node()
 	executed := r.State == store.RequestWaiting && r.Executor == m.node()
 	switch outcome.Kind {
-	case Accepted, Refused:
+	case Accepted:
+		m.void = !own && (outcome.Local || !executed)
+	case Refused:
 		m.void = !own
 	case Died:
 		m.void = !own && !executed
@@ -142,6 +144,8 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 // accepted notes that the provider has the request: from now on its time runs.
 func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestReady {
+		r.Executor = 0 // should this node die, nothing dies with it
+		m.changeRequest(r)
 		return
 	}
 	if holder(r) != r.First {

@@ -111,6 +111,25 @@ func TestResultIsDroppedUnlessWanted(t *testing.T) {
 	}
 }
 
+// A function of Lambda that has returned is over; of another handler that is not known.
+func TestOver(t *testing.T) {
+	for _, function := range []bool{false, true} {
+		k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) {
+			if function {
+				p.Function = &local.Function{}
+			}
+		})
+		k.invoke("a", task{Do: "answer", Answer: `1`})
+		if got := k.next().outcome; got.Kind != local.Returned || got.Over != function {
+			t.Errorf("of a function: %v, got %v and over: %v", function, got, got.Over)
+		}
+		k.invoke("b", task{Do: "exit", Code: 3})
+		if got := k.next().outcome; got.Kind == local.Returned || got.Over {
+			t.Errorf("of a function that failed: %v, got %v and over: %v", function, got, got.Over)
+		}
+	}
+}
+
 func TestInitFailures(t *testing.T) {
 	tests := map[string]local.Outcome{
 		"init-exit": {

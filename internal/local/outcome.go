@@ -74,6 +74,9 @@ type Outcome struct {
 	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not scrubbed: it is
 	// the handler's own secret. Its reason is not cut.
 	Waiting *wire.Waiting
+	// Over, of [Returned], says that nothing of the event goes on in the process: it is a function of Lambda, which is stopped when it
+	// has returned. Of any other provider that is not known.
+	Over bool
 	// Log is the end of what the process printed since it got the event (since its start, if this was its first): at
 	// most 20 lines and 4 KiB. For a program that could not be built it is the end of the build's output.
 	Log []string

@@ -49,6 +49,7 @@ func (i *invocation) said() (Outcome, bool) {
 // process is one running process and the Runtime API that serves it. A worker owns it.
 type process struct {
 	functionARN string
+	function    bool // of Lambda
 	log         *logs
 	scrubber    *scrubber
 	logger      *slog.Logger
@@ -77,15 +78,15 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
 	}
 	p := &process{
-		functionARN: provider.arn(&r.config),
-		log:         log,
-		scrubber:    s,
-		logger:      r.config.Logger.With("provider", provider.Name),
-		addr:        listener.Addr().String(),
-		deliver:     make(chan *invocation),
-		initFailed:  make(chan Outcome, 1),
-		ending:      make(chan struct{}),
-		ended:       make(chan struct{}),
+		functionARN: provider.arn(&r.config), function: provider.Function != nil,
+		log:        log,
+		scrubber:   s,
+		logger:     r.config.Logger.With("provider", provider.Name),
+		addr:       listener.Addr().String(),
+		deliver:    make(chan *invocation),
+		initFailed: make(chan Outcome, 1),
+		ending:     make(chan struct{}),
+		ended:      make(chan struct{}),
 	}
 	if provider.Serve != nil {
 		p.body = newInside(provider.Serve, Host{Address: p.addr, Log: log.writer})

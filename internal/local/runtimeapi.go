@@ -160,6 +160,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		if event.WantResult {
 			outcome.Result = result.text.Bytes()
 		}
+		outcome.Over = p.function && outcome.Kind == Returned
 	}
 	inv := p.take(id)
 	if inv == nil {
