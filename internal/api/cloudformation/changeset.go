@@ -29,8 +29,10 @@ type createChangeSetInput struct {
 		ResourceType      string
 		LogicalResourceID string `query:"LogicalResourceId"`
 	} `length:",200"`
+	DeploymentMode string `enum:"REVERT_DRIFT"`
+
+	// What exists already is not imported: it fails its Create, but for what is there for CDK's bootstrapping, which sets this.
 	ImportExistingResources bool
-	DeploymentMode          string `enum:"REVERT_DRIFT"`
 }
 
 type createChangeSetOutput struct {
@@ -58,7 +60,6 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 	if err := refuse(append(in.ignored(),
 		ignored{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
 		ignored{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
-		ignored{"ImportExistingResources", in.ImportExistingResources, noImport},
 		ignored{"DeploymentMode REVERT_DRIFT", in.DeploymentMode != "", "the drift of a custom resource is not known"},
 	)); err != nil {
 		return out, err

@@ -283,7 +283,6 @@ func TestChangeSetMessages(t *testing.T) {
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourceTypes.member.1=AWS::*" + body: invalid +
 			"Resource type Custom::Thing is not allowed by parameter ResourceTypes [AWS::*]",
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT" + body:                      unsupported("ChangeSetType IMPORT"),
-		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ImportExistingResources=true" + body:              unsupported("ImportExistingResources"),
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourcesToImport.member.1.ResourceType=T" + body: unsupported("ResourcesToImport"),
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&DeploymentMode=REVERT_DRIFT" + body: invalid + "DeploymentMode REVERT_DRIFT is " +
 			"not supported by this version of Pintle (the drift of a custom resource is not known). Leave it out.",
