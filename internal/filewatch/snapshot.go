@@ -189,7 +189,7 @@ func (l *Looker) read(path string) (e entry, ok bool) {
 	}
 	sum := sha256.New()
 	if e.size > maxHashed {
-		_, _ = sum.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(e.size)), uint64(e.written.UnixNano()))) //nolint:gosec // they are only compared
+		_, _ = sum.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(e.size)), uint64(e.written.UnixNano())))
 	} else {
 		file, err := os.Open(path)
 		if err != nil {

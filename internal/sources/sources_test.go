@@ -99,7 +99,7 @@ func TestFiles(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, test.files)
 			for _, file := range test.run {
-				if err := os.Chmod(filepath.Join(dir, file), 0o700); err != nil { //nolint:gosec // it is to be executed
+				if err := os.Chmod(filepath.Join(dir, file), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
