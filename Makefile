@@ -102,7 +102,7 @@ callcost: ## what an AWS call costs as a resource, beside the CDK's own handler,
 cdk: ## deploy apps of the CDK with its own command; installs it into a cache first
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/cdk ./examples/cdk
 
-cdktime: ## what a deploy of the CDK takes, beside the same on a cloud that takes no time; two minutes
+cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take no time or a moment; three minutes
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/bench/cdktime
 
 ci: ## what runs before a change lands

@@ -62,9 +62,9 @@ func (s *stage) deploy(ctx context.Context, endpoint string) (time.Duration, err
 	return s.time(s.cdk(ctx, endpoint, "deploy", "--app", s.assembly, "--require-approval", "never"))
 }
 
-// onStub times cdk deploy where nothing takes any time.
-func (s *stage) onStub(ctx context.Context) (took time.Duration, err error) {
-	stub, err := newStub()
+// onStub times cdk deploy where a stack takes a set time.
+func (s *stage) onStub(ctx context.Context, takes time.Duration) (took time.Duration, err error) {
+	stub, err := newStub(takes)
 	if err != nil {
 		return 0, err
 	}

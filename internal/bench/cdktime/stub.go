@@ -15,28 +15,29 @@ import (
 	"time"
 )
 
-// stub is what the command of the CDK talks to when the cloud takes no time: whatever it asks has been done already. It makes
-// nothing of a template, so what a deploy takes with it is the command's own.
+// stub is what the command of the CDK talks to when the cloud takes a set time and nothing besides. It makes nothing of a template, so
+// what a deploy takes with it is that and the command's own.
 type stub struct {
 	URL    string
+	takes  time.Duration // from the order to a stack that is complete
 	server *http.Server
 	served chan error
 
 	mu      sync.Mutex
 	objects map[string]bool // by path
 	id      string          // of the one stack; empty for none
-	begun   time.Time       // the stack is complete since; zero before
+	begun   time.Time       // the stack was ordered; zero before
 }
 
 const stackPath = "arn:aws:cloudformation:" + region + ":" + account + ":stack/"
 
 // newStub listens on loopback until it is closed.
-func newStub() (*stub, error) {
+func newStub(takes time.Duration) (*stub, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &stub{URL: "http://" + listener.Addr().String(), served: make(chan error, 1), objects: map[string]bool{}}
+	s := &stub{URL: "http://" + listener.Addr().String(), takes: takes, served: make(chan error, 1), objects: map[string]bool{}}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() { s.served <- s.server.Serve(listener) }() // ends with close
 	return s, nil
@@ -116,8 +117,11 @@ func (s *stub) query(w http.ResponseWriter, form url.Values) {
 			return
 		}
 		status := "REVIEW_IN_PROGRESS"
-		if !s.begun.IsZero() {
+		switch {
+		case s.complete():
 			status = "CREATE_COMPLETE"
+		case !s.begun.IsZero():
+			status = "CREATE_IN_PROGRESS"
 		}
 		result = "<Stacks><member><StackId>" + s.id + "</StackId><StackName>" + s.name() + "</StackName><StackStatus>" + status +
 			"</StackStatus><CreationTime>" + now.Format(time.RFC3339Nano) + "</CreationTime></member></Stacks>"
@@ -133,10 +137,10 @@ func (s *stub) query(w http.ResponseWriter, form url.Values) {
 	case "ExecuteChangeSet":
 		s.begun = now
 	case "DescribeStackEvents":
-		if !s.begun.IsZero() {
+		if s.complete() {
 			result = "<StackEvents><member><EventId>1</EventId><StackId>" + s.id + "</StackId><StackName>" + s.name() + "</StackName><LogicalResourceId>" + s.name() +
 				"</LogicalResourceId><PhysicalResourceId>" + s.id + "</PhysicalResourceId><ResourceType>AWS::CloudFormation::Stack</ResourceType>" +
-				"<ResourceStatus>CREATE_COMPLETE</ResourceStatus><Timestamp>" + s.begun.Format(time.RFC3339Nano) + "</Timestamp></member></StackEvents>"
+				"<ResourceStatus>CREATE_COMPLETE</ResourceStatus><Timestamp>" + s.begun.Add(s.takes).Format(time.RFC3339Nano) + "</Timestamp></member></StackEvents>"
 		}
 	default:
 		http.Error(w, "unexpected "+action, http.StatusNotImplemented)
@@ -145,6 +149,8 @@ func (s *stub) query(w http.ResponseWriter, form url.Values) {
 	w.Header().Set("Content-Type", "text/xml")
 	fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>", action, result)
 }
+
+func (s *stub) complete() bool { return !s.begun.IsZero() && time.Since(s.begun) >= s.takes }
 
 func (s *stub) knows(stack string) bool { return s.id != "" && (stack == s.id || stack == s.name()) }
 
