@@ -57,7 +57,7 @@ func TestFunctionTarget(t *testing.T) {
 // A function is told what it is; of the environment it gets what processes need, and its layers' folders in their order.
 func TestFunctionEnvironment(t *testing.T) {
 	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
-		c.Environ = []string{"PATH=/bin", "HOME=/home/me", "OWN=1", "AWS_PROFILE=p", "AWS_REGION=eu-west-3", "https_proxy=http://proxy", "LANG=C"}
+		c.Environ = []string{"PATH=/bin", "HOME=/me", "OWN=1", "AWS_PROFILE=p", "AWS_REGION=eu-west-3", "https_proxy=http://proxy", "LANG=C"}
 		c.Env = map[string]string{"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 		p.Name = "arn:aws:lambda:eu-central-1:111111111111:function:f:7"
 		p.Env = map[string]string{"MINE": "x", "TZ": "Europe/Berlin", "NODE_PATH": "/mine", behaviourVar: "handle"}
@@ -88,7 +88,7 @@ func TestFunctionEnvironment(t *testing.T) {
 		delete(of, name)
 	}
 	want := map[string]string{
-		"PATH": "/2/bin:/1/bin:/bin", "HOME": "/home/me", "MINE": "x", "TZ": "Europe/Berlin", "LANG": "en_US.UTF-8",
+		"PATH": "/2/bin:/1/bin:/bin", "HOME": "/me", "MINE": "x", "TZ": "Europe/Berlin", "LANG": "en_US.UTF-8",
 		"https_proxy": "http://proxy", "no_proxy": "localhost,127.0.0.1", "NO_PROXY": "localhost,127.0.0.1",
 		"LD_LIBRARY_PATH": dir + ":" + dir + "/lib:/2/lib:/1/lib",
 		"NODE_PATH":       "/mine:/2/nodejs/node24/node_modules:/2/nodejs/node_modules:/1/nodejs/node24/node_modules:/1/nodejs/node_modules:/more/node_modules",
