@@ -93,6 +93,8 @@ type Config struct {
 	Bodies map[string]int64
 	// Unsigned returns what serves a request that needs no signature, nil for those that do. Nil means that none is such.
 	Unsigned func(*http.Request) http.Handler
+	// Patience is [cloudformation.Config.Patience].
+	Patience time.Duration
 	// Texts fetches templates that calls only name; nil fetches none.
 	Texts cloudformation.Texts
 	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
@@ -184,7 +186,7 @@ func (s *Server) addFaces() error {
 		return err
 	}
 	stacks, err := cloudformation.New(cloudformation.Config{
-		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log,
+		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log, Patience: s.config.Patience,
 		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
 			return cloudformation.Caller{Account: id.Account, Region: id.Region}, ok

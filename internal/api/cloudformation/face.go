@@ -86,6 +86,10 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Texts fetches templates; nil refuses those that are not passed with the request.
 	Texts Texts
+	// Patience is how long DescribeStacks of one stack waits for its operation to end, counted from when that began. Clients look at
+	// once and then after five seconds, or thirty: a short wait is what makes a short operation short for them. Zero means that
+	// nobody waits.
+	Patience time.Duration
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
@@ -102,6 +106,8 @@ type face struct {
 	texts  Texts
 	tokens *query.Tokens
 	now    func() time.Time
+
+	patience time.Duration
 }
 
 // New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
@@ -109,7 +115,7 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience}
 	if f.now == nil {
 		f.now = time.Now
 	}

@@ -83,7 +83,7 @@ type afterStack struct {
 func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out describeStacksOutput, err error) {
 	var stacks []store.Stack
 	if in.StackName != "" {
-		stack, err := f.find(ctx, in.StackName, noStackWithID)
+		stack, err := f.settled(ctx, in.StackName)
 		if err != nil {
 			return out, err
 		}
@@ -106,6 +106,41 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 		}
 	}
 	return out, nil
+}
+
+// look is how often a stack is looked at that is waited for.
+const look = 20 * time.Millisecond
+
+// settled returns a stack as it is when its operation has ended, or Config.Patience is over since that began.
+func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
+	stack, err := f.find(ctx, name, noStackWithID)
+	if err != nil || f.patience == 0 || stack.Phase.Final() {
+		return stack, err
+	}
+	last, err := f.engine.LastOperations(ctx, stack)
+	if err != nil || len(last) == 0 {
+		return stack, err
+	}
+	left := min(f.patience, f.patience-f.now().Sub(last[0].Started))
+	ctx, cancel := context.WithTimeout(ctx, left) // at once, if it began long ago
+	defer cancel()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return stack, nil
+		case <-ticker.C:
+		}
+		newer, err := f.find(ctx, name, noStackWithID)
+		switch {
+		case ctx.Err() != nil:
+			return stack, nil //nolint:nilerr // the time is over, which is all that the error says
+		case err != nil || newer.Phase.Final():
+			return newer, err
+		}
+		stack = newer
+	}
 }
 
 // viewStack renders a stack and its revision in force.

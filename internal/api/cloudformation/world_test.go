@@ -43,7 +43,7 @@ type world struct {
 	inbox []store.Request
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *world {
 	t.Helper()
 	w := &world{t: t}
 	var err error
@@ -55,12 +55,16 @@ func newWorld(t *testing.T) *world {
 		w.inbox = append(w.inbox, ready...)
 	}})
 	w.must(err)
-	service, err := cloudformation.New(cloudformation.Config{
+	config := cloudformation.Config{
 		Engine: w.engine, Rows: w.store, Texts: fetch.New(fetch.Config{AllowPrivate: true}),
 		Caller: func(context.Context) (cloudformation.Caller, bool) {
 			return cloudformation.Caller{Account: account, Region: region}, true
 		},
-	})
+	}
+	for _, f := range change {
+		f(w, &config)
+	}
+	service, err := cloudformation.New(config)
 	w.must(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)

@@ -95,6 +95,10 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// patience is how long a client that asks after a stack is kept waiting for an operation that has just begun: long enough for a few
+// resources, and too short for a person to mind.
+const patience = 2 * time.Second
+
 // Node is a running engine. Use [Open], then [Node.Run] once, then [Node.Close].
 type Node struct {
 	config    Config
@@ -233,6 +237,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			}
 			return n.ownKey(id)
 		},
+	}
+	if config.Role == Server && config.Fidelity != engine.FidelityAWS {
+		door.Patience = patience
 	}
 	if err := n.openFaces(&door); err != nil {
 		return nil, err

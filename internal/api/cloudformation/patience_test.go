@@ -1,0 +1,85 @@
+package cloudformation_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// looked is an engine that tells how often a stack was looked for.
+type looked struct {
+	cloudformation.Engine
+	times int
+	tell  func(times int)
+}
+
+func (l *looked) Find(ctx context.Context, ref engine.Ref) (store.Stack, error) {
+	l.times++
+	l.tell(l.times)
+	return l.Engine.Find(ctx, ref)
+}
+
+// Who asks after a stack whose operation has just begun is told how that has ended, if it ends soon; otherwise how it is.
+func TestPatience(t *testing.T) {
+	for name, test := range map[string]struct {
+		patience time.Duration
+		answerAt int // which look
+		want     types.StackStatus
+	}{
+		"none":     {0, 2, types.StackStatusCreateInProgress},
+		"enough":   {time.Hour, 3, types.StackStatusCreateComplete},
+		"is ended": {50 * time.Millisecond, 1 << 30, types.StackStatusCreateInProgress},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(w *world, config *cloudformation.Config) {
+				config.Patience = test.patience
+				config.Engine = &looked{Engine: config.Engine, tell: func(times int) {
+					if times == test.answerAt {
+						w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)
+					}
+				}}
+			})
+			stack, body := "s", `{"Resources": {"A": {"Type": "Custom::A", "Properties": {"ServiceToken": "`+token+`"}}}}`
+			_, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: &stack, TemplateBody: &body})
+			w.must(err)
+			out, err := w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{StackName: &stack})
+			w.must(err)
+			if got := out.Stacks[0].StackStatus; got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A stack that is deleted meanwhile is not there any more for who knows its name.
+func TestPatienceWithADeletedStack(t *testing.T) {
+	deleting := false
+	w := newWorld(t, func(w *world, config *cloudformation.Config) {
+		config.Patience = time.Hour
+		config.Engine = &looked{Engine: config.Engine, tell: func(int) {
+			if deleting {
+				deleting = false
+				return
+			}
+			w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)
+		}}
+	})
+	stack, body := "s", `{"Resources": {"A": {"Type": "Custom::A", "Properties": {"ServiceToken": "`+token+`"}}}}`
+	w.create(&sdk.CreateStackInput{StackName: &stack, TemplateBody: &body})
+	_, err := w.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: &stack})
+	w.must(err)
+	deleting = true // the first look finds it, and the provider answers at the second
+	_, err = w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{StackName: &stack})
+	if fault, ok := errors.AsType[smithy.APIError](err); !ok || fault.ErrorMessage() != "Stack with id s does not exist" {
+		t.Errorf("it is said to be: %v", err)
+	}
+}
