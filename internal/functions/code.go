@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -65,11 +66,17 @@ func (f *Functions) keep(ctx context.Context, place catalog.Place, code catalog.
 	if f.config.Objects == nil {
 		return parcel{}, invalid("Error occurred while GetObject. S3 Error Code: NoSuchBucket. S3 Error Message: The specified bucket does not exist")
 	}
-	body, size, err := f.config.Objects.Open(ctx, code.Bucket, code.Key, code.ObjectVersion)
+	body, size, err := f.config.Objects.Open(ctx, place.Account, code.Bucket, code.Key, code.ObjectVersion)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, catalog.ErrNotFound):
 		return parcel{}, invalid("Error occurred while GetObject. S3 Error Code: NoSuchKey. "+
 			"S3 Error Message: The specified key does not exist. (bucket %.100s, key %.200s)", code.Bucket, code.Key)
+	case errors.Is(err, fs.ErrPermission):
+		return parcel{}, &Error{
+			Code: "AccessDeniedException", Status: http.StatusForbidden,
+			Message: fmt.Sprintf("Your access has been denied by S3, please make sure your request credentials have permission to GetObject "+
+				"for %.100s/%.200s. S3 Error Code: AccessDenied. S3 Error Message: Access Denied", code.Bucket, code.Key),
+		}
 	case err != nil:
 		return parcel{}, fmt.Errorf("read code from bucket %s, key %s: %w", code.Bucket, code.Key, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -69,6 +70,12 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 		r, ok := parseLayer(arn)
 		if !ok {
 			return invalid("Layer version %.200s does not exist.", arn)
+		}
+		if r.Account != i.Account {
+			return &Error{
+				Code: "AccessDeniedException", Status: http.StatusForbidden,
+				Message: fmt.Sprintf("The account %s is not authorized to perform: lambda:GetLayerVersion on resource: %.256s", i.Account, arn),
+			}
 		}
 		layer, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
 		if err == nil {

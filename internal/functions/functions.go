@@ -48,9 +48,10 @@ type Runtime interface {
 
 // Objects has code that clients have put into buckets.
 type Objects interface {
-	// Open returns an object's bytes and how many there are. An empty version means the newest. An error that wraps
-	// catalog.ErrNotFound or fs.ErrNotExist says that there is none.
-	Open(ctx context.Context, bucket, key, version string) (io.ReadCloser, int64, error)
+	// Open returns an object's bytes and how many there are, to an account. An empty version means the newest. An error that
+	// wraps catalog.ErrNotFound or fs.ErrNotExist says that there is none, one that wraps fs.ErrPermission that it is not the
+	// account's.
+	Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error)
 }
 
 // Config is what functions are made of.

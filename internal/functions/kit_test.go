@@ -145,7 +145,7 @@ func (w *world) logged() []string {
 // objects are files: bucket/key.
 type objects string
 
-func (o objects) Open(_ context.Context, bucket, key, _ string) (io.ReadCloser, int64, error) {
+func (o objects) Open(_ context.Context, _, bucket, key, _ string) (io.ReadCloser, int64, error) {
 	file, err := os.Open(filepath.Join(string(o), bucket, key))
 	if err != nil {
 		return nil, 0, err

@@ -24,7 +24,7 @@ const (
 
 // Make makes a bucket of the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Place. One that is there
 // and has the same holder is brought to what is asked; another is [catalog.ErrExists]. A bucket for assets that nobody has asked
-// for yet is taken over by the first of its account who does.
+// for yet is taken over by the first of its account who does; to all other accounts it is there.
 func (s *Store) Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (catalog.Item[catalog.Bucket], error) {
 	if err := checkBucketName(item.Name); err != nil {
 		return item, err
@@ -35,6 +35,9 @@ func (s *Store) Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (ca
 	item.Place = catalog.Everywhere
 	if item.Of.Made.IsZero() {
 		item.Of.Made = s.now()
+	}
+	if match := assets.FindStringSubmatch(item.Name); match != nil && match[1] != item.Of.Owner.Account {
+		return item, catalog.ErrExists
 	}
 	lock := s.bucketLock(item.Name)
 	lock.Lock()

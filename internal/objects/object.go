@@ -213,6 +213,18 @@ func (s *Store) Open(ctx context.Context, bucket, key, version string) (Object, 
 	return Object{ReadCloser: reading{io.NewSectionReader(file, 0, info.Size), file}, Bucket: bucket, Info: info, file: file}, nil
 }
 
+// OpenFor is [Store.Open] on behalf of an account, which has no access to the buckets of others: [ErrDenied].
+func (s *Store) OpenFor(ctx context.Context, account, bucket, key, version string) (Object, error) {
+	item, err := s.Bucket(ctx, bucket)
+	if err != nil {
+		return Object{}, err
+	}
+	if item.Of.Owner.Account != account {
+		return Object{}, ErrDenied
+	}
+	return s.Open(ctx, bucket, key, version)
+}
+
 // NullVersion is the version of objects in buckets that keep no others.
 const NullVersion = "null"
 

@@ -39,6 +39,9 @@ func (t *Topics) Subscribe(ctx context.Context, item catalog.Item[catalog.Subscr
 	if err := checkSubscription(&item.Of); err != nil {
 		return "", err
 	}
+	if of, err := wire.ParseToken(wire.ServiceToken(item.Of.Endpoint)); item.Of.Protocol == "lambda" && (err != nil || of.Account != topic.Account) {
+		return "", invalid("Endpoint Reason: the function is another account's")
+	}
 	item.Place, item.Version, item.Of.Token, item.Of.Authenticated = topic.Place, 0, "", false
 	item.Name = topic.Name + ":" + identity(topic, item.Of)
 	if item.Of.Protocol != "lambda" {

@@ -76,8 +76,9 @@ type Config struct {
 	Executions Executions
 	// Catalog has what there is.
 	Catalog *catalog.Catalog
-	// Open opens an object of a bucket, of version "" the newest: for definitions of state machines. Nil opens none.
-	Open func(ctx context.Context, bucket, key, version string) (io.ReadCloser, error)
+	// Open opens an object of a bucket to an account, of version "" the newest: for definitions of state machines. Nil opens
+	// none.
+	Open func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error)
 	// CheckMachine returns what is wrong with the definition of a state machine, without what is secret in it; nil takes all.
 	CheckMachine func(definition string) error
 	// Now is the clock. Nil is the system's.

@@ -80,6 +80,9 @@ func (t bucketPolicy) set(ctx context.Context, c *call, bucket string, check fun
 		return err
 	}
 	return t.Objects.Change(ctx, bucket, func(b *catalog.Bucket) error {
+		if b.Owner.Account != c.place.Account {
+			return reason("Access Denied")
+		}
 		if err := check(b.Settings); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func (t machine) stored(ctx context.Context, c *call) (string, error) {
 	if t.Open == nil {
 		return "", errors.New("DefinitionS3Location cannot be read here: give the definition itself")
 	}
-	body, err := t.Open(ctx, bucket, key, c.text("DefinitionS3Location", "Version"))
+	body, err := t.Open(ctx, c.place.Account, bucket, key, c.text("DefinitionS3Location", "Version"))
 	if err != nil {
 		return "", fmt.Errorf("read the definition s3://%s/%s: %w", bucket, key, err)
 	}

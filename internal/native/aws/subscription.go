@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 var subscriptionTable = table{
@@ -52,6 +53,9 @@ func (t subscription) remove(ctx context.Context, c *call) error {
 }
 
 func (t subscription) subscribe(ctx context.Context, c *call) (arn string, err error) {
+	if token, err := wire.ParseToken(wire.ServiceToken(c.text("TopicArn"))); err == nil && token.Account != c.place.Account {
+		return "", reason("The account " + c.place.Account + " is not authorized to perform: SNS:Subscribe on resource: " + c.text("TopicArn"))
+	}
 	return t.Topics.Subscribe(ctx, catalog.Item[catalog.Subscription]{Holder: c.holder(), Of: catalog.Subscription{
 		Topic: c.text("TopicArn"), Protocol: c.text("Protocol"), Endpoint: c.text("Endpoint"),
 		Attributes: attributesOf(c, "DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy",

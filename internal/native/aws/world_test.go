@@ -88,8 +88,8 @@ func newWorld(t *testing.T) *world {
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
 			Functions: w.functions, Topics: w.topics, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
-			Open: func(ctx context.Context, bucket, key, version string) (io.ReadCloser, error) {
-				return w.objects.Open(ctx, bucket, key, version)
+			Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
+				return w.objects.OpenFor(ctx, account, bucket, key, version)
 			},
 			CheckMachine: func(definition string) error {
 				_, err := asl.Parse(definition)
@@ -129,8 +129,8 @@ func newFunctions(w *world) *functions.Functions {
 // code are the objects as functions read them.
 type code struct{ *objects.Store }
 
-func (c code) Open(ctx context.Context, bucket, key, version string) (io.ReadCloser, int64, error) {
-	o, err := c.Store.Open(ctx, bucket, key, version)
+func (c code) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
+	o, err := c.Store.OpenFor(ctx, account, bucket, key, version)
 	if errors.Is(err, objects.ErrNoObject) || errors.Is(err, objects.ErrNoBucket) {
 		err = fs.ErrNotExist
 	}

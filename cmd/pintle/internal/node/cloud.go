@@ -153,8 +153,8 @@ const lookupTimeout = 5 * time.Second
 type bucketCode struct{ objects *objects.Store }
 
 // Open implements [functions.Objects].
-func (b bucketCode) Open(ctx context.Context, bucket, key, version string) (io.ReadCloser, int64, error) {
-	object, err := b.objects.Open(ctx, bucket, key, version)
+func (b bucketCode) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
+	object, err := b.objects.OpenFor(ctx, account, bucket, key, version)
 	if isMissing(err) {
 		return nil, 0, fmt.Errorf("%w: %w", catalog.ErrNotFound, err)
 	}

@@ -18,8 +18,8 @@ func (n *Node) cloudTypes() []native.Type {
 	return aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
 		Parameters: parameters.NewOwn(n.store), Executions: executions{n},
-		Open: func(ctx context.Context, bucket, key, version string) (io.ReadCloser, error) {
-			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, bucket, key, version)
+		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
+			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)
 			return body, err
 		},
 		CheckMachine: func(definition string) error {
