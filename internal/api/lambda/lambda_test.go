@@ -387,3 +387,19 @@ func TestCLI(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The layers of another account cannot be seen, nor removed.
+func TestLayersOfAnotherAccount(t *testing.T) {
+	c := newClient(t)
+	ctx := t.Context()
+	theirs := aws.String("arn:aws:lambda:us-east-1:222222222222:layer:l")
+	_, got := c.GetLayerVersion(ctx, &sdk.GetLayerVersionInput{LayerName: theirs, VersionNumber: aws.Int64(1)})
+	_, gotByARN := c.GetLayerVersionByArn(ctx, &sdk.GetLayerVersionByArnInput{Arn: aws.String(*theirs + ":1")})
+	_, deleted := c.DeleteLayerVersion(ctx, &sdk.DeleteLayerVersionInput{LayerName: theirs, VersionNumber: aws.Int64(1)})
+	for what, err := range map[string]error{"get": got, "get by ARN": gotByARN, "delete": deleted} {
+		var told smithy.APIError
+		if !errors.As(err, &told) || told.ErrorCode() != "AccessDeniedException" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -153,7 +153,21 @@ func (c *call) publishLayer() (answer, error) {
 	return a, err
 }
 
+// ownLayer refuses the version of a layer that is another account's.
+func (c *call) ownLayer(arn string) error {
+	if place, _, ok := functions.LayerReference(arn); ok && place.Account != c.place.Account {
+		return &functions.Error{
+			Code: "AccessDeniedException", Status: http.StatusForbidden,
+			Message: "The account " + c.place.Account + " is not authorized to use the resource: " + arn,
+		}
+	}
+	return nil
+}
+
 func (c *call) showLayer(arn string) (answer, error) {
+	if err := c.ownLayer(arn); err != nil {
+		return answer{}, err
+	}
 	i, err := c.config.Functions.Layer(c.ctx, arn)
 	if err != nil {
 		return answer{}, err
@@ -186,6 +200,9 @@ func (c *call) getLayerByARN() (answer, error) {
 }
 
 func (c *call) deleteLayer() (answer, error) {
-	err := c.config.Functions.DeleteLayer(c.ctx, c.layerARN())
-	return answer{status: http.StatusNoContent}, err
+	arn := c.layerARN()
+	if err := c.ownLayer(arn); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, c.config.Functions.DeleteLayer(c.ctx, arn)
 }
