@@ -60,7 +60,7 @@ func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
 
 func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber) Outcome {
 	named := s.request.Body.ServiceToken()
-	if provider, ok := d.config.Local.Match(named); ok {
+	if provider, ok := d.match(s.request, named); ok {
 		if provider.URL != "" {
 			return d.postMacro(soft, hard, s, hide, provider.URL, taskPayload(s.request))
 		}

@@ -21,6 +21,8 @@ type Provider struct {
 	URL string
 	// Function, of a macro, is the token of the function that it stands for; empty if it is one itself.
 	Function wire.ServiceToken
+	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.
+	Account string
 }
 
 // Local is the providers of this machine. [NewLocal] makes one of a local.Runtime.
@@ -45,6 +47,24 @@ type processes struct {
 }
 
 func (p processes) Match(token wire.ServiceToken) (Provider, bool) { return p.match(token) }
+
+// match returns the provider of this machine that serves a token for a request. One that is another account's alone is none.
+func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bool) {
+	provider, ok := d.config.Local.Match(token)
+	if ok && provider.Account != "" && provider.Account != accountOf(r) {
+		return Provider{}, false
+	}
+	return provider, ok
+}
+
+// accountOf returns the account of the stack that a request is of; empty if it is of none.
+func accountOf(r store.Request) string {
+	stack, err := wire.ParseStackARN(r.Body.StackID)
+	if err != nil {
+		return ""
+	}
+	return stack.Account
+}
 
 type nobody struct{}
 

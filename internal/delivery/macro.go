@@ -28,10 +28,10 @@ const MaxReturned = 6<<20 + 1
 // of AWS Lambda.
 func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber) Outcome {
 	named := s.request.Body.ServiceToken()
-	provider, ok := d.config.Local.Match(named)
+	provider, ok := d.match(s.request, named)
 	if ok && provider.Function != "" {
 		named = provider.Function
-		provider, ok = d.config.Local.Match(named)
+		provider, ok = d.match(s.request, named)
 	}
 	switch {
 	case ok && provider.Function != "":

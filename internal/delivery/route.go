@@ -37,7 +37,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Body.Native() {
 		return d.sendNative(hard, s, hide)
 	}
-	provider, ok := d.config.Local.Match(r.Body.ServiceToken())
+	provider, ok := d.match(r, r.Body.ServiceToken())
 	if !ok {
 		if outcome, sent := d.sendTopic(soft, hard, s, hide); sent {
 			return outcome

@@ -27,14 +27,14 @@ type subscribed struct {
 
 func (subscribed) outcome() {}
 
-// sendTopic sends the request to a topic of this machine. It returns false if the token is none. One function alone gets the
+// sendTopic sends the request to a topic of this machine and the stack's account. It returns false if the token is none. One function alone gets the
 // request as a local provider does, so that its end is known; several subscribers get it as SNS has it, and what becomes of it with
 // each is not known here.
 func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber) (Outcome, bool) {
 	r := s.request
 	named := r.Body.ServiceToken()
 	token, err := wire.ParseToken(named)
-	if d.config.Topics == nil || err != nil || token.Service != wire.SNS {
+	if d.config.Topics == nil || err != nil || token.Service != wire.SNS || token.Account != accountOf(r) {
 		return nil, false
 	}
 	unknown := false
@@ -75,7 +75,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 		return d.publish(soft, hard, s, hide), true
 	}
 	function := to.functions[0]
-	provider, ok := d.config.Local.Match(wire.ServiceToken(function))
+	provider, ok := d.match(r, wire.ServiceToken(function))
 	switch {
 	case !ok && r.Type == store.TypeIsComplete, ok && provider.URL != "" && r.Type == store.TypeIsComplete:
 		return nil, false

@@ -245,7 +245,11 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 		return p.found(name), true
 	}
 	if name, ok := p.standIn(token); ok {
-		return p.found(name), true
+		found := p.found(name)
+		if name == inCloud {
+			found.Account = accountOf(token)
+		}
+		return found, true
 	}
 	if p.match == nil {
 		return delivery.Provider{}, false
@@ -253,7 +257,16 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	ctx, cancel := context.WithTimeout(p.ctx, lookupTimeout)
 	defer cancel()
 	name, ok := p.match(ctx, token)
-	return delivery.Provider{Name: name}, ok
+	return delivery.Provider{Name: name, Account: accountOf(token)}, ok
+}
+
+// accountOf returns the account of the function of the cloud of this machine that a token names.
+func accountOf(token wire.ServiceToken) string {
+	parsed, err := wire.ParseToken(token)
+	if err != nil {
+		return ""
+	}
+	return parsed.Account
 }
 
 // named returns the declared provider that a token names.
