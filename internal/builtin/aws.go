@@ -36,9 +36,9 @@ type AWS struct {
 	Allow []project.Allow
 	// All lets everything be called. It is for templates that may run code here anyway.
 	All bool
-	// Env says where AWS is and with which keys it is called, as functions are told by package functionenv; a call that names no
-	// region goes to that of the stack. Nil means the configuration of this process, and Region.
-	Env map[string]string
+	// Env says where AWS is and with which keys it is called for stacks of an account, as functions are told by package
+	// functionenv; a call that names no region goes to that of the stack. Nil means the configuration of this process, and Region.
+	Env func(account string) map[string]string
 	// Region is where calls go that name none. Empty means [local.DefaultRegion].
 	Region string
 	// Timeout is how long one call may take. Zero means [customresource.DefaultTimeout].
@@ -93,37 +93,51 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 type handler struct {
 	aws AWS
 
-	mu     sync.Mutex
-	client *awscall.Client
-	made   pintle.Handler // for calls to the client's own region
+	mu   sync.Mutex
+	made map[string]caller // by the account of the stack; without Env that is empty
 }
 
+// caller is what makes the calls for an account.
+type caller struct {
+	client *awscall.Client
+	own    pintle.Handler // for calls to the client's own region
+}
+
+// maxCallers is how many are kept.
+const maxCallers = 64
+
 func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
-	made, err := h.get(ctx, r.Region)
+	made, err := h.get(ctx, r.Account, r.Region)
 	if err != nil {
 		return pintle.Answer{}, err
 	}
 	return made.Handle(ctx, r)
 }
 
-// get returns what handles requests of stacks of a region.
-func (h *handler) get(ctx context.Context, region string) (made pintle.Handler, err error) {
+// get returns what handles requests of stacks of an account and region.
+func (h *handler) get(ctx context.Context, account, region string) (made pintle.Handler, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.client == nil {
-		client, err := h.aws.client(ctx)
-		if err != nil {
+	if h.aws.Env == nil {
+		account = ""
+	}
+	c, ok := h.made[account]
+	if !ok {
+		if c.client, err = h.aws.client(ctx, account); err != nil {
 			return nil, err
 		}
-		if h.made, err = h.of(client); err != nil {
+		if c.own, err = h.of(c.client); err != nil {
 			return nil, err
 		}
-		h.client = client
+		if h.made == nil || len(h.made) == maxCallers {
+			h.made = map[string]caller{}
+		}
+		h.made[account] = c
 	}
-	if h.aws.Env == nil || region == "" || region == h.client.Region() {
-		return h.made, nil
+	if h.aws.Env == nil || region == "" || region == c.client.Region() {
+		return c.own, nil
 	}
-	return h.of(h.client.In(region))
+	return h.of(c.client.In(region))
 }
 
 func (h *handler) of(client *awscall.Client) (pintle.Handler, error) {
@@ -140,11 +154,12 @@ func rules(list []project.Allow) []customresource.Rule {
 	return out
 }
 
-// client calls with the configuration.
-func (a AWS) client(ctx context.Context) (*awscall.Client, error) {
+// client calls with the configuration, for stacks of an account.
+func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error) {
 	get := a.configuration
 	if a.Env != nil {
-		get = a.told
+		env := a.Env(account)
+		get = func(ctx context.Context) (awscall.Config, error) { return a.told(ctx, env) }
 	}
 	c, err := get(ctx)
 	if err != nil {
@@ -175,7 +190,7 @@ func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
 
 // Client returns a client of AWS with the configuration of the AWS SDK in this process, as the provider has it.
 func Client(ctx context.Context, region string) (*awscall.Client, error) {
-	return AWS{Region: region}.client(ctx)
+	return AWS{Region: region}.client(ctx, "")
 }
 
 // Credentials returns the credentials of that configuration. Whether there are any is found out when they are retrieved. The

@@ -99,7 +99,7 @@ func TestVariants(t *testing.T) {
 func TestEndpointCalled(t *testing.T) {
 	all, own := newServices(t, parameter), newServices(t, parameter)
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": all.url, "AWS_ENDPOINT_URL_SECRETS_MANAGER": own.url})
-	client, err := AWS{Region: "eu-west-1"}.client(t.Context())
+	client, err := AWS{Region: "eu-west-1"}.client(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestEndpointCalled(t *testing.T) {
 // What is wrong is told with whose it is.
 func TestEndpointRefused(t *testing.T) {
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL_API_GATEWAY": "http://user:pass@here"})
-	_, err := AWS{Region: "eu-west-1"}.client(t.Context())
+	_, err := AWS{Region: "eu-west-1"}.client(t.Context(), "")
 	if err == nil || !strings.HasPrefix(err.Error(), "AWS configuration of the server: ") || !strings.Contains(err.Error(), "apigateway: an endpoint is a URL") || strings.Contains(err.Error(), "pass") {
 		t.Errorf("got %v", err)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// told is the configuration that [AWS.Env] tells. Keys that it does not hold are where it says that the SDK finds them, which is as
+// told is the configuration that an environment of [AWS.Env] tells. Keys that it does not hold are where it says that the SDK finds them, which is as
 // the environment of this process has it.
-func (a AWS) told(ctx context.Context) (awscall.Config, error) {
-	c := awscall.Config{Region: a.Region, Endpoint: a.Env[endpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
-	if id := a.Env["AWS_ACCESS_KEY_ID"]; id != "" {
-		c.Credentials = credentials.NewStaticCredentialsProvider(id, a.Env["AWS_SECRET_ACCESS_KEY"], a.Env["AWS_SESSION_TOKEN"])
+func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, error) {
+	c := awscall.Config{Region: a.Region, Endpoint: env[endpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
+	if id := env["AWS_ACCESS_KEY_ID"]; id != "" {
+		c.Credentials = credentials.NewStaticCredentialsProvider(id, env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"])
 	} else {
 		loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
 		if err != nil {
@@ -33,7 +33,7 @@ func (a AWS) told(ctx context.Context) (awscall.Config, error) {
 		if err != nil {
 			return awscall.Config{}, err
 		}
-		if url := a.Env[serviceVariable(id)]; url != "" {
+		if url := env[serviceVariable(id)]; url != "" {
 			c.Endpoints[name] = url
 		}
 	}

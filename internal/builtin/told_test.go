@@ -70,7 +70,7 @@ func TestTold(t *testing.T) {
 				t.Setenv("AWS_ACCESS_KEY_ID", "")
 				t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 			}
-			answer := newKit(t, AWS{All: true, Env: env}).handle("r1", m{"ResourceProperties": m{"Create": asText(t, test.call)}})
+			answer := newKit(t, AWS{All: true, Env: func(string) map[string]string { return env }}).handle("r1", m{"ResourceProperties": m{"Create": asText(t, test.call)}})
 			if answer["Status"] != "SUCCESS" {
 				t.Errorf("answered %v", answer)
 			}

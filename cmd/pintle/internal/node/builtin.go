@@ -59,7 +59,7 @@ type cloudFunction func(wire.ServiceToken) (logical string, ok bool)
 // standForCDK lets the provider in the program answer in the place of the functions of this machine which the CDK makes for
 // AwsCustomResources, so that they need no packages: code of templates runs here anyway, so everything may be called, as functions
 // are told to call by env. Where a provider was declared that makes AWS calls, that goes before, with its own rules.
-func (p *providers) standForCDK(env map[string]string, functions cloudFunction) error {
+func (p *providers) standForCDK(env func(account string) map[string]string, functions cloudFunction) error {
 	if p.runtime != nil {
 		inside, err := builtin.AWS{All: true, Env: env, Region: p.region}.Provider(inCloud)
 		if err == nil {

@@ -38,7 +38,7 @@ func TestStandIn(t *testing.T) {
 		p.known["app-Handler886CB40B-abc"] = &known{}
 	}
 	inTheCloud := func(p *providers) {
-		if err := p.standForCDK(map[string]string{}, logicalOf); err != nil {
+		if err := p.standForCDK(func(string) map[string]string { return nil }, logicalOf); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,34 +113,36 @@ func TestStandInAnswers(t *testing.T) {
 	}
 	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
 	p.runtime = runtime
-	if err := p.standForCDK(cloud.variables("000000000000"), logicalOf); err != nil {
+	if err := p.standForCDK(cloud.variables, logicalOf); err != nil {
 		t.Fatal(err)
 	}
 
-	payload, err := json.Marshal(map[string]any{
-		"RequestType": "Create", "ResponseURL": server.URL + "/answer", "RequestId": "r1", "LogicalResourceId": "Thing", "ResourceType": "Custom::AWS",
-		"StackId": "arn:aws:cloudformation:eu-west-1:000000000000:stack/app/1",
-		"ResourceProperties": map[string]any{"ServiceToken": cutOff,
-			"Create": `{"service":"SSM","action":"getParameter","parameters":{"Name":"/a"},"physicalResourceId":{"id":"x"}}`},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, ok := p.Match(cutOff)
-	if !ok {
-		t.Fatal("nobody serves it")
-	}
-	if err := p.Invoke(found.Name, local.Event{ID: "r1", Payload: payload}); err != nil {
-		t.Fatal(err)
-	}
-	if o := <-done; o.Kind != local.Returned {
-		t.Fatalf("%s: %v", o, o.Log)
-	}
-	if got, want := <-calls, functionKey+"000000000000 AmazonSSM.GetParameter"; got != want {
-		t.Errorf("called %s, want %s", got, want)
-	}
-	if answer := <-answers; answer["Status"] != "SUCCESS" || answer["PhysicalResourceId"] != "x" {
-		t.Errorf("answered %v", answer)
+	for _, account := range []string{"000000000000", "222222222222"} { // each with keys of its own
+		payload, err := json.Marshal(map[string]any{
+			"RequestType": "Create", "ResponseURL": server.URL + "/answer", "RequestId": "r1", "LogicalResourceId": "Thing", "ResourceType": "Custom::AWS",
+			"StackId": "arn:aws:cloudformation:eu-west-1:" + account + ":stack/app/1",
+			"ResourceProperties": map[string]any{"ServiceToken": cutOff,
+				"Create": `{"service":"SSM","action":"getParameter","parameters":{"Name":"/a"},"physicalResourceId":{"id":"x"}}`},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, ok := p.Match(cutOff)
+		if !ok {
+			t.Fatal("nobody serves it")
+		}
+		if err := p.Invoke(found.Name, local.Event{ID: "r1", Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+		if o := <-done; o.Kind != local.Returned {
+			t.Fatalf("%s: %v", o, o.Log)
+		}
+		if got, want := <-calls, functionKey+account+" AmazonSSM.GetParameter"; got != want {
+			t.Errorf("called %s, want %s", got, want)
+		}
+		if answer := <-answers; answer["Status"] != "SUCCESS" || answer["PhysicalResourceId"] != "x" {
+			t.Errorf("answered %v", answer)
+		}
 	}
 }
 

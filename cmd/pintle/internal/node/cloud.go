@@ -67,7 +67,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	}
 	n.providers.invoked = c.functions.Request
 	n.providers.match = c.functions.Match
-	return n.providers.standForCDK(c.variables(n.account), c.logical)
+	return n.providers.standForCDK(c.variables, c.logical)
 }
 
 // close ends what is still going on.
@@ -168,7 +168,7 @@ func isMissing(err error) bool {
 	return errors.Is(err, objects.ErrNoBucket) || errors.Is(err, objects.ErrNoObject) || errors.Is(err, objects.ErrNoVersion)
 }
 
-// template is a [fetch.Objects]: texts in buckets of this machine.
+// bucketText is a [fetch.Objects]: texts in buckets of this machine, for those whose buckets they are.
 func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error) {
 	if n.cloud == nil {
 		return nil, false, nil
@@ -177,7 +177,8 @@ func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadClose
 	if !ok {
 		return nil, false, nil
 	}
-	object, err := n.cloud.objects.Open(ctx, bucket, key, "")
+	id, _ := sigv4.FromContext(ctx) // nobody has no buckets
+	object, err := n.cloud.objects.OpenFor(ctx, id.Account, bucket, key, "")
 	switch {
 	case errors.Is(err, objects.ErrNoBucket):
 		return nil, false, nil

@@ -94,6 +94,9 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 		) (native.Result, bool, error) {
+			if stack, err := wire.ParseStackARN(r.Body.StackID); err == nil { // it is for this account that texts are read
+				ctx = sigv4.WithIdentity(ctx, sigv4.Identity{Account: stack.Account, Region: stack.Region})
+			}
 			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
