@@ -454,3 +454,18 @@ func TestSettingOfTemplate(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPages: an object may be a page, and then it is none of this server's own: on a development server its scripts could call
+// everything in the name of whoever opens it by a presigned URL.
+func TestPages(t *testing.T) {
+	d := newDoor(t, 0)
+	d.make(t, "things", account)
+	page := map[string]string{"Content-Type": "text/html", "X-Amz-Meta-Content-Security-Policy": "default-src *"}
+	d.do(t, asked{method: "PUT", path: "/things/page", body: "<script>1</script>", headers: page})
+	for _, path := range []string{"/things/page", "/things/nothing", "/things?encryption", "/"} {
+		policy := d.do(t, asked{method: "GET", path: path}).header.Values("Content-Security-Policy")
+		if len(policy) != 1 || !strings.HasPrefix(policy[0], "sandbox") || strings.Contains(policy[0], "same-origin") {
+			t.Errorf("%s has the policy %q", path, policy)
+		}
+	}
+}

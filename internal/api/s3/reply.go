@@ -11,6 +11,10 @@ import (
 // namespace is that of S3's documents.
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
+// sandbox has a browser take a page for one of nobody's: a script in an object could otherwise call this server as its own page,
+// with the header Authorization that no other page can send.
+const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
+
 // reply is the answer on its way out.
 type reply struct {
 	http.ResponseWriter
@@ -57,6 +61,7 @@ func (r *reply) begin(status int) {
 			h.Del(name)
 		}
 	}
+	h.Set("Content-Security-Policy", sandbox)
 	r.ResponseWriter.WriteHeader(status)
 }
 
