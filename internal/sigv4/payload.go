@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -25,6 +26,7 @@ var literalPayloads = [...]string{
 type payload struct {
 	hash   string // hexadecimal, or a literal
 	verify bool   // the body is still unread and must hash to it
+	held   int64  // what it counts towards Config.MaxUnverified, also beside an error
 }
 
 // payload returns the hash that the client must have signed. For every service but s3 it reads the body and puts it
@@ -42,16 +44,16 @@ func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error)
 	if !ok {
 		bound = v.config.MaxBody
 	}
-	body, err := readBody(r, bound)
+	body, held, err := v.readBody(r, bound)
 	if err != nil {
-		return payload{}, err
+		return payload{held: held}, err
 	}
 	sum := sha256.Sum256(body)
 	actual := hex.EncodeToString(sum[:])
 	if declared != "" && declared != actual {
-		return payload{}, mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
+		return payload{held: held}, mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
 	}
-	return payload{hash: actual}, nil
+	return payload{hash: actual, held: held}, nil
 }
 
 // payloadOf returns what a request to s3 says of its body.
@@ -66,25 +68,53 @@ func payloadOf(declared string) (payload, error) {
 	return payload{hash: declared, verify: true}, nil
 }
 
-// readBody reads the whole body, bounded, and replaces it by one that gives the same bytes.
-func readBody(r *http.Request, bound int64) ([]byte, error) {
+// readBody reads the whole body, bounded, and replaces it by one that gives the same bytes. held is what it counts towards
+// Config.MaxUnverified, also beside an error.
+func (v *Verifier) readBody(r *http.Request, bound int64) (body []byte, held int64, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil, nil
+		return nil, 0, nil
 	}
 	tooLong := refuse("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
 		fmt.Sprintf("The request body is longer than %d bytes.", bound))
 	if r.ContentLength > bound {
-		return nil, tooLong
+		return nil, 0, tooLong
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, bound+1))
+	counted := &counted{from: io.LimitReader(r.Body, bound+1), free: v.config.MaxBody, verifier: v}
+	body, err = io.ReadAll(counted)
+	held = counted.held
+	if errors.Is(err, errBusy) {
+		return nil, held, errBusy
+	}
 	if err != nil {
-		return nil, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
+		return nil, held, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
 	}
 	if int64(len(body)) > bound {
-		return nil, tooLong
+		return nil, held, tooLong
 	}
 	r.Body = &restored{Reader: bytes.NewReader(body), Closer: r.Body}
-	return body, nil
+	return body, held, nil
+}
+
+var errBusy = refuse("ServiceUnavailable", http.StatusServiceUnavailable, "The server is busy with other large requests. Please try again.")
+
+// counted counts what is read beyond what is free towards what a verifier holds unverified.
+type counted struct {
+	from       io.Reader
+	free, held int64
+	verifier   *Verifier
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	more := int64(n) - c.free
+	c.free = max(0, -more)
+	if more > 0 {
+		c.held += more
+		if c.verifier.unverified.Add(more) > c.verifier.config.MaxUnverified {
+			return n, errBusy
+		}
+	}
+	return n, err
 }
 
 // restored gives the bytes that were read, and closes the body they were read from.

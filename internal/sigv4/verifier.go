@@ -23,12 +23,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	// DefaultMaxBody is how many bytes of a body are read to check its hash, unless Config says otherwise.
 	DefaultMaxBody = 1 << 20
+
+	// DefaultMaxUnverified is how many bytes of larger bodies are held at a time before their signatures are verified, unless
+	// Config says otherwise.
+	DefaultMaxUnverified = 256 << 20
 
 	// DefaultSkew is how far a request's time may be from the server's, either way, unless Config says otherwise.
 	DefaultSkew = 5 * time.Minute
@@ -66,11 +71,17 @@ type Config struct {
 
 	// Bodies are such bounds of single services.
 	Bodies map[string]int64
+
+	// MaxUnverified bounds what of all bodies together is held beyond MaxBody before it is known who has sent it: the ids of keys
+	// are no secrets. Zero means [DefaultMaxUnverified].
+	MaxUnverified int64
 }
 
 // Verifier verifies requests. It is safe for concurrent use.
 type Verifier struct {
 	config Config
+	// unverified is how many bytes count towards Config.MaxUnverified.
+	unverified atomic.Int64
 }
 
 // New returns a verifier. It returns an error if there is no way to find keys.
@@ -93,8 +104,11 @@ func New(config Config) (*Verifier, error) {
 	if config.MaxBody == 0 {
 		config.MaxBody = DefaultMaxBody
 	}
-	if config.Skew < 0 || config.MaxBody < 0 {
-		return nil, errors.New("sigv4: the allowed skew and the longest body cannot be negative")
+	if config.MaxUnverified == 0 {
+		config.MaxUnverified = DefaultMaxUnverified
+	}
+	if config.Skew < 0 || config.MaxBody < 0 || config.MaxUnverified < 0 {
+		return nil, errors.New("sigv4: the allowed skew, the longest body and what is held unverified cannot be negative")
 	}
 	return &Verifier{config: config}, nil
 }
@@ -131,6 +145,7 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		return Identity{}, err
 	}
 	payload, err := v.payload(auth, r)
+	defer v.unverified.Add(-payload.held)
 	if err != nil {
 		return Identity{}, err
 	}
