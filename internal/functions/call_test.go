@@ -299,6 +299,22 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 }
 
+// The keys that functions are given may be the user's own, and a function that prints its environment prints them.
+func TestKeysInLogs(t *testing.T) {
+	require.Tool(t, "python3")
+	w := newWorld(t, func(c *functions.Config) {
+		c.Environment = func(catalog.Place) map[string]string {
+			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more", "AWS_SESSION_TOKEN": "swordfish", "AWS_CONFIG_FILE": "/dev/null"}
+		}
+	})
+	w.create("f", python("index.handler"), inline("import os\ndef handler(e, c): print(*[os.environ[n] for n in "+
+		"('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_CONFIG_FILE')])"))
+	w.invoke("f", "")
+	if diff := cmp.Diff([]string{"f: " + key.ID + " ***** ***** /dev/null"}, w.logged()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Whoever is of no place calls by ARNs.
 func TestInvokeByARN(t *testing.T) {
 	require.Tool(t, "node")

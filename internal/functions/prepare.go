@@ -136,6 +136,11 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	if p.Env == nil {
 		p.Env = map[string]string{}
 	}
+	for _, name := range keyVariables {
+		if text := p.Env[name]; text != "" {
+			p.Secrets = append(p.Secrets, text)
+		}
+	}
 	maps.Copy(p.Env, i.Of.Environment)
 	p.Target, err = local.FunctionTarget(dir, i.Of.Runtime, i.Of.Handler)
 	return p, err
@@ -170,6 +175,9 @@ func (f *Functions) forget(name string) {
 
 // secretName is what the names of variables with secrets have in them.
 var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key)`)
+
+// keyVariables are the variables with what is secret of the keys that functions are given.
+var keyVariables = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}
 
 // minSecret is the length of a value that is hidden for its name's sake: shorter ones are words like "true".
 const minSecret = 8
