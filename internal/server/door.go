@@ -57,10 +57,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return
 	}
-	turns, timeout := s.calls, s.config.Timeout
+	turns, timeout, long := s.calls, s.config.Timeout, false
 	if face, ok := s.faces[sigv4.Claimed(r)]; ok && face.Timeout > 0 && !own {
-		turns, timeout = face.turns, face.Timeout
-		s.extend(w, timeout)
+		turns, timeout, long = face.turns, face.Timeout, true
+		s.extend(w, min(timeout, strangerTime)) // anybody may say that a request is for this service
 	}
 	if !turns.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)
@@ -77,9 +77,15 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, err := s.verifier.Verify(r)
-	if err != nil {
+	switch {
+	case err != nil && long:
+		s.extend(w, 0) // what may still come of the body is not waited for
+		fallthrough
+	case err != nil:
 		refuse(refusal(err))
 		return
+	case long:
+		s.extend(w, timeout)
 	}
 	r = r.WithContext(sigv4.WithIdentity(ctx, id))
 	face, ok := s.faces[id.Service]
@@ -95,6 +101,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		s.call(w, r, id.Service)
 	}
 }
+
+// strangerTime is how long a connection has at most for the body of a call that takes long, until it is known whose it is.
+const strangerTime = 2 * time.Minute
 
 // extend gives a connection the time that a call may take, which is longer than that of most.
 func (s *Server) extend(w http.ResponseWriter, timeout time.Duration) {
