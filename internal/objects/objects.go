@@ -44,7 +44,7 @@ import (
 // Errors that callers branch on.
 var (
 	ErrNoBucket     = errors.New("the specified bucket does not exist")
-	ErrDenied       = fmt.Errorf("Access Denied: the bucket is another account's (%w)", fs.ErrPermission)
+	ErrDenied       = fmt.Errorf("%w: the bucket is another account's", fs.ErrPermission)
 	ErrNoObject     = errors.New("the specified key does not exist")
 	ErrNoVersion    = errors.New("the specified version does not exist: objects have one version here, named null")
 	ErrNoUpload     = errors.New("the specified upload does not exist: it may have been aborted or completed")

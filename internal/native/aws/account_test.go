@@ -18,7 +18,7 @@ func TestOtherAccounts(t *testing.T) {
 		"layer": {resource("AWS::Lambda::Function", `"Role": "r", "Runtime": "nodejs24.x", "Handler": "index.h",
 			"Code": {"ZipFile": "exports.h = 1"}, "Layers": ["arn:aws:lambda:`+region+`:`+other+`:layer:l:1"]`), "not authorized"},
 		"definition": {resource("AWS::StepFunctions::StateMachine", `"RoleArn": "r",
-			"DefinitionS3Location": {"Bucket": "theirs", "Key": "machine"}`), "Access Denied"},
+			"DefinitionS3Location": {"Bucket": "theirs", "Key": "machine"}`), "another account"},
 		"policy": {resource("AWS::S3::BucketPolicy", `"Bucket": "theirs", "PolicyDocument": {"Statement": []}`), "Access Denied"},
 		"assets": {resource("AWS::S3::Bucket", `"BucketName": "cdk-hnb659fds-assets-`+other+`-eu-west-1"`), "already exists"},
 		"topic": {resource("AWS::SNS::Subscription", `"TopicArn": "arn:aws:sns:`+region+`:`+other+`:t", "Protocol": "http",
