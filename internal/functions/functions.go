@@ -96,6 +96,7 @@ type Functions struct {
 	closed   bool
 	calls    map[string]*call    // that the runtime has, by ID
 	prepared map[string]prepared // what the runtime was told, by name there
+	turns    map[string]*turn    // of preparing a function, by name there
 	used     map[string]time.Time
 	held     int64 // bytes of payloads
 	events   int
@@ -141,7 +142,7 @@ func New(config Config) (*Functions, error) {
 		return nil, fmt.Errorf("functions: %w", err)
 	}
 	f := &Functions{
-		config: config, calls: map[string]*call{}, prepared: map[string]prepared{}, used: map[string]time.Time{},
+		config: config, calls: map[string]*call{}, prepared: map[string]prepared{}, turns: map[string]*turn{}, used: map[string]time.Time{},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -23,6 +24,12 @@ import (
 type prepared struct {
 	definition string // a text that changes with it
 	code       []string
+}
+
+// turn is that of one function.
+type turn struct {
+	mu    sync.Mutex
+	users int // who have it or wait for it
 }
 
 // Match returns the name under which the runtime has the function that a service token names; it has it when Match returns. False
@@ -68,6 +75,22 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	if now.definition == definition && f.there(now.code) {
 		return name
 	}
+	// One after the other, each with what the catalog says in its turn: who has read it before an update and comes late must not
+	// bring the old code back.
+	leave := f.turn(name)
+	defer leave()
+	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name); {
+	case errors.Is(err, catalog.ErrNotFound):
+		return name // it was deleted meanwhile, and the runtime knows nothing of it, or will not for long
+	case err == nil: // else what is known has to do
+		i, definition = fresh, fmt.Sprintf("%d %s", fresh.Version, fresh.Of.Revision)
+	}
+	f.mu.Lock()
+	now = f.prepared[name]
+	f.mu.Unlock()
+	if now.definition == definition && f.there(now.code) {
+		return name // somebody else was quicker
+	}
 	provider, err := f.provider(name, i)
 	if err != nil {
 		provider = local.Provider{Name: name, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue}
@@ -75,9 +98,6 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if definition != "" && f.prepared[name].definition == definition {
-		return name // somebody else was quicker
-	}
 	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
 		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
 		provider = local.Provider{Name: name, Serve: broken(err)}
@@ -90,6 +110,27 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	}
 	f.prepared[name] = prepared{definition: definition, code: code}
 	return name
+}
+
+// turn waits until nobody else makes the runtime have the function, and returns what gives the turn to the next.
+func (f *Functions) turn(name string) (leave func()) {
+	f.mu.Lock()
+	t := f.turns[name]
+	if t == nil {
+		t = &turn{}
+		f.turns[name] = t
+	}
+	t.users++
+	f.mu.Unlock()
+	t.mu.Lock()
+	return func() {
+		t.mu.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(f.turns, name)
+		}
+	}
 }
 
 // there reports whether code is unpacked still, and notes that it is in use.
