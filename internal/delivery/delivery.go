@@ -87,6 +87,9 @@ type Config struct {
 	Local Local
 	// Topics are those of this machine, which come before those of SNS. Nil means that there are none.
 	Topics Topics
+	// Away is for a node without the functions and topics of this machine: it reports whether a service token names one. What is for
+	// one waits for a node that has them, and so do the tasks of executions. Nil means that this node has them.
+	Away func(ctx context.Context, token wire.ServiceToken) bool
 	// Native serves the requests of native types, which have no service token. Nil knows none.
 	Native *native.Registry
 	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.

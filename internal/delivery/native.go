@@ -25,6 +25,7 @@ func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outc
 	switch {
 	case errors.Is(err, native.ErrAgain):
 		d.config.Log.Warn("a request of a native type is served again", "type", r.Body.ResourceType, "request", r.ID, "error", hide.text(err.Error()))
+		d.config.Progress(r.ID, hide.text(err.Error()))
 		return nil
 	case err != nil:
 		return Provided{Result: result, Failure: hide.text(err.Error())}

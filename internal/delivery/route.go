@@ -20,6 +20,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return nil // taken over: another node sends it, or this one in its next life
 	}
 	if r.Type == store.TypeExecution {
+		if d.config.Away != nil {
+			return d.waitForCloud(s, string(r.ID))
+		}
 		return d.sendTask(soft, hard, s)
 	}
 	secrets, outcome, ok := d.resolve(soft, hard, s)
@@ -57,6 +60,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
+	if d.config.Away != nil && (token.Service == wire.Lambda || token.Service == wire.SNS) && d.config.Away(soft, r.Body.ServiceToken()) {
+		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
+	}
 	switch token.Service {
 	case wire.HTTP:
 		return d.sendWeb(soft, hard, s, hide, string(r.Body.ServiceToken()), d.config.AllowPrivate)
@@ -73,6 +79,13 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is no Lambda function, SNS topic or "+
 		"http(s) URL: add it to pintle.yaml under providers, or give --provider %s=./path", text, text))}
+}
+
+// waitForCloud leaves a request in the table for a node that has the cloud of this machine.
+func (d *Delivery) waitForCloud(s *send, what string) Outcome {
+	d.config.Progress(s.request.ID, what+" is of the cloud of this machine, which is off: start the server with --dev or --run-functions")
+	s.rests = true
+	return nil
 }
 
 // document returns what the provider gets, with a response URL signed now; of a notification the message, and no URL.

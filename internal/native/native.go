@@ -86,6 +86,7 @@ var ErrAgain = errors.New("it has to be served again")
 // Registry knows types by their names. A nil Registry knows none. It is safe for concurrent use.
 type Registry struct {
 	types map[string]Type
+	off   func(context.Context, *store.Request) error
 	names []string
 }
 
@@ -117,6 +118,9 @@ type Config struct {
 	Names Names
 	// More are further types, such as those of package aws.
 	More []Type
+	// Off is asked before a resource of a type of the cloud of this machine is served as a record, because the registry does not have
+	// the type. Its error is that of the request. Nil lets all pass.
+	Off func(ctx context.Context, r *store.Request) error
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
@@ -125,7 +129,11 @@ func CloudFormation(c Config) (*Registry, error) {
 		return nil, fmt.Errorf("native: SignalURL is required")
 	}
 	own := []Type{macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest)}
-	return New(append(own, c.More...)...)
+	g, err := New(append(own, c.More...)...)
+	if err == nil {
+		g.off = c.Off
+	}
+	return g, err
 }
 
 // Names returns the names of the types, sorted. The caller must not change them.
@@ -201,6 +209,11 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 			result.PhysicalID = wire.PhysicalID(MadeUpName(r, 0))
 		}
 	}()
+	if t.Schema().Recorded && g.off != nil && InCloud(name) {
+		if err := g.off(ctx, r); err != nil {
+			return Result{}, err
+		}
+	}
 	return t.Serve(ctx, r)
 }
 

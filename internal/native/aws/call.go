@@ -21,13 +21,13 @@ type call struct {
 	declared value.Value
 }
 
-func read(t *resource, r *store.Request) (*call, error) {
+func readCall(kind string, r *store.Request) (*call, error) {
 	stack, err := wire.ParseStackARN(r.Body.StackID)
 	if err != nil {
 		return nil, err
 	}
 	return &call{
-		Request: r, kind: t.schema.Name, stack: stack, declared: r.Body.Properties,
+		Request: r, kind: kind, stack: stack, declared: r.Body.Properties,
 		place: catalog.Place{Account: stack.Account, Region: stack.Region},
 	}, nil
 }

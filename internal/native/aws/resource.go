@@ -64,7 +64,7 @@ func (t *resource) Serve(ctx context.Context, r *store.Request) (native.Result, 
 	if !t.ready {
 		return native.Result{}, errOff
 	}
-	c, err := read(t, r)
+	c, err := readCall(t.schema.Name, r)
 	if err != nil {
 		return native.Result{}, err
 	}

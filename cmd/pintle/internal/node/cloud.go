@@ -146,6 +146,26 @@ func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
 	return "", true
 }
 
+// away reports whether a service token names a function or a topic of the cloud of this machine, for a node that has none.
+func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
+	parsed, err := wire.ParseToken(token)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	things, place := catalog.New(n.store), catalog.Place{Account: parsed.Account, Region: parsed.Region}
+	switch parsed.Service {
+	case wire.Lambda:
+		_, err = things.Functions.Get(ctx, place, parsed.Name)
+	case wire.SNS:
+		_, err = things.Topics.Get(ctx, place, parsed.Name)
+	case wire.HTTP, wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
+		return false
+	}
+	return !errors.Is(err, catalog.ErrNotFound) // what cannot be read now is looked up again
+}
+
 // lookupTimeout is how long it may take to find a function in the store.
 const lookupTimeout = 5 * time.Second
 

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -82,6 +84,7 @@ const signalLife = 24 * time.Hour
 func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
 		Names: n.store, More: n.cloudTypes(),
+		Off: aws.Off(catalog.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded),
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
@@ -104,11 +107,12 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 
 func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
 	var here delivery.Topics
+	away := n.away
 	if n.cloud != nil {
-		here = topics.Carrier{Topics: n.cloud.topics}
+		here, away = topics.Carrier{Topics: n.cloud.topics}, nil
 	}
 	n.delivery, err = delivery.New(delivery.Config{
-		Topics: here,
+		Topics: here, Away: away,
 		Table:  n.store,
 		Node:   n.engine.Node,
 		Report: n.report,
