@@ -298,7 +298,7 @@ func (n *Node) Run(ctx context.Context) error {
 		if n.cloud == nil {
 			return nil
 		}
-		return n.cloud.functions.Run(ctx)
+		return n.cloud.functions.Run(serving) // they are called by processes for as long as there are any
 	})
 	group.Go(func() error {
 		<-ctx.Done()
