@@ -568,3 +568,26 @@ func TestPatience(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestSubscriptionElsewhere: the topic may be in another region than the stack.
+func TestSubscriptionElsewhere(t *testing.T) {
+	w := newWorld(t)
+	there := catalog.Place{Account: account, Region: "us-east-1"}
+	_, err := w.topics.Create(w.ctx, catalog.Item[catalog.Topic]{Place: there, Name: "t"})
+	w.must(err)
+	const topic = "arn:aws:sns:us-east-1:" + account + ":t"
+	text := func(raw string) string {
+		return template(map[string]string{"S": resource("AWS::SNS::Subscription", `"TopicArn": "`+topic+`", "Region": "us-east-1", "Protocol": "https",
+			"Endpoint": "https://127.0.0.1:1/", "RawMessageDelivery": `+raw)})
+	}
+	if status := w.create("s", text("false")); status != "CREATE_COMPLETE" {
+		t.Fatal(w.events("s"))
+	}
+	if status := w.update("s", text("true")); status != "UPDATE_COMPLETE" {
+		t.Error(w.events("s"))
+	}
+	w.delete("s")
+	if left, err := w.topics.Subscriptions(w.ctx, topic); err != nil || len(left) > 0 {
+		t.Errorf("after the stack's delete there is %v, %v", left, err)
+	}
+}

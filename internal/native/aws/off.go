@@ -51,7 +51,8 @@ func holderOf(ctx context.Context, things *catalog.Catalog, c *call) (string, er
 	case topicTable.name:
 		return holding(things.Topics, c.place, topicNamed(c))(ctx)
 	case subscriptionTable.name:
-		return holding(things.Subscriptions, c.place, subscriptionNamed(c))(ctx)
+		place, name := subscriptionNamed(c)
+		return holding(things.Subscriptions, place, name)(ctx)
 	case machineTable.name:
 		return holding(things.Machines, c.place, machineNamed(c))(ctx)
 	case groupTable.name:

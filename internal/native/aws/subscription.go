@@ -32,7 +32,8 @@ func (t subscription) create(ctx context.Context, c *call) (native.Result, error
 
 // update implements [maker].
 func (t subscription) update(ctx context.Context, c *call) (native.Result, error) {
-	if _, err := t.Catalog.Subscriptions.Get(ctx, c.place, subscriptionNamed(c)); err != nil {
+	place, name := subscriptionNamed(c)
+	if _, err := t.Catalog.Subscriptions.Get(ctx, place, name); err != nil {
 		if errors.Is(err, catalog.ErrNotFound) {
 			err = c.lost()
 		}
@@ -46,7 +47,8 @@ func (t subscription) update(ctx context.Context, c *call) (native.Result, error
 
 // remove implements [maker].
 func (t subscription) remove(ctx context.Context, c *call) error {
-	if mine, err := own(ctx, c, t.Catalog.Subscriptions, c.place, subscriptionNamed(c)); err != nil || !mine {
+	place, name := subscriptionNamed(c)
+	if mine, err := own(ctx, c, t.Catalog.Subscriptions, place, name); err != nil || !mine {
 		return err
 	}
 	return ignoreMissing(t.Topics.Unsubscribe(ctx, c.id()))
@@ -63,4 +65,12 @@ func (t subscription) subscribe(ctx context.Context, c *call) (arn string, err e
 	}})
 }
 
-func subscriptionNamed(c *call) string { return strings.TrimPrefix(c.id(), c.arn("sns", "")) }
+// subscriptionNamed returns where what the call's physical id names is: in the region of its topic, which may be another one than the
+// stack's.
+func subscriptionNamed(c *call) (place catalog.Place, name string) {
+	fields := strings.SplitN(c.id(), ":", 6) // arn, partition, sns, region, account
+	if len(fields) < 6 {
+		return c.place, c.id() // the id of a Create that made nothing
+	}
+	return catalog.Place{Region: fields[3], Account: fields[4]}, fields[5]
+}
