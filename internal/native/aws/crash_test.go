@@ -179,3 +179,16 @@ func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 	}
 	return fired
 }
+
+// TestTopicDeletedByHalves: a Delete that was cut off after the topic was gone takes the subscriptions when it is served again.
+func TestTopicDeletedByHalves(t *testing.T) {
+	w := newWorld(t)
+	declared := `"Subscription": [{"Protocol": "https", "Endpoint": "https://127.0.0.1:1/"}]`
+	id := string(w.serve(w.request(wire.Create, "AWS::SNS::Topic", declared, "", "")).PhysicalID)
+	w.must(w.catalog.Topics.Delete(w.ctx, home, id[strings.LastIndexByte(id, ':')+1:], 0))
+	w.serve(w.request(wire.Delete, "AWS::SNS::Topic", declared, "", id))
+	if left, err := w.topics.AllSubscriptions(w.ctx, home, "", 10); err != nil || len(left) > 0 {
+		t.Errorf("what is left: %v, %v", left, err)
+	}
+	w.serve(w.request(wire.Delete, "AWS::SNS::Topic", declared, "", "s-Topic-123456789012"))
+}
