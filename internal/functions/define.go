@@ -113,18 +113,30 @@ func (f *Functions) replace(ctx context.Context, i item) (item, error) {
 	return changed, known(err, of(i))
 }
 
-// Update makes a function what the item says; of its code only if one is given. The item is one of [Functions.Get], changed.
+// Update makes a function what the item says; of its code only if one is given. The item is one of [Functions.Get],
+// changed, and the function must be at its Revision still; "" is any.
 func (f *Functions) Update(ctx context.Context, i item, code *catalog.Code) (item, error) {
 	there, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name)
 	if err != nil {
 		return i, known(err, of(i))
 	}
+	read := i.Of.Revision
 	i.Of.LayerCode, i.Of.Code, i.Of.CodeSize = there.Of.LayerCode, there.Of.Code, there.Of.CodeSize
 	if err := f.complete(ctx, &i, code); err != nil {
 		return i, err
 	}
-	changed, err := f.replace(ctx, i)
-	if err == nil {
+	changed, err := f.config.Catalog.Functions.Change(ctx, i.Place, i.Name, func(now *item) error {
+		if read != "" && read != now.Of.Revision {
+			return catalog.ErrChanged
+		}
+		if code == nil { // it may have been changed since it was read
+			i.Of.Code, i.Of.CodeSize = now.Of.Code, now.Of.CodeSize
+		}
+		i.Of.Last = now.Of.Last
+		now.Of = i.Of
+		return nil
+	})
+	if err = known(err, of(i)); err == nil {
 		f.collect(ctx, i.Place)
 	}
 	return changed, err

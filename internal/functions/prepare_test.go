@@ -92,3 +92,51 @@ func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
 		t.Errorf("the runtime runs the function as it was before its update, with a timeout of %v", runtime.timeout)
 	}
 }
+
+// TestUpdatesAtOnce: an update of the definition does not bring back the code of before, nor one of the code the definition.
+func TestUpdatesAtOnce(t *testing.T) {
+	inner, err := memory.New(memory.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, dir := &lateRows{Rows: inner}, t.TempDir()
+	f, err := functions.New(functions.Config{
+		Catalog: catalog.New(rows), Runtime: &lastSet{}, CodeDir: filepath.Join(dir, "code"), CacheDir: filepath.Join(dir, "cache"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	made, err := f.Create(t.Context(), catalog.Item[catalog.Function]{Place: home, Name: "f", Of: node("index.handler")}, inline("exports.handler = 1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan chan struct{})
+	rows.mu.Lock()
+	rows.hold = held
+	rows.mu.Unlock()
+	var late sync.WaitGroup
+	late.Go(func() {
+		i := made
+		i.Of.Revision, i.Of.Timeout = "", 77
+		if _, err := f.Update(t.Context(), i, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	goOn := <-held // it has read the function as it was
+	code := inline("exports.handler = 2")
+	changed, err := f.Update(t.Context(), made, &code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	late.Wait()
+	is, err := f.Get(t.Context(), home, "f")
+	if err != nil || is.Of.Code != changed.Of.Code || is.Of.Timeout != 77 {
+		t.Errorf("the code is %s, want %s; the timeout is %d, want 77; %v", is.Of.Code, changed.Of.Code, is.Of.Timeout, err)
+	}
+	code = inline("exports.handler = 3")
+	if _, err := f.Update(t.Context(), changed, &code); err == nil { // it was read before the other update
+		t.Error("the code was changed with the definition of before")
+	}
+}
