@@ -81,7 +81,8 @@ ssm are read from the parameters that are kept with the stacks (pintle serve tak
   resolveSecrets: true
 
 Functions that the template declares are run with --run-functions; without it such
-a template is refused.
+a template is refused. An engine that runs already decides by its own flags:
+"pintle serve --dev" runs them.
 
 Before anything is created, providers that run here are asked what they take: a
 misspelt property, or a value that they would refuse, is told with its place in
