@@ -64,7 +64,7 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber)
 		if provider.URL != "" {
 			return d.postMacro(soft, hard, s, hide, provider.URL, taskPayload(s.request))
 		}
-		return d.sendLocal(soft, s, hide, provider.Name)
+		return d.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {

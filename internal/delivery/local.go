@@ -23,6 +23,9 @@ type Provider struct {
 	Function wire.ServiceToken
 	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.
 	Account string
+	// Unsure says that it cannot be told now who serves the token: what is to be sent rests, and is looked at again. The rest does
+	// not count then.
+	Unsure bool
 }
 
 // Local is the providers of this machine. [NewLocal] makes one of a local.Runtime.
@@ -77,7 +80,12 @@ const busyPoll = 5 * time.Second
 // sendLocal hands the request to a process. A busy provider is waited for as long as it takes: its processes cannot
 // hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
 // only once a process has it: from then on its time runs, and neither a queue nor a build should use that up.
-func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, name string) Outcome {
+func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, provider Provider) Outcome {
+	if provider.Unsure {
+		s.rests = true
+		return nil
+	}
+	name := provider.Name
 	of := askingOf(s.request)
 	id := of.about
 	event, err := d.event(s, hide)

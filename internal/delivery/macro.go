@@ -39,7 +39,7 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber
 	case ok && provider.URL != "":
 		return d.postMacro(soft, hard, s, hide, provider.URL, macroEvent(s.request))
 	case ok:
-		return d.sendLocal(soft, s, hide, provider.Name)
+		return d.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {

@@ -54,7 +54,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		if provider.URL != "" {
 			return d.sendWeb(soft, hard, s, hide, provider.URL, true)
 		}
-		return d.sendLocal(soft, s, hide, provider.Name)
+		return d.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil {

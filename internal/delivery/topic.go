@@ -85,7 +85,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 		return d.sendWeb(soft, hard, s, hide, provider.URL, true), true
 	}
 	s.function = function
-	return d.sendLocal(soft, s, hide, provider.Name), true
+	return d.sendLocal(soft, s, hide, provider), true
 }
 
 // publish hands the request to all subscribers.

@@ -29,8 +29,8 @@ func TestMatch(t *testing.T) {
 		arn: arn, arn + ":$LATEST": arn, arn + ":1": "", arn + "2": "", "f": "", "": "",
 		"arn:aws:lambda:eu-west-1:000000000000:function:f": "", "arn:aws:sns:us-east-1:000000000000:f": "",
 	} {
-		if got, ok := w.Match(t.Context(), token); got != want || ok != (want != "") {
-			t.Errorf("%s: %q, %v", token, got, ok)
+		if got, ok, err := w.Match(t.Context(), token); got != want || ok != (want != "") || err != nil {
+			t.Errorf("%s: %q, %v, %v", token, got, ok, err)
 		}
 	}
 	done := make(chan local.Outcome, 1)
@@ -40,8 +40,8 @@ func TestMatch(t *testing.T) {
 	}
 	defer r.Close()
 	fresh := newNode(t, w.catalog, w.dir, func(c *functions.Config) { c.Runtime = r })
-	name, ok := fresh.Match(t.Context(), arn)
-	if !ok {
+	name, ok, err := fresh.Match(t.Context(), arn)
+	if !ok || err != nil {
 		t.Fatal("no match")
 	}
 	if err := r.Invoke(name, local.Event{ID: "1", Payload: []byte("{}"), FunctionARN: arn, WantResult: true}); err != nil {
@@ -54,7 +54,7 @@ func TestMatch(t *testing.T) {
 	of, zero := node("index.handler"), 0
 	of.Concurrency = &zero
 	w.create("off", of, inline(""))
-	if name, ok = fresh.Match(t.Context(), "arn:aws:lambda:us-east-1:000000000000:function:off"); !ok {
+	if name, ok, err = fresh.Match(t.Context(), "arn:aws:lambda:us-east-1:000000000000:function:off"); !ok || err != nil {
 		t.Fatal("no match")
 	}
 	if err := r.Invoke(name, local.Event{ID: "2", Payload: []byte("{}")}); err != nil {

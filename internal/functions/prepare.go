@@ -33,35 +33,25 @@ type turn struct {
 }
 
 // Match returns the name under which the runtime has the function that a service token names; it has it when Match returns. False
-// means that there is no such function here.
-func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool) {
+// means that there is no such function here. The error is the store's, and means that nobody knows.
+func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool, err error) {
 	parsed, err := wire.ParseToken(token)
 	if err != nil || parsed.Service != wire.Lambda {
-		return "", false
+		return "", false, nil //nolint:nilerr // any text may be a token
 	}
 	place := catalog.Place{Account: parsed.Account, Region: parsed.Region}
 	r, err := ParseReference(place, string(token), "")
 	if err != nil {
-		return "", false
+		return "", false, nil //nolint:nilerr // what names no function has none
 	}
-	// A database that is away for a moment must not make the token look as if it were for another Lambda.
-	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		i, err := f.config.Catalog.Functions.Get(ctx, place, r.row())
-		if err == nil {
-			return f.prepare(ctx, i), true
-		}
-		if errors.Is(err, catalog.ErrNotFound) || pause > time.Second {
-			if !errors.Is(err, catalog.ErrNotFound) {
-				f.config.Log.ErrorContext(ctx, "a function could not be looked up", "function", r.ARN(), "error", err)
-			}
-			return "", false
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return "", false
-		}
+	i, err := f.config.Catalog.Functions.Get(ctx, place, r.row())
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("look %s up: %w", r.ARN(), err)
 	}
+	return f.prepare(ctx, i), true, nil
 }
 
 // prepare makes the runtime have a function as it is in the catalog, and returns its name there. One that cannot be run fails

@@ -70,7 +70,7 @@ func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	match := func() {
-		if _, ok := f.Match(t.Context(), wire.ServiceToken("arn:aws:lambda:us-east-1:000000000000:function:f")); !ok {
+		if _, ok, err := f.Match(t.Context(), wire.ServiceToken("arn:aws:lambda:us-east-1:000000000000:function:f")); !ok || err != nil {
 			t.Error("the function is not found")
 		}
 	}

@@ -135,7 +135,7 @@ func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
 		newer, err := f.find(ctx, name, noStackWithID)
 		switch {
 		case ctx.Err() != nil:
-			return stack, nil //nolint:nilerr // the time is over, which is all that the error says
+			return stack, nil
 		case err != nil || newer.Phase.Final():
 			return newer, err
 		}

@@ -64,14 +64,18 @@ func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (p
 	}, nil
 }
 
-// find returns the name of another provider that is a function of this one.
+// find returns the name in the runtime of another provider, or of a function of the cloud of this machine, that is a function of this
+// provider.
 func (p *providers) find(of, token string) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	name, ok := local.Match(wire.ServiceToken(token), func(name string) bool { return p.known[name] != nil })
+	name, ok := p.named(wire.ServiceToken(token))
 	if !ok {
+		if name, ok, err := p.lookUp(wire.ServiceToken(token)); ok || err != nil {
+			return name, err
+		}
 		return "", fmt.Errorf("there is no local provider %s: add it to pintle.yaml under providers", token)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	k := p.known[name]
 	if k.broken != nil {
 		return "", fmt.Errorf("provider %s: %w", name, k.broken)

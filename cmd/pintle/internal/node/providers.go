@@ -39,7 +39,7 @@ type providers struct {
 	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
 	functions cloudFunction
 	// match returns the name in the runtime of such a function that a token names; nil if there are none. It is set with functions.
-	match func(context.Context, wire.ServiceToken) (name string, ok bool)
+	match func(context.Context, wire.ServiceToken) (name string, ok bool, err error)
 	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
 	invoked func(id string) (wire.RequestID, bool)
 
@@ -251,13 +251,22 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 		}
 		return found, true
 	}
+	name, ok, err := p.lookUp(token)
+	if err != nil {
+		p.log.Error("a function could not be looked up", "error", err)
+		return delivery.Provider{Unsure: true}, true
+	}
+	return delivery.Provider{Name: name, Account: accountOf(token)}, ok
+}
+
+// lookUp returns the name in the runtime of the function of the cloud of this machine that a token names.
+func (p *providers) lookUp(token wire.ServiceToken) (name string, ok bool, err error) {
 	if p.match == nil {
-		return delivery.Provider{}, false
+		return "", false, nil
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, lookupTimeout)
 	defer cancel()
-	name, ok := p.match(ctx, token)
-	return delivery.Provider{Name: name, Account: accountOf(token)}, ok
+	return p.match(ctx, token)
 }
 
 // accountOf returns the account of the function of the cloud of this machine that a token names.
@@ -289,7 +298,7 @@ func (p *providers) found(name string) delivery.Provider {
 // serves reports whether a process of this node can be asked for a service token.
 func (p *providers) serves(token wire.ServiceToken) bool {
 	found, ok := p.Match(token)
-	if !ok || found.URL != "" {
+	if !ok || found.URL != "" || found.Unsure {
 		return false
 	}
 	p.mu.Lock()
