@@ -20,7 +20,20 @@ const (
 	SettingPolicy = "policy"
 	// SettingVersioning is Enabled or Suspended.
 	SettingVersioning = "versioning"
+	// SettingOwnership says who owns objects, S3's XML: see [Ownership].
+	SettingOwnership = "ownershipControls"
 )
+
+// Ownership returns the [SettingOwnership] of one rule: BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter; false for any
+// other. Only with the last two a bucket takes access control lists.
+func Ownership(rule string) (setting string, ok bool) {
+	switch rule {
+	case "BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter":
+		return `<OwnershipControls xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Rule><ObjectOwnership>` + rule +
+			`</ObjectOwnership></Rule></OwnershipControls>`, true
+	}
+	return "", false
+}
 
 // Make makes a bucket of the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Place. One that is there
 // and has the same holder is brought to what is asked; another is [catalog.ErrExists]. A bucket for assets that nobody has asked

@@ -72,7 +72,7 @@ func (c *call) checkACL() error {
 	if err != nil {
 		return err
 	}
-	ownership := item.Of.Settings["ownershipControls"]
+	ownership := item.Of.Settings[objects.SettingOwnership]
 	if strings.Contains(ownership, "ObjectWriter") || strings.Contains(ownership, "BucketOwnerPreferred") {
 		return nil
 	}

@@ -39,11 +39,11 @@ func (c *call) makeBucket() error {
 	}
 	var settings map[string]string
 	if ownership := c.r.Header.Get("X-Amz-Object-Ownership"); ownership != "" {
-		if ownership != "BucketOwnerEnforced" && ownership != "BucketOwnerPreferred" && ownership != "ObjectWriter" {
+		setting, ok := objects.Ownership(ownership)
+		if !ok {
 			return invalid("Invalid x-amz-object-ownership header: BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter.")
 		}
-		settings = map[string]string{"ownershipControls": `<OwnershipControls xmlns="` + namespace + `"><Rule><ObjectOwnership>` + ownership +
-			`</ObjectOwnership></Rule></OwnershipControls>`}
+		settings = map[string]string{objects.SettingOwnership: setting}
 	}
 	if err := c.newBucket(c.bucket, region, settings); err != nil {
 		return err

@@ -31,7 +31,7 @@ var settings = map[string]setting{
 	"cors":         {root: "CORSConfiguration", missing: "NoSuchCORSConfiguration", message: "The CORS configuration does not exist"},
 	"website":      {root: "WebsiteConfiguration", missing: "NoSuchWebsiteConfiguration", message: "The specified bucket does not have a website configuration"},
 	"logging":      {root: "BucketLoggingStatus"},
-	"ownershipControls": {root: "OwnershipControls", missing: "OwnershipControlsNotFoundError",
+	objects.SettingOwnership: {root: "OwnershipControls", missing: "OwnershipControlsNotFoundError",
 		message: "The bucket ownership controls were not found"},
 }
 

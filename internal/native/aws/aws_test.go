@@ -425,6 +425,7 @@ func TestNamesThatAreNone(t *testing.T) {
 		{"AWS::Logs::LogGroup", `"LogGroupName": "a b"`, "{/LogGroupName} must be 1 to 512 characters"},
 		{"AWS::Lambda::Function", `"FunctionName": "", "Role": "r", "Code": {}`, "{/FunctionName} must not be empty"},
 		{"AWS::S3::Bucket", `"BucketName": "No_Bucket"`, "the specified bucket is not valid"},
+		{"AWS::S3::Bucket", `"OwnershipControls": {"Rules": [{"ObjectOwnership": "Mine"}]}`, "Value of property ObjectOwnership must be BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter"},
 		{"AWS::SNS::Topic", `"TopicName": "a b"`, "Invalid parameter: Topic Name"},
 		{"AWS::Logs::LogGroup", `"LogGroupName": {"Ref": "Secret"}`, "Value of property LogGroupName must not be a secret: names are shown"},
 		{"AWS::IAM::ManagedPolicy", `"PolicyDocument": {}, "Path": {"Fn::Sub": "/${Secret}/"}`, "Value of property Path must not be a secret: names are shown"},

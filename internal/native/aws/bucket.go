@@ -80,12 +80,23 @@ func bucketOf(c *call, b *catalog.Bucket) (err error) {
 	if b.Tags, err = c.tags(); err != nil {
 		return err
 	}
-	delete(b.Settings, objects.SettingVersioning)
-	if status := c.text("VersioningConfiguration", "Status"); status != "" {
-		if b.Settings == nil {
-			b.Settings = map[string]string{}
+	ownership := ""
+	for _, rule := range c.at("OwnershipControls", "Rules").Items() { // there is one
+		declared, _ := rule.Get("ObjectOwnership")
+		var ok bool
+		if ownership, ok = objects.Ownership(declared.Text()); !ok {
+			return reason("Value of property ObjectOwnership must be BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter")
 		}
-		b.Settings[objects.SettingVersioning] = status
+	}
+	if b.Settings == nil {
+		b.Settings = map[string]string{}
+	}
+	for name, setting := range map[string]string{
+		objects.SettingVersioning: c.text("VersioningConfiguration", "Status"), objects.SettingOwnership: ownership,
+	} {
+		if delete(b.Settings, name); setting != "" {
+			b.Settings[name] = setting
+		}
 	}
 	return nil
 }

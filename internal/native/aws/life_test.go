@@ -126,12 +126,13 @@ func lives() []life {
 		},
 		{
 			resourceType: "AWS::S3::Bucket",
-			first:        `"Tags": [{"Key": "a", "Value": 1}]`, changed: `"Tags": [{"Key": "a", "Value": 2}], "VersioningConfiguration": {"Status": "Enabled"}`, replaced: `"BucketName": "other.bucket"`,
+			first:        `"Tags": [{"Key": "a", "Value": 1}]`, changed: `"Tags": [{"Key": "a", "Value": 2}], "VersioningConfiguration": {"Status": "Enabled"}, "OwnershipControls": {"Rules": [{"ObjectOwnership": "ObjectWriter"}]}`, replaced: `"BucketName": "other.bucket"`,
 			look: func(w *world, id string) string {
 				b, err := w.catalog.Buckets.Get(w.ctx, catalog.Everywhere, id)
 				return found(w, fmt.Sprint(b.Of.Tags, b.Of.Owner, b.Of.Settings), err)
 			},
-			is: "map[a:1] {123456789012 eu-west-1} map[]", becomes: "map[a:2] {123456789012 eu-west-1} map[versioning:Enabled]",
+			is: "map[a:1] {123456789012 eu-west-1} map[]", becomes: "map[a:2] {123456789012 eu-west-1} map[ownershipControls:<OwnershipControls xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" +
+				"<Rule><ObjectOwnership>ObjectWriter</ObjectOwnership></Rule></OwnershipControls> versioning:Enabled]",
 		},
 		{
 			resourceType: "AWS::S3::BucketPolicy",
