@@ -284,7 +284,7 @@ func TestEventWaiter(t *testing.T) {
 // A handler that was given up while an event of the waiter was dealt with ends the program, like any other.
 func TestEventWaiterRunaway(t *testing.T) {
 	l := newLambda(t)
-	l.timeout = time.Second
+	l.timeout = 5 * time.Second // a fifth of it is for the response, on a machine that may be busy
 	hang := make(chan bool)
 	defer close(hang)
 	ended := make(chan error, 1)
