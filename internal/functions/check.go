@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -42,9 +43,9 @@ var (
 
 // check fills in what a function has by default and returns an error if it cannot be one.
 func check(f *catalog.Function) error {
-	setDefault(&f.Timeout, defaultTimeout)
-	setDefault(&f.Memory, defaultMemory)
-	setDefault(&f.LogFormat, "Text")
+	f.Timeout = cmp.Or(f.Timeout, defaultTimeout)
+	f.Memory = cmp.Or(f.Memory, defaultMemory)
+	f.LogFormat = cmp.Or(f.LogFormat, "Text")
 	if len(f.Architectures) == 0 {
 		f.Architectures = []string{"x86_64"}
 	}

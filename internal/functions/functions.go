@@ -15,6 +15,7 @@
 package functions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,9 +111,9 @@ func New(config Config) (*Functions, error) {
 	if config.Concurrency < 0 || config.Queue < 0 || config.Memory < 0 {
 		return nil, errors.New("functions: Concurrency, Queue and Memory must not be negative")
 	}
-	setDefault(&config.Concurrency, DefaultConcurrency)
-	setDefault(&config.Queue, DefaultQueue)
-	setDefault(&config.Memory, DefaultMemory)
+	config.Concurrency = cmp.Or(config.Concurrency, DefaultConcurrency)
+	config.Queue = cmp.Or(config.Queue, DefaultQueue)
+	config.Memory = cmp.Or(config.Memory, DefaultMemory)
 	if config.Pauses == nil {
 		config.Pauses = []time.Duration{time.Minute, 2 * time.Minute}
 	}
@@ -146,13 +147,6 @@ func New(config Config) (*Functions, error) {
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // sweepEvery is how often files that nothing needs are looked for.

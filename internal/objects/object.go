@@ -110,25 +110,38 @@ func (s *Store) Put(ctx context.Context, bucket, key string, body io.Reader, o O
 	if err != nil {
 		return Info{}, err
 	}
-	in, err := s.receive(o.Algorithm)
+	in, info, err := s.take(ctx, bucket, key, body, o.Algorithm, o.Verify)
 	if err != nil {
-		return Info{}, cleanError("write", bucket, err)
+		return Info{}, err
 	}
 	defer in.drop()
+	info.Attributes = o.Attributes
+	return info, s.commit(ctx, in, bucket, file, info, o.Condition)
+}
+
+// take receives data of an object, or of a part of one, and lets verify look at what was computed of them. The caller drops what has
+// come.
+func (s *Store) take(ctx context.Context, bucket, key string, body io.Reader, a Algorithm, verify func(Sums) error) (*incoming, Info, error) {
+	in, err := s.receive(a)
+	if err != nil {
+		return nil, Info{}, cleanError("write", bucket, err)
+	}
 	if err := in.fill(ctx, body); err != nil {
-		return Info{}, cleanError("write", bucket, err)
+		in.drop()
+		return nil, Info{}, cleanError("write", bucket, err)
 	}
 	sums := in.sums()
-	if o.Verify != nil {
-		if err := o.Verify(sums); err != nil {
-			return Info{}, err
+	if verify != nil {
+		if err := verify(sums); err != nil {
+			in.drop()
+			return nil, Info{}, err
 		}
 	}
-	info := Info{Key: key, Size: sums.Size, ETag: quoted(sums.MD5), Modified: s.now(), Attributes: o.Attributes}
+	info := Info{Key: key, Size: sums.Size, ETag: quoted(sums.MD5), Modified: s.now()}
 	if sums.Checksum != "" {
-		info.Checksum = Checksum{Algorithm: o.Algorithm, Value: sums.Checksum}
+		info.Checksum = Checksum{Algorithm: a, Value: sums.Checksum}
 	}
-	return info, s.commit(ctx, in, bucket, file, info, o.Condition)
+	return in, info, nil
 }
 
 // check looks at what an object is to be, and returns its file.

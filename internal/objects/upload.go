@@ -121,24 +121,11 @@ func (s *Store) PutPart(ctx context.Context, bucket, key, id string, number int,
 	if err != nil {
 		return Info{}, err
 	}
-	in, err := s.receive(cmp.Or(o.Algorithm, u.Algorithm))
+	in, info, err := s.take(ctx, bucket, key, body, cmp.Or(o.Algorithm, u.Algorithm), o.Verify)
 	if err != nil {
-		return Info{}, cleanError("write", bucket, err)
+		return Info{}, err
 	}
 	defer in.drop()
-	if err := in.fill(ctx, body); err != nil {
-		return Info{}, cleanError("write", bucket, err)
-	}
-	sums := in.sums()
-	if o.Verify != nil {
-		if err := o.Verify(sums); err != nil {
-			return Info{}, err
-		}
-	}
-	info := Info{Key: key, Size: sums.Size, ETag: quoted(sums.MD5), Modified: s.now()}
-	if sums.Checksum != "" {
-		info.Checksum = Checksum{Algorithm: cmp.Or(o.Algorithm, u.Algorithm), Value: sums.Checksum}
-	}
 	if err := in.finish(info); err != nil {
 		return info, cleanError("write", bucket, err)
 	}

@@ -2,7 +2,6 @@ package sources_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/filewatch"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/internal/sources"
 )
 
@@ -90,11 +90,8 @@ func TestFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "a Python file" || name == "a folder of Node" {
-				for _, tool := range []string{"python3", "node"} {
-					if _, err := exec.LookPath(tool); err != nil {
-						t.Skip(err)
-					}
-				}
+				require.Tool(t, "python3")
+				require.Tool(t, "node")
 			}
 			dir := t.TempDir()
 			write(t, dir, test.files)

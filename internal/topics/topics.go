@@ -26,6 +26,7 @@
 package topics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,9 @@ func New(config Config) (*Topics, error) {
 	case config.RetryFor < 0 || config.Backoff < 0 || config.Drain < 0:
 		return nil, errors.New("topics: RetryFor, Backoff and Drain must not be negative")
 	}
-	setDefault(&config.RetryFor, DefaultRetryFor)
-	setDefault(&config.Backoff, DefaultBackoff)
-	setDefault(&config.Drain, DefaultDrain)
+	config.RetryFor = cmp.Or(config.RetryFor, DefaultRetryFor)
+	config.Backoff = cmp.Or(config.Backoff, DefaultBackoff)
+	config.Drain = cmp.Or(config.Drain, DefaultDrain)
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
@@ -143,12 +144,6 @@ func New(config Config) (*Topics, error) {
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t, nil
-}
-
-func setDefault(field *time.Duration, value time.Duration) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 // Close takes no more messages, waits no longer than Config.Drain for those that are under way, and drops the rest. No goroutine
