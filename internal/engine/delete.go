@@ -19,6 +19,12 @@ type DeleteStack struct {
 	// whose last delete failed.
 	Retain []wire.LogicalID
 	Force  bool
+	// RetainAll leaves every resource in place. Of ROS, where Retain needs no delete that failed before either.
+	RetainAll bool
+	// Caller is who asks, as requests of ROS tell it.
+	Caller string
+	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
+	Parallelism int
 
 	// nested says for which request of which parent; nil for none. unclaimed says of a nested stack that no resource stands
 	// for it.

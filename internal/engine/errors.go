@@ -1,9 +1,9 @@
 package engine
 
-// Code is the class of an error that a client made, in CloudFormation's spelling.
+// Code is the class of an error that a client made, in the spelling of the service whose stack it is about.
 type Code string
 
-// The codes. A face renders them in its own way.
+// The codes of CloudFormation. A face renders them in its own way.
 const (
 	CodeValidation          Code = "ValidationError"
 	CodeAlreadyExists       Code = "AlreadyExistsException"
@@ -13,6 +13,19 @@ const (
 	CodeLimitExceeded       Code = "LimitExceededException"
 	CodeChangeSetNotFound   Code = "ChangeSetNotFound"
 	CodeChangeSetStatus     Code = "InvalidChangeSetStatus"
+)
+
+// The codes of stacks of ROS, in its spelling. Source: ROS API 2019-09-10, error codes. Errors of a template have the code of
+// the [template.Error].
+const (
+	CodeStackValidationFailed Code = "StackValidationFailed"
+	CodeStackExists           Code = "StackExists"
+	CodeStackNotFound         Code = "StackNotFound"
+	CodeResourceNotFound      Code = "ResourceNotFound"
+	CodeActionInProgress      Code = "ActionInProgress"
+	CodeNotSupported          Code = "NotSupported"
+	CodeInvalidParameter      Code = "InvalidParameter"
+	CodePolicyDenied          Code = "StackPolicyValidationFailed"
 )
 
 // Error is an error that the client can mend. Message is shown to people and matched by clients: it has the service's

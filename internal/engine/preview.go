@@ -20,6 +20,8 @@ type PreviewStack struct {
 	Options
 	Stack    Ref
 	Template string
+	// Dialect is whose stack it would be if there is none; nil is [CloudFormation].
+	Dialect Dialect
 }
 
 // Preview is what a create or an update would do. It holds no secret.

@@ -40,6 +40,10 @@ type Options struct {
 	NotificationARNs []string
 	// RoleARN is kept with the stack; empty leaves the one it has.
 	RoleARN string
+	// Caller is who asks, as requests of ROS tell it.
+	Caller string
+	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
+	Parallelism int
 	// DisableRollback leaves a stack that failed as it is.
 	DisableRollback bool
 	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
@@ -59,6 +63,8 @@ type CreateStack struct {
 	Options
 	Name     store.StackName
 	Template string
+	// Dialect is whose stack it is to be; nil is [CloudFormation].
+	Dialect Dialect
 	// TerminationProtection refuses deletes from the start.
 	TerminationProtection bool
 	// DeleteOnFailure deletes the stack if it cannot be created. Not together with DisableRollback.
@@ -76,14 +82,19 @@ type UpdateStack struct {
 	UsePrevious bool
 	// PolicyDuring is the stack policy for this update alone; empty for the stack's own.
 	PolicyDuring string
+	// Replace has what cannot be updated deleted and created anew, in that order, and Taint the resources that it names whatever
+	// has changed. Of ROS, whose resources are never replaced otherwise.
+	Replace bool
+	Taint   []wire.LogicalID
 }
 
 // Ref names a stack as a client does: by its name, or by its id.
 type Ref struct {
 	Account string
 	Region  string
-	// Stack is the name or the ARN as it was given.
+	// Stack is the name or the ARN as it was given; with ByID it is the id of a stack of ROS, a UUID.
 	Stack string
+	ByID  bool
 }
 
 // Started is what a client learns of an operation that has begun.

@@ -115,24 +115,28 @@ func (r *Step) values() []*value.Value      { return nil }
 func (r *StepPlan) values() []*value.Value  { return nil }
 func (r *Instance) values() []*value.Value  { return nil }
 func (r *InstanceBody) values() []*value.Value {
-	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref}
+	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref, &r.HTTPConfig}
 }
 func (r *Request) values() []*value.Value       { return nil }
 func (r *ChangeSet) values() []*value.Value     { return nil }
 func (r *ChangeSetBody) values() []*value.Value { return r.Revision.values() }
 func (r *RequestBody) values() []*value.Value {
-	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token, &r.Pending}
+	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token, &r.Pending, &r.HTTPConfig}
 }
 
-// written returns the values of a row that are to be written: all but a last one that few rows have, so that nodes of an
+// written returns the values of a row that are to be written: all but the last ones that few rows have, so that nodes of an
 // earlier version can read the others.
 func written(row Row) []*value.Value {
 	fields := row.values()
+	rare := 0
 	switch row.(type) {
-	case *RequestBody, *Revision, *ChangeSetBody:
-		if last := len(fields) - 1; fields[last].IsNull() {
-			fields = fields[:last]
-		}
+	case *RequestBody:
+		rare = 2
+	case *InstanceBody, *Revision, *ChangeSetBody:
+		rare = 1
+	}
+	for ; rare > 0 && fields[len(fields)-1].IsNull(); rare-- {
+		fields = fields[:len(fields)-1]
 	}
 	return fields
 }

@@ -111,4 +111,6 @@ type InstanceBody struct {
 	Metadata value.Value `json:"-"`
 	// Ref is what Ref of the resource returns if that is not the physical id; null if it is.
 	Ref value.Value `json:"-"`
+	// HTTPConfig is how the provider behind a URL is called, of ROS: an object, null for none. Its SignKey may be secret.
+	HTTPConfig value.Value `json:"-"`
 }

@@ -98,6 +98,14 @@ type Operation struct {
 	RollbackID    string `json:"rollbackID,omitempty"`
 	RollbackToken string `json:"rollbackToken,omitempty"`
 
+	// Caller is who asked for the operation, as requests of ROS tell it; empty in other dialects.
+	Caller string `json:"caller,omitempty"`
+	// Replace says that what cannot be updated is deleted and created anew, and Taint which resources are whatever has changed.
+	Replace bool             `json:"replace,omitempty"`
+	Taint   []wire.LogicalID `json:"taint,omitempty"`
+	// Parallelism bounds how many resources are at work at once; 0 does not.
+	Parallelism int `json:"parallelism,omitempty"`
+
 	DisableRollback bool `json:"disableRollback,omitempty"`
 	// DeleteOnFailure deletes a stack whose create failed.
 	DeleteOnFailure bool `json:"deleteOnFailure,omitempty"`

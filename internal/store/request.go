@@ -122,6 +122,11 @@ type RequestBody struct {
 	PhysicalID   wire.PhysicalID `json:"physicalID,omitempty"`
 	// Timeout is how long the provider may take, from delivery.
 	Timeout time.Duration `json:"timeout"`
+	// StackName, Account and Caller are what requests of ROS tell besides: the account that owns the stack, and who asked for
+	// the operation. Empty in others.
+	StackName string `json:"stackName,omitempty"`
+	Account   string `json:"account,omitempty"`
+	Caller    string `json:"caller,omitempty"`
 	// Await says what ends it; nil if its provider does.
 	Await *Await `json:"await,omitempty"`
 	// Aim is what it wants of a nested stack; empty if it is for something else.
@@ -146,6 +151,8 @@ type RequestBody struct {
 	// Pending is what the provider wants to be asked again with, of [TypeIsComplete] until it is settled; of [TypeMacro] likewise
 	// what is to be done with its reply; of [TypeExecution] its data; and else null: JSON as a text, which is secret.
 	Pending value.Value `json:"-"`
+	// HTTPConfig is how the provider behind a URL is called, of ROS: an object, null for none. Its SignKey may be secret.
+	HTTPConfig value.Value `json:"-"`
 }
 
 // Subject is the request that a provider is asked about: r itself or, of [TypeIsComplete], the one that waits, as far as it

@@ -19,7 +19,7 @@ func (p *parser) conditions(section Node, where path) {
 	if !p.object(section, where, "Conditions") {
 		return
 	}
-	s := &shapes{problems: &p.problems, in: inConditions, extended: p.extended}
+	s := &shapes{problems: &p.problems, language: p.template.Language, in: inConditions, extended: p.extended}
 	for _, m := range section.members {
 		at := where.to(m.Key)
 		if p.loopOutOfPlace(m, at, "condition") {

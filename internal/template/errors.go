@@ -14,6 +14,8 @@ type Error struct {
 	Message string
 	// Detail explains more than CloudFormation does; "" if there is nothing to add.
 	Detail string
+	// Code is the class of the error in the spelling of ROS, e.g. InvalidTemplateReference; "" in templates of CloudFormation.
+	Code string
 	// Path is the place in the template, e.g. "/Resources/Site/Properties/Name"; "" for the template as a whole.
 	Path string
 	// Line and Column are the place in the text, counted from 1, the column in characters. Column is 0 when only the line

@@ -141,6 +141,8 @@ type shapes struct {
 	limit   int
 	// extended says that the functions of AWS::LanguageExtensions may be called.
 	extended bool
+	// language is that of the template.
+	language Language
 }
 
 // node checks a tree in which functions may be called.
@@ -190,7 +192,7 @@ func (s *shapes) references(n Node, where path) {
 }
 
 func (s *shapes) call(n Node, name string, argument Node, where path) {
-	f, ok := functionNamed(name)
+	f, ok := s.language.functionNamed(name)
 	switch {
 	case name == transformKey:
 		if s.transform(argument, where) {

@@ -39,7 +39,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 		}
 		return
 	}
-	if f, known := functionNamed(name); known && f.truth == nil && (s.in != inRules || f.places&inRules != 0) {
+	if f, known := s.language.functionNamed(name); known && f.truth == nil && (s.in != inRules || f.places&inRules != 0) {
 		s.at(n, where, "%s", message)
 		return
 	}
@@ -56,7 +56,7 @@ func (e *evaluation) truth(n Node) (bool, error) {
 		}
 		return e.truth(branch)
 	}
-	f, _ := functionNamed(name)
+	f, _ := e.scope.Language.functionNamed(name)
 	if f.truth == nil {
 		return false, e.fail(n, logicMessage)
 	}

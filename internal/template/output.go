@@ -96,7 +96,7 @@ func (p *parser) outputValue(n Node, where path, in place) Node {
 	case n.kind == value.Map && !call && !stray:
 		p.at(n, where, outputMapMessage)
 	default:
-		s := &shapes{problems: &p.problems, in: in, extended: p.extended}
+		s := &shapes{problems: &p.problems, language: p.template.Language, in: in, extended: p.extended}
 		s.node(n, where)
 	}
 	return n

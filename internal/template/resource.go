@@ -98,7 +98,7 @@ func (p *parser) functions(n Node, where path, name string, in place) Node {
 		p.at(n, where, "Template format error: [%s] Every %s member must be an object.", where, name)
 		return Node{}
 	}
-	s := &shapes{problems: &p.problems, in: in, dynamic: &p.dynamic, extended: p.extended, limit: p.template.limits.DynamicReferences}
+	s := &shapes{problems: &p.problems, language: p.template.Language, in: in, dynamic: &p.dynamic, extended: p.extended, limit: p.template.limits.DynamicReferences}
 	s.node(n, where)
 	return n
 }

@@ -54,7 +54,7 @@ func (p *parser) rules(section Node, where path) {
 
 func (p *parser) rule(declared Member, where path) *Rule {
 	r := &Rule{Name: declared.Key, Line: declared.line, Column: declared.column}
-	s := &shapes{problems: &p.problems, in: inRules}
+	s := &shapes{problems: &p.problems, language: p.template.Language, in: inRules}
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)
 		switch m.Key {

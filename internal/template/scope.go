@@ -62,6 +62,8 @@ type Scope struct {
 	Parameters map[string]value.Value
 	Conditions map[string]bool
 	Pseudo     Pseudo
+	// Language is that of the template.
+	Language Language
 	// Outside is what was fetched for the template before it was evaluated. The zero Outside is nothing.
 	Outside Outside
 }

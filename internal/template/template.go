@@ -17,6 +17,8 @@ const FormatVersion = "2010-09-09"
 
 // Template is a template that passed every check that needs no parameters. Its fields are to be read only.
 type Template struct {
+	// Language is the one that it is written in.
+	Language Language
 	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
 	Version string
 	// Description is the template's own, "" if it has none.
