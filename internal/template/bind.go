@@ -41,16 +41,16 @@ func (t *Template) BindWith(inputs map[string]Input, previous map[string]value.V
 	}
 	b.report()
 	if len(b.found) > 0 {
-		return nil, b.found
+		return nil, t.inItsTerms(b.found)
 	}
 	scope := NewScope(b.values, make(map[string]bool), pseudo)
-	scope.Outside = outside
+	scope.Language, scope.Outside = t.Language, outside
 	scope.Outside.Stored, scope.Outside.Parameters = nil, b.read
 	if err := t.decide(scope); err != nil {
-		return nil, err
+		return nil, t.inItsTerms(err)
 	}
 	if err := t.enforce(scope, nil); err != nil {
-		return nil, err
+		return nil, t.inItsTerms(err)
 	}
 	return scope, nil
 }
@@ -92,6 +92,10 @@ func newBinding(t *Template, inputs map[string]Input, previous map[string]value.
 
 // report adds what is told of all parameters at once.
 func (b *binding) report() {
+	if b.template.Language == ROS {
+		b.rosReport()
+		return
+	}
 	for _, told := range []struct {
 		list   []string
 		format string
@@ -114,13 +118,22 @@ func (b *binding) unknown() {
 			names = append(names, name)
 		}
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && b.template.Language == ROS {
+		b.rosUnknown(names)
+	} else if len(names) > 0 {
 		b.add(&Error{Message: fmt.Sprintf("Parameters: [%s] do not exist in the template", strings.Join(names, ", "))})
 	}
 }
 
 // parameter finds the value of one parameter; false if it has none.
 func (b *binding) parameter(p *Parameter) bool {
+	if p.ros {
+		if b.rosParameter(p) {
+			return true
+		}
+		b.missing = append(b.missing, p.Name)
+		return false
+	}
 	found := len(b.found)
 	text, secret, ok := b.text(p)
 	switch {
@@ -158,7 +171,7 @@ func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 			b.refuse(p, "Invalid input for parameter key %s. Cannot specify usePreviousValue as true and non empty value for a parameter.", p.Name)
 			return "", false, false
 		}
-		return typed(before), p.NoEcho || before.HasSecret(), true
+		return p.typed(before), p.NoEcho || before.HasSecret(), true
 	case given:
 		return input.Value, p.NoEcho || input.Secret, true
 	case p.Default != nil:
@@ -206,8 +219,11 @@ func (b *binding) look(p *Parameter, name string, secret bool) {
 	b.read[p.Name] = v
 }
 
-// typed returns a parameter's value as a client would type it.
-func typed(v value.Value) string {
+// typed returns a value of the parameter as a client would type it.
+func (p *Parameter) typed(v value.Value) string {
+	if p.Type == rosJSON && p.ros || v.Kind() == value.Map {
+		return string(v.JSON())
+	}
 	if v.Kind() != value.List {
 		return v.Text()
 	}

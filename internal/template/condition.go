@@ -53,7 +53,7 @@ func (p *parser) resolveConditions() {
 					p.spoil(where)
 				}
 				needs[c.Name] = append(needs[c.Name], u.name)
-			case isPseudo(u.name) || p.parameterNames[u.name]:
+			case p.template.Language.isPseudo(u.name) || p.parameterNames[u.name]:
 			default:
 				if len(bad.list) == 0 {
 					first = u.at
@@ -84,6 +84,13 @@ func (p *parser) orderConditions(needs map[string][]string) {
 			p.spoil(path{"Conditions", name}) // they are in no order
 		}
 		c := byName[cycle[0]]
+		if p.template.Language == ROS {
+			p.add(&Error{
+				Message: fmt.Sprintf("Circular Dependency Found: %s.", strings.Join(cycle, ", ")), Code: rosCircular,
+				Path: path{"Conditions", c.Name}.String(), Line: c.Line, Column: c.Column,
+			})
+			return
+		}
 		p.add(&Error{
 			Message: fmt.Sprintf("Template format error: Circular dependency between conditions: [%s]", strings.Join(cycle, ", ")),
 			Path:    path{"Conditions", c.Name}.String(), Line: c.Line, Column: c.Column,

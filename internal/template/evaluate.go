@@ -95,6 +95,9 @@ func extent(v value.Value) int {
 }
 
 func (e *evaluation) fail(n Node, format string, args ...any) error {
+	if e.scope.Language == ROS {
+		return &Error{Message: rosText(fmt.Sprintf(format, args...)), Code: rosValidationFailed, Line: n.line, Column: n.column}
+	}
 	return &Error{Message: fmt.Sprintf(format, args...), Line: n.line, Column: n.column}
 }
 
@@ -135,6 +138,10 @@ func (e *evaluation) node(n Node) (value.Value, error) {
 
 func (e *evaluation) call(n Node, name string, argument Node) (value.Value, error) {
 	f, ok := e.scope.Language.functionNamed(name)
+	if e.scope.Language == ROS && ok && f.truth != nil {
+		holds, err := f.truth(e, argument)
+		return value.Boolean(holds), err
+	}
 	if !ok || f.evaluate == nil {
 		return value.Value{}, e.fail(n, "Template error: %s cannot be evaluated here.", name)
 	}

@@ -186,7 +186,7 @@ func (e *evaluation) item(n Node, index string) Node {
 	}
 	for _, item := range n.items {
 		if inner, err := e.taken(item); err == nil {
-			if name, argument, ok := inner.call(); ok && name == "Ref" && argument.text == noValue {
+			if name, argument, ok := inner.call(); ok && name == "Ref" && isNoValue(argument.text) {
 				continue
 			}
 		}

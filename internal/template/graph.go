@@ -22,7 +22,7 @@ func (t *Template) Active(s *Scope) []*Resource {
 // does not hold is left out. The error is an [Errors]: references to resources that do not exist in the scope, from
 // resources or from outputs, or resources that need each other.
 func (t *Template) Graph(s *Scope) (needs map[string][]string, err error) {
-	g := &graph{needs: make(map[string][]string)}
+	g := &graph{language: t.Language, needs: make(map[string][]string)}
 	active := t.Active(s)
 	for _, r := range active {
 		g.needs[r.LogicalID] = nil
@@ -53,7 +53,7 @@ func (t *Template) Graph(s *Scope) (needs map[string][]string, err error) {
 		ids[i] = r.LogicalID
 	}
 	if _, cycle := sortByNeeds(ids, g.needs); len(cycle) > 0 {
-		g.add(circular(t.Resource(cycle[0]), cycle))
+		g.add(t.circular(cycle))
 	}
 	if len(g.found) > 0 {
 		return nil, g.found
@@ -61,7 +61,14 @@ func (t *Template) Graph(s *Scope) (needs map[string][]string, err error) {
 	return g.needs, nil
 }
 
-func circular(first *Resource, cycle []string) *Error {
+func (t *Template) circular(cycle []string) *Error {
+	first := t.Resource(cycle[0])
+	if t.Language == ROS {
+		return &Error{
+			Message: fmt.Sprintf("Circular Dependency Found: %s.", strings.Join(cycle, ", ")), Code: rosCircular,
+			Path: path{"Resources", first.LogicalID}.String(), Line: first.Line, Column: first.Column,
+		}
+	}
 	return &Error{
 		Message: fmt.Sprintf("Circular dependency between resources: [%s]", strings.Join(cycle, ", ")),
 		Path:    path{"Resources", first.LogicalID}.String(), Line: first.Line, Column: first.Column,
@@ -71,6 +78,7 @@ func circular(first *Resource, cycle []string) *Error {
 // graph is one run of [Template.Graph].
 type graph struct {
 	problems
+	language Language
 	needs   map[string][]string
 	missing names
 	first   Error // the place of the first that is missing
@@ -100,6 +108,16 @@ func (g *graph) miss(name string, line, column int) {
 // report turns what is missing in a block into one problem.
 func (g *graph) report(block string) {
 	if len(g.missing.list) == 0 {
+		return
+	}
+	if g.language == ROS {
+		for _, name := range g.missing.list {
+			e := g.first
+			e.Message, e.Code, e.Path = rosReference(name, path{block, block}), rosInvalidReference, "/"+block
+			e.Detail = "the resource does not exist under the conditions of this stack"
+			g.add(&e)
+		}
+		g.missing = names{}
 		return
 	}
 	e := g.first

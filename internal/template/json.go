@@ -12,12 +12,12 @@ import (
 )
 
 // parseJSON reads a template written in JSON.
-func parseJSON(body string) (Node, error) {
+func parseJSON(body string, language Language) (Node, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal([]byte(body), &whole); err != nil {
 		return Node{}, jsonError(body, err)
 	}
-	r := &jsonReader{body: body, decoder: json.NewDecoder(strings.NewReader(body)), line: 1, column: 1}
+	r := &jsonReader{body: body, language: language, decoder: json.NewDecoder(strings.NewReader(body)), line: 1, column: 1}
 	r.decoder.UseNumber()
 	root, err := r.read(nil)
 	if err != nil {
@@ -45,6 +45,7 @@ func jsonError(body string, err error) error {
 type jsonReader struct {
 	problems
 	body         string
+	language     Language
 	decoder      *json.Decoder
 	offset       int // in body, to which line and column belong
 	line, column int
@@ -101,6 +102,9 @@ func (r *jsonReader) read(where path) (Node, *Error) {
 		n.kind = value.Map
 		return r.object(n, where)
 	case nil:
+		if r.language == ROS {
+			break
+		}
 		r.at(n, where, "[%s] 'null' values are not allowed in templates", where)
 	}
 	return n, nil

@@ -22,12 +22,15 @@ func (l Language) String() string {
 // ParseROS reads a template of ROS in JSON or YAML and checks it within limits. The error is an [Errors] with every problem that
 // was found, each with its Code.
 func ParseROS(body string, limits Limits) (*Template, error) {
-	return parseROS(body, limits.withDefaults(), false)
+	return parseROS(body, limits.withROSDefaults(), false)
 }
 
 // functionNamed returns a function of the language; false for a name that is none, or none yet.
 func (l Language) functionNamed(name string) (function, bool) {
-	if l == ROS {
+	switch {
+	case l == ROS && name == "Condition": // a name that [plainROS] wrapped, or that was written so
+		return function{places: anywhere | inRules, check: checkCondition, truth: decideCondition}, true
+	case l == ROS:
 		return rosFunctionNamed(name)
 	}
 	return functionNamed(name)

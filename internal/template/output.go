@@ -16,6 +16,10 @@ type DeclaredOutput struct {
 	Value Node
 	// ExportName is what the name of its export is computed from, absent if it is not exported.
 	ExportName Node
+	// Label is what consoles call the output, "" if it has none; of ROS alone.
+	Label string
+	// NoEcho says that the value is secret; of ROS alone.
+	NoEcho bool
 	// Line and Column are where the key stands.
 	Line, Column int
 
@@ -25,7 +29,7 @@ type DeclaredOutput struct {
 // Output is one output as it was computed.
 type Output struct {
 	Key string
-	// Value is a string. It is secret if a secret flowed into it.
+	// Value is a string, or of ROS whatever the output is computed to. It is secret if a secret flowed into it.
 	Value       value.Value
 	Description string
 	// ExportName is "" if the output is not exported.
@@ -116,12 +120,12 @@ func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
 }
 
 // EvaluateOutputs computes the outputs that exist in a scope, in the order of the template. Numbers and booleans become
-// their text. The error is an [Error], or what r returned for the first output that failed.
+// their text, but of ROS every value stays what it is. The error is an [Error], or what r returned for the first output that failed.
 func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
 	var outputs []Output
 	e := &evaluation{scope: s, resources: r} // one for all: they are kept together
 	for _, o := range t.activeOutputs(s) {
-		v, err := e.output(o.Value)
+		v, err := e.outputOf(o)
 		if err != nil {
 			return nil, o.placed(err, "Value")
 		}
@@ -143,6 +147,18 @@ func (o *DeclaredOutput) placed(err error, member string) error {
 		e.Path = path{"Outputs", o.Key, member}.String()
 	}
 	return err
+}
+
+// outputOf evaluates an output, which must become a string; of ROS it may become anything.
+func (e *evaluation) outputOf(o *DeclaredOutput) (value.Value, error) {
+	if e.scope.Language != ROS {
+		return e.output(o.Value)
+	}
+	v, err := e.whole(o.Value)
+	if o.NoEcho {
+		v = v.Tainted(value.OfParameter)
+	}
+	return v, err
 }
 
 // output evaluates what must become a string.

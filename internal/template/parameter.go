@@ -28,9 +28,16 @@ type Parameter struct {
 	MinLength, MaxLength *int
 	// MinValue and MaxValue are the texts of the numbers that bound a number, "" if they do not.
 	MinValue, MaxValue string
+	// Label is what consoles call the parameter, "" if it has none; of ROS alone.
+	Label string
+	// Empty says that the default is null: without input the value is null, and an empty text is held against nothing. Of ROS
+	// alone.
+	Empty bool
 	// Line and Column are where the name stands.
 	Line, Column int
 
+	// ros says that it is one of a template of ROS.
+	ros     bool
 	kind    parameterType
 	pattern *allowedPattern
 }

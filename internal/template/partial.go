@@ -47,6 +47,7 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		}
 	}
 	p.scope = NewScope(b.values, make(map[string]bool), pseudo)
+	p.scope.Language = t.Language
 	found := b.found
 	for _, wrong := range found {
 		if declared := t.Parameter(strings.TrimPrefix(wrong.Path, "/Parameters/")); declared != nil {

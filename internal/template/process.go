@@ -46,7 +46,7 @@ func (t *Template) rehearse() error {
 
 func (t *Template) rehearsal() *processing {
 	p := t.processing(NewScope(nil, nil, Pseudo{}))
-	p.rehearse(func(name string) bool { return isPseudo(name) && name != noValue })
+	p.rehearse(func(name string) bool { return t.Language.isPseudo(name) && !isNoValue(name) })
 	return p
 }
 
@@ -405,7 +405,7 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 	w := &walk{scope: p.scope, undecided: map[string]bool{}, found: func(u use) {
 		switch _, decided := p.scope.Conditions[u.name]; {
 		case u.kind == useCondition && decided, u.kind != useCondition && u.kind != useGetAtt && p.hasValue(u.name):
-		case u.kind == useCondition && p.conditions[u.name], p.template.Parameter(u.name) != nil, isPseudo(u.name):
+		case u.kind == useCondition && p.conditions[u.name], p.template.Parameter(u.name) != nil, p.template.Language.isPseudo(u.name):
 			state = max(state, notYet)
 		default:
 			state = beyond

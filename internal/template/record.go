@@ -13,6 +13,7 @@ import (
 type record struct {
 	LogicalID           string          `json:"id"`
 	Type                string          `json:"type"`
+	Language            string          `json:"language,omitempty"`
 	DependsOn           []string        `json:"dependsOn,omitempty"`
 	Condition           string          `json:"condition,omitempty"`
 	DeletionPolicy      string          `json:"deletionPolicy,omitempty"`
@@ -31,8 +32,12 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 	properties, places := encodeNode(r.Properties, places)
 	metadata, places := encodeNode(r.Metadata, places)
 	policy, places := encodeNode(r.CreationPolicy, places)
+	language := ""
+	if r.language != CloudFormation {
+		language = r.language.String()
+	}
 	return json.Marshal(record{
-		r.LogicalID, r.Type, r.DependsOn, r.Condition, r.DeletionPolicy, r.UpdateReplacePolicy,
+		r.LogicalID, r.Type, language, r.DependsOn, r.Condition, r.DeletionPolicy, r.UpdateReplacePolicy,
 		properties, metadata, policy, r.parameters, places,
 	})
 }
@@ -51,7 +56,10 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 		DeletionPolicy: stored.DeletionPolicy, UpdateReplacePolicy: stored.UpdateReplacePolicy,
 		Line: stored.Places[0], Column: stored.Places[1], parameters: stored.Parameters,
 	}
-	d := &decoder{places: stored.Places[2:]}
+	if stored.Language == ROS.String() {
+		read.language = ROS
+	}
+	d := &decoder{places: stored.Places[2:], language: read.language}
 	read.Properties = d.tree(stored.Properties, inProperties)
 	read.Metadata = d.tree(stored.Metadata, inMetadata)
 	read.CreationPolicy = d.tree(stored.CreationPolicy, inCreationPolicy)
@@ -85,8 +93,9 @@ func appendPlaces(places []int, n Node) []int {
 
 // decoder turns stored trees back into nodes. After an error it does nothing more.
 type decoder struct {
-	places []int
-	err    error
+	places   []int
+	language Language
+	err      error
 }
 
 func (d *decoder) tree(data json.RawMessage, in place) Node {
@@ -100,7 +109,7 @@ func (d *decoder) tree(data json.RawMessage, in place) Node {
 	}
 	n := d.node(v)
 	if d.err == nil {
-		s := &shapes{problems: &problems{}, in: in, linked: true, extended: true}
+		s := &shapes{problems: &problems{}, language: d.language, in: in, linked: true, extended: true}
 		s.node(n, nil)
 		d.err = s.found.orNil()
 	}

@@ -17,7 +17,7 @@ func checkRef(s *shapes, argument Node, where path) {
 	case argument.kind != value.String:
 		s.at(argument, where, refMessage)
 	case (s.in == inConditions || s.in == inRules) && argument.text == noValue:
-		s.at(argument, where, "Template error: %s cannot be used in %s.", noValue, s.in)
+		s.at(argument, where, "Template error: %s cannot be used in %s.", argument.text, s.in)
 	}
 }
 
@@ -118,7 +118,7 @@ func references(n Node, s *Scope, parameters []string) []Reference {
 	seen := make(map[key]bool)
 	var list []Reference
 	uses(n, s, func(u use) {
-		if u.kind == useCondition || isPseudo(u.name) || slices.Contains(parameters, u.name) {
+		if u.kind == useCondition || CloudFormation.isPseudo(u.name) || ROS.isPseudo(u.name) || slices.Contains(parameters, u.name) {
 			return
 		}
 		found := u.reference(s)

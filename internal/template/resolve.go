@@ -7,6 +7,26 @@ import (
 // resolve checks every name in a template whose sections are all read: what stands for a parameter, a resource or a
 // condition must be there, and nothing may need itself whatever the conditions are.
 func (p *parser) resolve() {
+	p.gatherNames()
+	for _, r := range p.template.Resources {
+		if p.parameterNames[r.LogicalID] {
+			p.add(&Error{
+				Message: "Template format error: " + r.LogicalID + " is both a parameter and a resource.",
+				Path:    path{"Resources", r.LogicalID}.String(), Line: r.Line, Column: r.Column,
+			})
+		}
+	}
+	p.resolveRules()
+	p.resolveConditions()
+	p.resolveResources()
+	p.resolveOutputs()
+	if len(p.found) == 0 || p.lenient {
+		p.refuseCycles()
+	}
+}
+
+// gatherNames fills in the names of what is declared.
+func (p *parser) gatherNames() {
 	p.conditionNames = make(map[string]bool)
 	for _, c := range p.template.Conditions {
 		p.conditionNames[c.Name] = true
@@ -18,12 +38,6 @@ func (p *parser) resolve() {
 	p.resourceNames = make(map[string]bool)
 	for _, r := range p.template.Resources {
 		p.resourceNames[r.LogicalID] = true
-		if p.parameterNames[r.LogicalID] {
-			p.add(&Error{
-				Message: "Template format error: " + r.LogicalID + " is both a parameter and a resource.",
-				Path:    path{"Resources", r.LogicalID}.String(), Line: r.Line, Column: r.Column,
-			})
-		}
 	}
 	for section, names := range map[string]map[string]bool{
 		"Parameters": p.parameterNames, "Conditions": p.conditionNames, "Resources": p.resourceNames,
@@ -31,13 +45,6 @@ func (p *parser) resolve() {
 		for _, m := range p.declared.Get(section).members {
 			names[m.Key] = true // though it is malformed
 		}
-	}
-	p.resolveRules()
-	p.resolveConditions()
-	p.resolveResources()
-	p.resolveOutputs()
-	if len(p.found) == 0 || p.lenient {
-		p.refuseCycles()
 	}
 }
 
@@ -111,10 +118,10 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 			if !b.resourceNames[u.name] {
 				b.at(u.at, where, "%s", undefined(u.name))
 			}
-			if u.parameter != "" && !b.parameterNames[u.parameter] && !isPseudo(u.parameter) {
+			if u.parameter != "" && !b.parameterNames[u.parameter] && !b.template.Language.isPseudo(u.parameter) {
 				b.at(u.at, where, "Template error: the attribute of Fn::GetAtt can be literal or refer to a parameter, not to %s.", u.parameter)
 			}
-		case u.kind == useRef && (isPseudo(u.name) || b.parameterNames[u.name]):
+		case u.kind == useRef && (b.template.Language.isPseudo(u.name) || b.parameterNames[u.name]):
 			if b.parameterNames[u.name] && !slices.Contains(*parameters, u.name) {
 				*parameters = append(*parameters, u.name)
 			}
@@ -191,6 +198,6 @@ func (p *parser) refuseCycles() {
 		needs[r.LogicalID] = slices.Compact(list)
 	}
 	if _, cycle := sortByNeeds(ids, needs); len(cycle) > 0 {
-		p.add(circular(p.template.Resource(cycle[0]), cycle))
+		p.add(p.template.circular(cycle))
 	}
 }

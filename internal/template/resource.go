@@ -31,6 +31,9 @@ type Resource struct {
 
 	// parameters are the names in the trees that are parameters, not resources, sorted.
 	parameters []string
+	language   Language
+	// count is how often the resource is there, absent for once; of ROS, and only before the template is processed.
+	count Node
 }
 
 func (p *parser) resources(section Node, where path) {

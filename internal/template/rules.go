@@ -112,7 +112,7 @@ func (p *parser) resolveRules() {
 		}
 		for _, n := range trees {
 			ruleNames(n, func(name string, at Node) {
-				if !p.parameterNames[name] && !isPseudo(name) {
+				if !p.parameterNames[name] && !p.template.Language.isPseudo(name) {
 					p.at(at, where, "Template format error: Unresolved dependencies [%s]. Cannot reference resources in the Rules block of the template", name)
 					p.spoil(where)
 				}
@@ -218,6 +218,9 @@ func holdingOf(yes bool) holding {
 // enforce returns as an [Errors] every assertion that does not hold in a scope. open are parameters without a value: what
 // depends on them is not known, and what is not known is not held against anyone.
 func (t *Template) enforce(s *Scope, open map[string]bool) error {
+	if t.Language == ROS {
+		return t.enforceROS(s, open)
+	}
 	var found Errors
 	for _, r := range t.Rules {
 		e := &ruling{template: t, scope: s, open: open, where: path{"Rules", r.Name}}

@@ -6,28 +6,40 @@ import (
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-// Pseudo is what CloudFormation itself supplies to a template as AWS::AccountId, AWS::Region and so on.
+// Pseudo is what the engine itself supplies to a template as AWS::AccountId, AWS::Region and so on, or as ALIYUN::AccountId and
+// so on to one of ROS.
 type Pseudo struct {
-	AccountID        string
-	Region           string
+	AccountID string
+	Region    string
+	StackID   string
+	StackName string
+	// Partition, URLSuffix and NotificationARNs are those of CloudFormation.
 	Partition        string
-	StackID          string
-	StackName        string
 	URLSuffix        string
 	NotificationARNs []string
+	// TenantID and ResourceGroupID are those of ROS. AccountID is there the user who runs the operation, and TenantID the account
+	// which that user is of.
+	TenantID        string
+	ResourceGroupID string
 }
 
 // noValue is the pseudo parameter that removes what it is the value of.
 const noValue = "AWS::NoValue"
 
-// isPseudo reports whether name is one of the pseudo parameters.
-func isPseudo(name string) bool {
-	_, ok := Pseudo{}.value(name)
+// isNoValue reports whether name is the pseudo parameter, of either language, that removes what it is the value of.
+func isNoValue(name string) bool { return name == noValue || name == rosNoValue }
+
+// isPseudo reports whether name is one of the pseudo parameters of the language.
+func (l Language) isPseudo(name string) bool {
+	_, ok := Pseudo{}.value(l, name)
 	return ok
 }
 
-// value returns the value of a pseudo parameter; null for AWS::NoValue, false for a name that is none.
-func (p Pseudo) value(name string) (value.Value, bool) {
+// value returns the value of a pseudo parameter; null for the one that stands for no value, false for a name that is none.
+func (p Pseudo) value(l Language, name string) (value.Value, bool) {
+	if l == ROS {
+		return p.rosValue(name)
+	}
 	if !strings.HasPrefix(name, "AWS::") {
 		return value.Value{}, false
 	}
@@ -81,5 +93,5 @@ func (s *Scope) variable(name string) (value.Value, bool) {
 	if v, ok := s.Parameters[name]; ok {
 		return v, true
 	}
-	return s.Pseudo.value(name)
+	return s.Pseudo.value(s.Language, name)
 }

@@ -117,11 +117,14 @@ func Read(body string, limits Limits) (Node, error) {
 	return read(body)
 }
 
-func read(body string) (Node, error) {
+func read(body string) (Node, error) { return CloudFormation.read(body) }
+
+// read reads a text as the language has it. In ROS a null is a node that [Node.IsZero] holds absent, but that has a place.
+func (l Language) read(body string) (Node, error) {
 	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
-		return parseJSON(body)
+		return parseJSON(body, l)
 	}
-	return parseYAML(body)
+	return parseYAML(body, l)
 }
 
 // Hash returns the hexadecimal SHA-256 of a template's text, which names the text in a store.
@@ -154,9 +157,13 @@ type parser struct {
 	template *Template
 	// extended says that the transform AWS::LanguageExtensions was applied.
 	extended bool
+	// processed says that the counted resources of a template of ROS were multiplied.
+	processed bool
 
 	// The names in the template, once all sections are read.
 	parameterNames, conditionNames, resourceNames map[string]bool
+	// countedNames are those of the resources with a Count, in a template of ROS.
+	countedNames map[string]bool
 
 	dynamic        int // references that were met
 	lookups        int // nodes of mappings that lookups carry

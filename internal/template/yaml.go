@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-// parseYAML reads a template written in YAML 1.1 as CloudFormation takes it: with the short forms of functions, without
+// parseYAML reads a template written in YAML 1.1 as CloudFormation and ROS take it: with the short forms of functions, without
 // aliases, merges, and the tags for binary data, sets, ordered maps and timestamps.
-func parseYAML(body string) (Node, error) {
+func parseYAML(body string, language Language) (Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(body))
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
@@ -29,7 +29,7 @@ func parseYAML(body string) (Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return Node{}, yamlError(err)
 	}
-	r := &yamlReader{}
+	r := &yamlReader{language: language}
 	root := r.read(document.Content[0], nil)
 	return root, r.found.orNil()
 }
@@ -58,7 +58,10 @@ func notWellFormed(line, column int, detail string) *Error {
 }
 
 // yamlReader turns YAML nodes into ours.
-type yamlReader struct{ problems }
+type yamlReader struct {
+	problems
+	language Language
+}
 
 func (r *yamlReader) read(y *yaml.Node, where path) Node {
 	n := Node{line: y.Line, column: y.Column}
@@ -70,10 +73,10 @@ func (r *yamlReader) read(y *yaml.Node, where path) Node {
 		r.add(tooDeep(n, where))
 		return n
 	}
-	if name == "Fn::GetStackOutput" {
+	if name == "Fn::GetStackOutput" && r.language == CloudFormation {
 		r.refuseShort(y.Content, where.to(name), 0)
 	}
-	if onlyLong(name) {
+	if r.language == CloudFormation && onlyLong(name) {
 		r.refuse(y, where, "the function "+name+" has no short form: write "+name+": and its argument")
 	}
 	argument := r.content(n, y, where.to(name))
@@ -203,7 +206,7 @@ func (r *yamlReader) scalar(n Node, y *yaml.Node, where path) Node {
 		}
 		n.kind, n.text = kind, text
 	}
-	if n.kind == value.Null && len(where) > 0 {
+	if n.kind == value.Null && len(where) > 0 && r.language == CloudFormation {
 		r.at(n, where, "[%s] 'null' values are not allowed in templates", where)
 	}
 	return n
