@@ -6,23 +6,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 type deleteOptions struct {
 	changeOptions
-	sparing
-}
-
-// sparing is what a delete leaves behind.
-type sparing struct {
-	retain []string
-	force  bool
+	spare stacks.Sparing
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -43,8 +35,8 @@ with the stack's id lists what was left.`,
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.delete(ctx, &o, first(args)) }),
 	}
 	o.changeOptions.flags(cmd)
-	cmd.Flags().StringSliceVar(&o.retain, "retain", nil, "logical `ID` of a resource to be left where it is; may be repeated")
-	cmd.Flags().BoolVar(&o.force, "force", false, "leave behind what cannot be deleted")
+	cmd.Flags().StringSliceVar(&o.spare.Retain, "retain", nil, "logical `ID` of a resource to be left where it is; may be repeated")
+	cmd.Flags().BoolVar(&o.spare.Force, "force", false, "leave behind what cannot be deleted")
 	return cmd
 }
 
@@ -67,7 +59,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 		a.nothingToDelete(name, c.asJSON)
 		return a.conclude(c.result, c.asJSON, nil)
 	}
-	return a.carryOut(ctx, c, func(s *session) error { return s.clear(ctx, c, o.sparing, list) })
+	return a.carryOut(ctx, c, func(s *session) error { return s.clear(ctx, c, o.spare, list) })
 }
 
 func (a *app) nothingToDelete(name string, asJSON bool) {
@@ -95,46 +87,42 @@ func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 }
 
 // clear deletes the stack, once it is at rest.
-func (s *session) clear(ctx context.Context, c change, spare sparing, list []provided) error {
+func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, list []provided) error {
 	name, p, r, asJSON := c.result.Stack, c.place, c.result, c.asJSON
-	if _, err := s.describe(ctx, name); err == nil {
+	if _, err := s.stacks.Stack(ctx, name); err == nil {
 		if err := s.provide(ctx, list); err != nil {
 			return err
 		}
 	}
 	for {
-		stack, err := s.describe(ctx, name)
-		switch status := stack.StackStatus; {
-		case errors.Is(err, errNoStack):
+		stack, err := s.stacks.Stack(ctx, name)
+		switch {
+		case errors.Is(err, stacks.ErrNone):
 			s.app.nothingToDelete(name, asJSON)
 			return nil
 		case err != nil:
 			return err
-		case status == types.StackStatusDeleteInProgress:
+		case stack.Status == stacks.Deleting:
 			s.app.say("stack %s is being deleted already: watching that", name)
-			return s.follow(ctx, p, name, aws.ToString(stack.StackId), "delete", r, asJSON)
-		case underWay(status):
-			s.app.say("stack %s is at work (%s): watching that first", name, status)
-			c, err := s.watch(ctx, aws.ToString(stack.StackId), s.app.watcher(name, asJSON))
+			return s.follow(ctx, p, name, stack.ID, "delete", r, asJSON)
+		case stack.State == stacks.Working:
+			s.app.say("stack %s is at work (%s): watching that first", name, stack.Status)
+			c, err := s.watch(ctx, stack.ID, s.app.watcher(name, asJSON))
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
 				return err
 			}
 		default:
-			return s.remove(ctx, p, name, aws.ToString(stack.StackId), spare, r, asJSON)
+			return s.remove(ctx, p, name, stack.ID, spare, r, asJSON)
 		}
 	}
 }
 
 // remove deletes a stack that is at rest and watches that.
-func (s *session) remove(ctx context.Context, p place, name, id string, spare sparing, r *result, asJSON bool) error {
+func (s *session) remove(ctx context.Context, p place, name, id string, spare stacks.Sparing, r *result, asJSON bool) error {
 	s.begun = true
-	in := &cloudformation.DeleteStackInput{StackName: &id, RetainResources: spare.retain}
-	if spare.force {
-		in.DeletionMode = types.DeletionModeForceDeleteStack
-	}
-	_, err := s.stacks.DeleteStack(ctx, in)
-	if message, ok := refusal(err); ok {
+	err := s.stacks.Delete(ctx, id, spare)
+	if message, ok := stacks.Refusal(err); ok {
 		fail := failed(fmt.Errorf("stack %s: %s", name, message))
 		switch {
 		case strings.Contains(message, "TerminationProtection"):

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/project"
@@ -273,18 +271,18 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		s.app.say("--unknown-types is for an engine that this command starts; the one at %s has its own", s.url)
 	}
 	for {
-		stack, err := s.describe(ctx, want.stack)
-		if err == nil && !underWay(stack.StackStatus) || errors.Is(err, errNoStack) {
+		stack, err := s.stacks.Stack(ctx, want.stack)
+		if err == nil && stack.State != stacks.Working || errors.Is(err, stacks.ErrNone) {
 			there := stack
-			if err != nil || inReview(stack.StackStatus) || stack.StackStatus == types.StackStatusRollbackComplete {
-				there = types.Stack{} // it is made anew
+			if err != nil || stack.State == stacks.InReview || stack.State == stacks.CreateRolledBack {
+				there = stacks.Stack{} // it is made anew
 			}
 			if err := s.checkSchemas(ctx, want, there); err != nil {
 				return err
 			}
 		}
-		switch status := stack.StackStatus; {
-		case errors.Is(err, errNoStack):
+		switch {
+		case errors.Is(err, stacks.ErrNone):
 			id, err := s.create(ctx, want)
 			if err != nil {
 				return s.refused(err, want, true)
@@ -292,41 +290,41 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			return s.follow(ctx, p, want.stack, id, "create", r, asJSON)
 		case err != nil:
 			return err
-		case underWay(status):
-			s.app.say("stack %s is at work already (%s): watching that first", want.stack, status)
-			c, err := s.watch(ctx, aws.ToString(stack.StackId), s.app.watcher(want.stack, asJSON))
+		case stack.State == stacks.Working:
+			s.app.say("stack %s is at work already (%s): watching that first", want.stack, stack.Status)
+			c, err := s.watch(ctx, stack.ID, s.app.watcher(want.stack, asJSON))
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
 				return err
 			}
-			if !wentWell(c.stack.StackStatus) {
+			if !c.stack.State.WentWell() {
 				r.take(c.stack)
 				return s.broken(ctx, p, want.stack, c, r)
 			}
-		case inReview(status):
+		case stack.State == stacks.InReview:
 			s.app.say(holdsOnlyChangeSets+": deleting it first", want.stack)
-			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
+			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
-		case status == types.StackStatusRollbackComplete:
+		case stack.State == stacks.CreateRolledBack:
 			s.app.say("the creation of stack %s was rolled back: deleting what is left of it first", want.stack)
-			if err := s.remove(ctx, p, want.stack, aws.ToString(stack.StackId), sparing{}, r, asJSON); err != nil {
+			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
-		case !updatable(status, want.disableRollback):
+		case !updatable(stack.State, want.disableRollback):
 			r.take(stack)
-			return notUpdatable(want.stack, status, p)
+			return notUpdatable(want.stack, stack, p)
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
 				return s.refused(err, want, false)
 			}
 			if changed {
-				return s.follow(ctx, p, want.stack, aws.ToString(stack.StackId), "update", r, asJSON)
+				return s.follow(ctx, p, want.stack, stack.ID, "update", r, asJSON)
 			}
 			r.take(stack)
 			if !asJSON {
-				fmt.Fprintf(s.app.stdout, "stack %s: no changes (%s)\n", want.stack, status)
+				fmt.Fprintf(s.app.stdout, "stack %s: no changes (%s)\n", want.stack, stack.Status)
 				s.app.printOutputs(stack)
 			}
 			return nil
@@ -336,51 +334,46 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 
 // updatable reports whether a stack that is at rest can be updated. One that was left as it failed is tried again, if it
 // may be left so once more. Source: CloudFormation, stack status codes, stack failure options.
-func updatable(status types.StackStatus, disableRollback bool) bool {
-	if status == types.StackStatusCreateFailed || status == types.StackStatusUpdateFailed {
+func updatable(state stacks.State, disableRollback bool) bool {
+	if state == stacks.CreateFailed || state == stacks.UpdateFailed {
 		return disableRollback
 	}
-	return status == types.StackStatusCreateComplete || status == types.StackStatusUpdateComplete ||
-		status == types.StackStatusUpdateRollbackComplete
+	return state == stacks.Created || state == stacks.Updated || state == stacks.UpdateRolledBack
 }
 
-func notUpdatable(stack string, status types.StackStatus, p place) error {
-	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", stack, status),
-		p.remedies(status, nil))
+func notUpdatable(name string, stack stacks.Stack, p place) error {
+	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", name, stack.Status), p.remedies(stack.State, nil))
 }
-
-// inReview reports whether a stack was made by a change set to create it by, which was not executed.
-func inReview(status types.StackStatus) bool { return status == types.StackStatusReviewInProgress }
 
 const holdsOnlyChangeSets = "stack %s holds nothing but change sets that were not executed"
 
 func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
 	s.agree(want)
-	out, err := s.stacks.CreateStack(ctx, &cloudformation.CreateStackInput{
-		StackName: &want.stack, TemplateBody: &want.template, Parameters: want.given(nil), Tags: want.tagList(),
-		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),
-	})
-	if err != nil {
-		return "", err
+	return s.stacks.Create(ctx, want.submitted(nil))
+}
+
+// submitted returns what is desired as a service takes it; the parameters in kept keep the values that they have.
+func (w desired) submitted(kept []string) stacks.Desired {
+	return stacks.Desired{
+		Name: w.stack, Template: w.template, Parameters: w.given(kept), Tags: w.tags, KeepFailed: w.disableRollback, Agreed: w.capabilities(),
 	}
-	return aws.ToString(out.StackId), nil
 }
 
 // capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
 // command has the templates at hand.
-func (w desired) capabilities() []types.Capability {
+func (w desired) capabilities() []string {
 	t, err := w.parsed()
 	nests := func(r *template.Resource) bool { return r.Type == native.StackType }
 	if err != nil {
 		return nil // which the engine tells
 	}
-	var agreed []types.Capability
+	var agreed []string
 	if t.Transforms() != nil || slices.ContainsFunc(t.Resources, nests) {
-		agreed = append(agreed, types.CapabilityCapabilityAutoExpand)
+		agreed = append(agreed, "CAPABILITY_AUTO_EXPAND")
 	}
 	if needed, _ := engine.Capabilities(t); needed != "" || agreed != nil {
-		agreed = append(agreed, types.CapabilityCapabilityNamedIam) // what is made of it may name some
+		agreed = append(agreed, "CAPABILITY_NAMED_IAM") // what is made of it may name some
 	}
 	return agreed
 }
@@ -394,67 +387,48 @@ func (s *session) agree(want desired) {
 
 // kept returns the parameters that keep their values if they are not given: those that both the stack and the template
 // have.
-func (s *session) kept(ctx context.Context, want desired, stack types.Stack) ([]string, error) {
-	checked, err := s.stacks.ValidateTemplate(ctx, &cloudformation.ValidateTemplateInput{TemplateBody: &want.template})
+func (s *session) kept(ctx context.Context, want desired, stack stacks.Stack) ([]string, error) {
+	declared, err := s.stacks.Declared(ctx, want.template)
 	if err != nil {
 		return nil, err
 	}
 	var kept []string
-	for _, declared := range checked.Parameters {
-		has := slices.ContainsFunc(stack.Parameters, func(p types.Parameter) bool {
-			return aws.ToString(p.ParameterKey) == aws.ToString(declared.ParameterKey)
-		})
-		if has {
-			kept = append(kept, aws.ToString(declared.ParameterKey))
+	for _, name := range declared {
+		if slices.ContainsFunc(stack.Parameters, func(p project.Pair) bool { return p.Name == name }) {
+			kept = append(kept, name)
 		}
 	}
 	return kept, nil
 }
 
 // update starts an update; false says that there was nothing to change.
-func (s *session) update(ctx context.Context, want desired, stack types.Stack) (bool, error) {
+func (s *session) update(ctx context.Context, want desired, stack stacks.Stack) (bool, error) {
 	kept, err := s.kept(ctx, want, stack)
 	if err != nil {
 		return false, err
 	}
 	s.begun = true
 	s.agree(want)
-	_, err = s.stacks.UpdateStack(ctx, &cloudformation.UpdateStackInput{
-		StackName: stack.StackId, TemplateBody: &want.template, Parameters: want.given(kept), Tags: want.tagList(),
-		DisableRollback: &want.disableRollback, Capabilities: want.capabilities(),
-	})
-	if message, ok := refusal(err); ok && strings.Contains(message, "No updates are to be performed") {
-		return false, nil
-	}
-	return err == nil, err
+	return s.stacks.Update(ctx, stack, want.submitted(kept))
 }
 
 // given returns the parameters as the service takes them; those in kept that have no value here keep theirs.
-func (w desired) given(kept []string) []types.Parameter {
-	list := make([]types.Parameter, 0, len(w.parameters)+len(kept))
+func (w desired) given(kept []string) []stacks.Parameter {
+	list := make([]stacks.Parameter, 0, len(w.parameters)+len(kept))
 	for _, p := range w.parameters {
-		list = append(list, types.Parameter{ParameterKey: aws.String(p.Name), ParameterValue: aws.String(p.Text)})
+		list = append(list, stacks.Parameter{Name: p.Name, Text: p.Text})
 	}
 	for _, name := range kept {
 		if !slices.ContainsFunc(w.parameters, func(p project.Pair) bool { return p.Name == name }) {
-			list = append(list, types.Parameter{ParameterKey: aws.String(name), UsePreviousValue: aws.Bool(true)})
+			list = append(list, stacks.Parameter{Name: name, Previous: true})
 		}
-	}
-	return list
-}
-
-// tagList returns the tags; none at all leaves the stack those that it has.
-func (w desired) tagList() []types.Tag {
-	var list []types.Tag
-	for _, t := range w.tags {
-		list = append(list, types.Tag{Key: aws.String(t.Name), Value: aws.String(t.Text)})
 	}
 	return list
 }
 
 // refused explains an operation that the engine did not take up.
 func (s *session) refused(err error, want desired, isNew bool) error {
-	message, ok := refusal(err)
+	message, ok := stacks.Refusal(err)
 	if !ok {
 		return err
 	}

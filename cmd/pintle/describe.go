@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
@@ -105,28 +104,24 @@ func (a *app) showStack(ctx context.Context, o *readOptions, given string) error
 }
 
 func (s *session) description(ctx context.Context, name string) (d description, err error) {
-	stack, err := s.describe(ctx, name)
-	if errors.Is(err, errNoStack) {
+	stack, err := s.stacks.Stack(ctx, name)
+	if errors.Is(err, stacks.ErrNone) {
 		return d, noStack(name)
 	} else if err != nil {
 		return d, err
 	}
-	d.stackDocument = stackDocument{
-		Name: aws.ToString(stack.StackName), ID: aws.ToString(stack.StackId), Status: string(stack.StackStatus),
-		Reason: aws.ToString(stack.StackStatusReason), Description: aws.ToString(stack.Description),
-		Created: aws.ToTime(stack.CreationTime), Updated: stack.LastUpdatedTime, Deleted: stack.DeletionTime,
-	}
+	d.stackDocument = documentOf(stack)
 	d.Parameters, d.Tags, d.Outputs, d.Exports = map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
 	for _, p := range stack.Parameters {
-		d.Parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
+		d.Parameters[p.Name] = p.Text
 	}
 	for _, t := range stack.Tags {
-		d.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+		d.Tags[t.Name] = t.Text
 	}
 	for _, o := range stack.Outputs {
-		d.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
-		if o.ExportName != nil {
-			d.Exports[*o.ExportName] = aws.ToString(o.OutputKey)
+		d.Outputs[o.Name] = o.Text
+		if o.Export != "" {
+			d.Exports[o.Export] = o.Name
 		}
 	}
 	if d.Resources, err = s.resources(ctx, d.ID); err != nil {
@@ -144,26 +139,12 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 }
 
 func (s *session) resources(ctx context.Context, stack string) ([]resourceDocument, error) {
-	list := []resourceDocument{}
-	pages := cloudformation.NewListStackResourcesPaginator(s.stacks, &cloudformation.ListStackResourcesInput{StackName: &stack})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range page.StackResourceSummaries {
-			list = append(list, resourceOf(r))
-		}
+	there, err := s.stacks.Resources(ctx, stack)
+	list := make([]resourceDocument, len(there))
+	for i, r := range there {
+		list[i] = resourceDocument{LogicalID: r.Logical, PhysicalID: r.Physical, Type: r.Type, Status: r.Status, Reason: r.Reason, Changed: r.Changed}
 	}
-	return list, nil
-}
-
-func resourceOf(r types.StackResourceSummary) resourceDocument {
-	return resourceDocument{
-		LogicalID: aws.ToString(r.LogicalResourceId), PhysicalID: aws.ToString(r.PhysicalResourceId),
-		Type: aws.ToString(r.ResourceType), Status: string(r.ResourceStatus),
-		Reason: aws.ToString(r.ResourceStatusReason), Changed: aws.ToTime(r.LastUpdatedTimestamp),
-	}
+	return list, err
 }
 
 func (a *app) printDescription(d description) {
@@ -173,13 +154,13 @@ func (a *app) printDescription(d description) {
 			head = append(head, []string{label, text})
 		}
 	}
-	if d.Reason != userInitiated {
+	if d.Reason != stacks.UserInitiated {
 		add("reason", d.Reason)
 	}
 	add("description", d.Description)
 	add("created", stamp(d.Created))
 	add("updated", stamp(aws.ToTime(d.Updated)))
-	if d.Status == string(types.StackStatusDeleteComplete) { // else it is when that was tried
+	if d.Status == "DELETE_COMPLETE" { // else it is when that was tried
 		add("deleted", stamp(aws.ToTime(d.Deleted)))
 	}
 	add("id", d.ID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/filewatch"
 	"github.com/pintle-dev/pintle/internal/project"
@@ -105,7 +106,7 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 		if err != nil {
 			a.asFailure(err).print(a.stderr)
 		}
-		if d.session != nil && (d.session.here == nil || lost(err)) {
+		if d.session != nil && (d.session.here == nil || stacks.Lost(err)) {
 			// It may be another's, and gone by the next save.
 			if err := d.close(); err != nil {
 				a.say("note: %v", err)
@@ -347,5 +348,5 @@ func (d *development) delete(ctx context.Context) error {
 	if err := d.connect(ctx, c); err != nil {
 		return err
 	}
-	return d.session.clear(ctx, c, sparing{}, nil)
+	return d.session.clear(ctx, c, stacks.Sparing{}, nil)
 }

@@ -9,10 +9,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -70,20 +69,20 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 // preview asks the engine what it would do.
 func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
-	stack, err := s.describe(ctx, want.stack)
-	switch status := stack.StackStatus; {
-	case errors.Is(err, errNoStack):
+	stack, err := s.stacks.Stack(ctx, want.stack)
+	switch {
+	case errors.Is(err, stacks.ErrNone):
 	case err != nil:
 		return drawn, err
-	case underWay(status):
-		return drawn, failed(fmt.Errorf("stack %s is at work (%s): what a deploy would change is known only after that", want.stack, status),
+	case stack.State == stacks.Working:
+		return drawn, failed(fmt.Errorf("stack %s is at work (%s): what a deploy would change is known only after that", want.stack, stack.Status),
 			"watch it with: "+p.look("events", want.stack)+" --follow")
-	case inReview(status):
+	case stack.State == stacks.InReview:
 		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", want.stack))
-	case status == types.StackStatusRollbackComplete:
+	case stack.State == stacks.CreateRolledBack:
 		document.Notes = append(document.Notes, fmt.Sprintf("the creation of stack %s was rolled back: what is left of it would be deleted first", want.stack))
-	case !updatable(status, want.disableRollback):
-		return drawn, notUpdatable(want.stack, status, p)
+	case !updatable(stack.State, want.disableRollback):
+		return drawn, notUpdatable(want.stack, stack, p)
 	default:
 		if kept, err = s.kept(ctx, want, stack); err != nil {
 			return drawn, s.refused(err, want, false)
@@ -92,7 +91,7 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	drawn, err = s.operator.preview(ctx, want.stack, want.previewRequest(kept))
 	switch told, ok := errors.AsType[*refusedPreview](err); {
 	case ok:
-		return drawn, want.refused(s.app, told.message, stack.StackId == nil)
+		return drawn, want.refused(s.app, told.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
 		return drawn, failed(fmt.Errorf("the server at %s cannot tell what it would do: it is no Pintle, or an older one", s.url))
 	}
@@ -155,11 +154,7 @@ func (e idleEngine) preview(ctx context.Context, region string, want desired) (e
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
 	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback}
 	for _, p := range w.given(kept) {
-		given := operator.PreviewParameter{Key: *p.ParameterKey}
-		if given.UsePrevious = p.UsePreviousValue != nil && *p.UsePreviousValue; !given.UsePrevious {
-			given.Value = *p.ParameterValue
-		}
-		request.Parameters = append(request.Parameters, given)
+		request.Parameters = append(request.Parameters, operator.PreviewParameter{Key: p.Name, Value: p.Text, UsePrevious: p.Previous})
 	}
 	for _, t := range w.tags {
 		request.Tags = append(request.Tags, store.Tag{Key: t.Name, Value: t.Text})

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
@@ -71,36 +70,36 @@ func (a *app) showEvents(ctx context.Context, o *readOptions, given string, foll
 }
 
 // events collects the events of a stack and shows them as they come; out may be nil.
-func (s *session) events(ctx context.Context, p place, name string, follow bool, out *display.Lines) ([]types.StackEvent, error) {
-	var events []types.StackEvent
+func (s *session) events(ctx context.Context, p place, name string, follow bool, out *display.Lines) ([]stacks.Event, error) {
+	var events []stacks.Event
 	id, seen, wait := name, "", fastest
 	for {
-		stack, err := s.describe(ctx, id)
+		stack, err := s.stacks.Stack(ctx, id)
 		switch {
 		case ctx.Err() != nil:
 			return events, failed(errors.New("stopped: the stack is not at rest"))
-		case errors.Is(err, errNoStack):
+		case errors.Is(err, stacks.ErrNone):
 			return nil, noStack(name)
 		case err != nil:
 			return events, err
 		}
-		id = aws.ToString(stack.StackId)
-		fresh, err := s.history(ctx, id, seen, func(types.StackEvent) bool { return false })
+		id = stack.ID
+		fresh, err := s.stacks.Events(ctx, id, seen, func(stacks.Event) bool { return false })
 		if err != nil {
 			return events, err
 		}
 		if len(fresh) > 0 {
-			seen, wait = aws.ToString(fresh[len(fresh)-1].EventId), fastest
+			seen, wait = fresh[len(fresh)-1].ID, fastest
 			events = append(events, fresh...)
 			if out != nil {
 				out.Events(shown(fresh))
 			}
 		}
-		if !follow || !underWay(stack.StackStatus) {
+		if !follow || stack.State != stacks.Working {
 			return events, nil
 		}
 		if s.here != nil { // a reader: nobody works on the stack
-			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is at work on it", name, stack.StackStatus),
+			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is at work on it", name, stack.Status),
 				"go on with: "+s.goOn(ctx, p, id))
 		}
 		if out != nil {

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 // readOptions are the flags of the commands that only show something.
@@ -70,9 +68,9 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 	if err != nil {
 		return err
 	}
-	stacks := []stackDocument{}
+	list := []stackDocument{}
 	if ok {
-		stacks, err = s.list(ctx, all)
+		list, err = s.list(ctx, all)
 		if err := errors.Join(err, s.close()); err != nil {
 			return err
 		}
@@ -80,9 +78,9 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 	if asJSON {
 		return a.document(struct {
 			Stacks []stackDocument `json:"stacks"`
-		}{stacks})
+		}{list})
 	}
-	if len(stacks) == 0 {
+	if len(list) == 0 {
 		a.say("there are no stacks")
 		return nil
 	}
@@ -90,7 +88,7 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 	if all {
 		rows[0][3] = "ID" // the only name of a deleted stack
 	}
-	for _, stack := range stacks {
+	for _, stack := range list {
 		changed := stack.Created
 		for _, t := range []*time.Time{stack.Updated, stack.Deleted} {
 			if t != nil {
@@ -108,25 +106,21 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 }
 
 func (s *session) list(ctx context.Context, all bool) ([]stackDocument, error) {
+	there, err := s.stacks.List(ctx)
 	list := []stackDocument{}
-	pages := cloudformation.NewListStacksPaginator(s.stacks, &cloudformation.ListStacksInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, stack := range page.StackSummaries {
-			if !all && stack.StackStatus == types.StackStatusDeleteComplete {
-				continue
-			}
-			list = append(list, stackDocument{
-				Name: aws.ToString(stack.StackName), ID: aws.ToString(stack.StackId), Status: string(stack.StackStatus),
-				Reason: aws.ToString(stack.StackStatusReason), Description: aws.ToString(stack.TemplateDescription),
-				Created: aws.ToTime(stack.CreationTime), Updated: stack.LastUpdatedTime, Deleted: stack.DeletionTime,
-			})
+	for _, stack := range there {
+		if all || stack.State != stacks.Deleted {
+			list = append(list, documentOf(stack))
 		}
 	}
-	return list, nil
+	return list, err
+}
+
+func documentOf(stack stacks.Stack) stackDocument {
+	return stackDocument{
+		Name: stack.Name, ID: stack.ID, Status: stack.Status, Reason: stack.Reason, Description: stack.Description,
+		Created: stack.Created, Updated: stack.Updated, Deleted: stack.Deleted,
+	}
 }
 
 // completeStack completes the name of a stack.
@@ -147,12 +141,12 @@ func (a *app) completeStack(cmd *cobra.Command, args []string, begun string) ([]
 	if err != nil || !ok {
 		return nil, none
 	}
-	stacks, err := s.list(ctx, false)
+	list, err := s.list(ctx, false)
 	if err := errors.Join(err, s.close()); err != nil {
 		return nil, none
 	}
 	var names []string
-	for _, stack := range stacks {
+	for _, stack := range list {
 		if strings.HasPrefix(stack.Name, begun) {
 			names = append(names, stack.Name)
 		}

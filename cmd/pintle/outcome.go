@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 // follow watches an operation that this command began, to its end, and reports it.
@@ -20,12 +18,11 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 		return err
 	}
 	r.take(c.stack)
-	if !reached(action, c.stack.StackStatus) {
+	if !reached(action, c.stack.State) {
 		return s.broken(ctx, p, name, c, r)
 	}
 	for _, e := range givenUp(c.events) {
-		s.app.say("note: %s (%s) could not be deleted and was given up: %s", aws.ToString(e.LogicalResourceId),
-			aws.ToString(e.PhysicalResourceId), firstLineOf(aws.ToString(e.ResourceStatusReason)))
+		s.app.say("note: %s (%s) could not be deleted and was given up: %s", e.Logical, e.Physical, firstLineOf(e.Reason))
 	}
 	if !asJSON {
 		fmt.Fprintf(s.app.stdout, "\nstack %s was %s in %s\n", name, participle(action), display.Span(s.app.now().Sub(began)))
@@ -40,42 +37,43 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 func (s *session) broken(ctx context.Context, p place, name string, c course, r *result) error {
 	f := s.explain(ctx, c)
 	what, hint := "was not updated", p.retry("deploy")
-	if remedies := p.remedies(c.stack.StackStatus, c.events); remedies != "" {
+	if remedies := p.remedies(c.stack.State, c.events); remedies != "" {
 		hint = remedies
-		if c.stack.StackStatus != types.StackStatusDeleteFailed {
+		if c.stack.State != stacks.DeleteFailed {
 			hint = "look with: " + p.look("describe", name) + "\n" + remedies
 		}
 	}
-	switch c.stack.StackStatus {
-	case types.StackStatusRollbackComplete:
+	switch c.stack.State {
+	case stacks.CreateRolledBack:
 		what = "was not created: what was made has been deleted again"
-	case types.StackStatusRollbackFailed:
+	case stacks.CreateRollbackFailed:
 		what = "was not created, and what was made could not be deleted"
-	case types.StackStatusCreateFailed:
+	case stacks.CreateFailed:
 		what = "was not created, and is left as it is"
-	case types.StackStatusUpdateRollbackComplete:
+	case stacks.UpdateRolledBack:
 		what = "was not updated: it is as it was before"
-	case types.StackStatusUpdateRollbackFailed:
+	case stacks.UpdateRollbackFailed:
 		what = "was not updated, and could not be brought back"
-	case types.StackStatusUpdateFailed:
+	case stacks.UpdateFailed:
 		what = "was not updated, and is left as it is"
-	case types.StackStatusDeleteFailed:
+	case stacks.DeleteFailed:
 		what = "was not deleted"
+	case stacks.Other, stacks.Working, stacks.InReview, stacks.Created, stacks.Updated, stacks.Deleted:
 	}
 	r.Failure = f
 	f.Next = hint
-	fail := failed(fmt.Errorf("stack %s %s (%s)", name, what, c.stack.StackStatus), hint)
+	fail := failed(fmt.Errorf("stack %s %s (%s)", name, what, c.stack.Status), hint)
 	fail.detail = f
 	return fail
 }
 
 // reached reports whether a command's operation ended where it was to.
-func reached(action string, status types.StackStatus) bool {
+func reached(action string, state stacks.State) bool {
 	switch action {
 	case "cancel", "continue", "rollback":
-		return status == types.StackStatusRollbackComplete || status == types.StackStatusUpdateRollbackComplete
+		return state == stacks.CreateRolledBack || state == stacks.UpdateRolledBack
 	}
-	return wentWell(status)
+	return state.WentWell()
 }
 
 // participle says what was done to a stack.
@@ -88,24 +86,24 @@ func participle(action string) string {
 }
 
 // givenUp returns the last failure of each physical resource that the operation could not delete, and went on without.
-func givenUp(events []types.StackEvent) (list []types.StackEvent) {
+func givenUp(events []stacks.Event) (list []stacks.Event) {
 	type resource struct{ logical, physical string }
-	failed := map[resource]types.StackEvent{}
+	failed := map[resource]stacks.Event{}
 	var order []resource
 	for _, e := range events {
-		r := resource{aws.ToString(e.LogicalResourceId), aws.ToString(e.PhysicalResourceId)}
-		switch _, known := failed[r]; e.ResourceStatus {
-		case types.ResourceStatusDeleteFailed:
+		r := resource{e.Logical, e.Physical}
+		switch _, known := failed[r]; e.Status {
+		case "DELETE_FAILED":
 			if !known {
 				order = append(order, r)
 			}
 			failed[r] = e
-		case types.ResourceStatusDeleteComplete:
+		case "DELETE_COMPLETE":
 			delete(failed, r)
 		}
 	}
 	for _, r := range order {
-		if e, ok := failed[r]; ok && !own(e) {
+		if e, ok := failed[r]; ok && !e.Own {
 			list = append(list, e)
 			delete(failed, r)
 		}

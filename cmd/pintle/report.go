@@ -10,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -56,36 +54,34 @@ type failureDocument struct {
 	Next     string            `json:"next,omitempty"`
 }
 
-func eventDocuments(events []types.StackEvent) []eventDocument {
+func eventDocuments(events []stacks.Event) []eventDocument {
 	list := make([]eventDocument, len(events))
 	for i, e := range events {
 		list[i] = eventDocument{
-			Time: aws.ToTime(e.Timestamp), LogicalID: aws.ToString(e.LogicalResourceId),
-			PhysicalID: aws.ToString(e.PhysicalResourceId), Type: aws.ToString(e.ResourceType),
-			Status: string(e.ResourceStatus), Reason: aws.ToString(e.ResourceStatusReason),
+			Time: e.Time, LogicalID: e.Logical, PhysicalID: e.Physical, Type: e.Type, Status: e.Status, Reason: e.Reason,
 		}
 	}
 	return list
 }
 
 // take fills a result from a stack.
-func (r *result) take(stack types.Stack) {
-	r.StackID, r.Status = aws.ToString(stack.StackId), string(stack.StackStatus)
+func (r *result) take(stack stacks.Stack) {
+	r.StackID, r.Status = stack.ID, stack.Status
 	r.Outputs = map[string]string{}
 	for _, o := range stack.Outputs {
-		r.Outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+		r.Outputs[o.Name] = o.Text
 	}
 }
 
 // printOutputs lists the outputs of a stack.
-func (a *app) printOutputs(stack types.Stack) {
+func (a *app) printOutputs(stack stacks.Stack) {
 	if len(stack.Outputs) == 0 {
 		return
 	}
 	fmt.Fprintln(a.stdout, "\noutputs")
 	var rows [][]string
 	for _, o := range stack.Outputs {
-		rows = append(rows, []string{aws.ToString(o.OutputKey), aws.ToString(o.OutputValue)})
+		rows = append(rows, []string{o.Name, o.Text})
 	}
 	fmt.Fprint(a.stdout, indented(rows))
 }
@@ -161,9 +157,9 @@ func cancelled(reason string) bool {
 }
 
 // failures returns the events of resources that failed by themselves.
-func failures(events []types.StackEvent) (list []types.StackEvent) {
+func failures(events []stacks.Event) (list []stacks.Event) {
 	for _, e := range events {
-		if !own(e) && strings.HasSuffix(string(e.ResourceStatus), "_FAILED") && !cancelled(aws.ToString(e.ResourceStatusReason)) {
+		if !e.Own && strings.HasSuffix(e.Status, "_FAILED") && !cancelled(e.Reason) {
 			list = append(list, e)
 		}
 	}
@@ -174,36 +170,32 @@ func failures(events []types.StackEvent) (list []types.StackEvent) {
 func (s *session) explain(ctx context.Context, c course) *failureDocument {
 	list := failures(c.events)
 	if len(list) == 0 { // it was the stack's own, e.g. an output
-		f := &failureDocument{Reason: aws.ToString(c.stack.StackStatusReason), Fault: faultTemplate}
+		f := &failureDocument{Reason: c.stack.Reason, Fault: faultTemplate}
 		for _, e := range c.events {
-			if reason := aws.ToString(e.ResourceStatusReason); own(e) && reason != "" && reason != userInitiated {
-				f.Reason = reason
+			if e.Own && e.Reason != "" && !e.Begins {
+				f.Reason = e.Reason
 				break
 			}
 		}
 		return f
 	}
 	first := list[0]
-	reason := aws.ToString(first.ResourceStatusReason)
-	text, log, _ := strings.Cut(reason, logHead)
+	text, log, _ := strings.Cut(first.Reason, logHead)
 	f := &failureDocument{
-		Resource: aws.ToString(first.LogicalResourceId), Type: aws.ToString(first.ResourceType),
-		PhysicalID: aws.ToString(first.PhysicalResourceId), Status: string(first.ResourceStatus),
-		Reason: strings.TrimSpace(text), Fault: fault(reason),
+		Resource: first.Logical, Type: first.Type, PhysicalID: first.Physical, Status: first.Status,
+		Reason: strings.TrimSpace(text), Fault: fault(first.Reason),
 	}
 	if f.Fault == faultDelivery && native.InCloud(f.Type) {
 		f.Fault = faultNative
 	}
 	if log = strings.TrimSpace(log); log != "" {
 		f.Log = strings.Split(log, "\n")
-	} else if id := requestIn(reason); id != "" {
+	} else if id := requestIn(first.Reason); id != "" {
 		// Without the log the explanation is still one.
-		f.Log, _ = s.operator.logs(ctx, aws.ToString(c.stack.StackId), id)
+		f.Log, _ = s.operator.logs(ctx, c.stack.ID, id)
 	}
 	for _, e := range list[1:] {
-		other := aws.ToString(e.LogicalResourceId) + " " + string(e.ResourceStatus) + ": " +
-			firstLineOf(aws.ToString(e.ResourceStatusReason))
-		f.Others = append(f.Others, other)
+		f.Others = append(f.Others, e.Logical+" "+e.Status+": "+firstLineOf(e.Reason))
 	}
 	return f
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 // The commands in this file get a stack out of a state in which it is stuck: each brings it back to what it was before.
@@ -37,8 +35,7 @@ func (a *app) rescueCommand(r *rescue, cmd *cobra.Command) *cobra.Command {
 func (a *app) cancelCommand() *cobra.Command {
 	r := &rescue{verb: "cancel", meant: "there is an update under way to be cancelled only in UPDATE_IN_PROGRESS"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
-		_, err := s.stacks.CancelUpdateStack(ctx, &cloudformation.CancelUpdateStackInput{StackName: &id, ClientRequestToken: &token})
-		return err
+		return s.stacks.Cancel(ctx, id, token)
 	}
 	return a.rescueCommand(r, &cobra.Command{
 		Short: "Cancel an update that is under way, and watch it rolled back",
@@ -51,13 +48,9 @@ be undone; "pintle respond" answers for one that hangs.`,
 
 func (a *app) continueCommand() *cobra.Command {
 	r := &rescue{verb: "continue", meant: "there is a rollback to be continued only in UPDATE_ROLLBACK_FAILED"}
-	var skip []string
-	var force bool
+	var skip stacks.Skipping
 	r.call = func(ctx context.Context, s *session, id, token string) error {
-		_, err := s.stacks.ContinueUpdateRollback(ctx, &cloudformation.ContinueUpdateRollbackInput{
-			StackName: &id, ClientRequestToken: &token, ResourcesToSkip: skip, ForceRollback: &force,
-		})
-		return err
+		return s.stacks.Continue(ctx, id, token, skip)
 	}
 	cmd := a.rescueCommand(r, &cobra.Command{
 		Short: "Go on with a rollback that failed, and watch it",
@@ -70,8 +63,8 @@ again.
 provider: from then on the stack goes by the old template, whatever the resource
 really is. --force does so with all of those, and with whichever fails now.`,
 	})
-	cmd.Flags().StringSliceVar(&skip, "skip", nil, "logical `ID` of a resource to be taken as rolled back; may be repeated")
-	cmd.Flags().BoolVar(&force, "force", false, "take everything that cannot be rolled back as rolled back")
+	cmd.Flags().StringSliceVar(&skip.Skip, "skip", nil, "logical `ID` of a resource to be taken as rolled back; may be repeated")
+	cmd.Flags().BoolVar(&skip.Force, "force", false, "take everything that cannot be rolled back as rolled back")
 	cmd.MarkFlagsMutuallyExclusive("skip", "force")
 	return cmd
 }
@@ -79,8 +72,7 @@ really is. --force does so with all of those, and with whichever fails now.`,
 func (a *app) rollbackCommand() *cobra.Command {
 	r := &rescue{verb: "rollback", meant: "it is for a stack that was left as it failed, in CREATE_FAILED or UPDATE_FAILED"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
-		_, err := s.stacks.RollbackStack(ctx, &cloudformation.RollbackStackInput{StackName: &id, ClientRequestToken: &token})
-		return err
+		return s.stacks.Rollback(ctx, id, token)
 	}
 	return a.rescueCommand(r, &cobra.Command{
 		Short: "Roll back a stack that was left as it failed, and watch it",
@@ -114,8 +106,8 @@ func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
 // rescue asks for what a command is for, unless it is under way already, and watches it.
 func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provided) error {
 	name := c.result.Stack
-	stack, err := s.describe(ctx, name)
-	if errors.Is(err, errNoStack) {
+	stack, err := s.stacks.Stack(ctx, name)
+	if errors.Is(err, stacks.ErrNone) {
 		return noStack(name)
 	} else if err != nil {
 		return err
@@ -123,14 +115,14 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 	if err := s.provide(ctx, list); err != nil {
 		return err
 	}
-	id, status := aws.ToString(stack.StackId), stack.StackStatus
-	if underWay(status) && strings.Contains(string(status), "ROLLBACK") {
+	id, status := stack.ID, stack.Status
+	if stack.State == stacks.Working && strings.Contains(status, "ROLLBACK") {
 		s.app.say("stack %s is being rolled back already (%s): watching that", name, status)
 		return s.follow(ctx, c.place, name, id, r.verb, c.result, c.asJSON)
 	}
 	s.begun = true
 	err = r.call(ctx, s, id, rand.Text())
-	if message, ok := refusal(err); ok {
+	if message, ok := stacks.Refusal(err); ok {
 		c.result.take(stack)
 		return failed(fmt.Errorf("stack %s is in %s: %s", name, status, message), r.meant)
 	} else if err != nil {
@@ -145,7 +137,7 @@ const mostSpared = 5
 const disableRollbackFlag = " --disable-rollback"
 
 // remedies says what can be done about a stack that is stuck; empty if it is not.
-func (p place) remedies(status types.StackStatus, events []types.StackEvent) string {
+func (p place) remedies(state stacks.State, events []stacks.Event) string {
 	spare := func(verb, flag string) string {
 		ids := stuck(events)
 		if len(ids) == 0 || len(ids) > mostSpared {
@@ -153,39 +145,40 @@ func (p place) remedies(status types.StackStatus, events []types.StackEvent) str
 		}
 		return p.again(verb) + " --" + flag + " " + strings.Join(ids, ",")
 	}
-	switch status {
-	case types.StackStatusCreateFailed, types.StackStatusUpdateFailed:
+	switch state {
+	case stacks.CreateFailed, stacks.UpdateFailed:
 		again := p.again("deploy")
 		if !strings.Contains(again, disableRollbackFlag) {
 			again += disableRollbackFlag
 		}
 		return "mend it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
 			"\nor clear it away with: " + p.again("delete")
-	case types.StackStatusRollbackFailed:
+	case stacks.CreateRollbackFailed:
 		return "mend the provider, then clear it away with: " + p.again("delete")
-	case types.StackStatusUpdateRollbackFailed:
+	case stacks.UpdateRollbackFailed:
 		return "mend the provider, then: " + p.again("continue") +
 			"\nor take what it cannot bring back for brought back: " + spare("continue", "skip")
-	case types.StackStatusDeleteFailed:
+	case stacks.DeleteFailed:
 		return p.retry("delete") + "\nor leave behind what cannot be deleted: " + spare("delete", "retain")
+	case stacks.Other, stacks.Working, stacks.InReview, stacks.Created, stacks.CreateRolledBack, stacks.Updated, stacks.UpdateRolledBack, stacks.Deleted:
 	}
 	return ""
 }
 
 // stuck returns the resources at which the newest rollback or delete has failed.
-func stuck(events []types.StackEvent) (ids []string) {
-	last := map[string]types.StackEvent{}
+func stuck(events []stacks.Event) (ids []string) {
+	last := map[string]stacks.Event{}
 	for _, e := range events {
-		if own(e) {
-			if status := string(e.ResourceStatus); strings.HasSuffix(status, "ROLLBACK_IN_PROGRESS") {
+		if e.Own {
+			if strings.HasSuffix(e.Status, "ROLLBACK_IN_PROGRESS") {
 				clear(last)
 			}
 			continue
 		}
-		last[aws.ToString(e.LogicalResourceId)] = e
+		last[e.Logical] = e
 	}
 	for _, id := range sortedKeys(last) {
-		if strings.HasSuffix(string(last[id].ResourceStatus), "_FAILED") {
+		if strings.HasSuffix(last[id].Status, "_FAILED") {
 			ids = append(ids, id)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -124,11 +124,11 @@ func (a *app) respond(ctx context.Context, o *respondOptions, stack, resource st
 
 // goOn returns the command that goes on with what a stack was at, empty if it is at rest.
 func (s *session) goOn(ctx context.Context, p place, name string) string {
-	stack, err := s.describe(ctx, name)
+	stack, err := s.stacks.Stack(ctx, name)
 	switch {
-	case err != nil || !underWay(stack.StackStatus):
+	case err != nil || stack.State != stacks.Working:
 		return ""
-	case stack.StackStatus == types.StackStatusDeleteInProgress:
+	case stack.Status == stacks.Deleting:
 		return p.again("delete")
 	}
 	return p.again("deploy")

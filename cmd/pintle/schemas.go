@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/schema"
@@ -98,7 +96,7 @@ func (w desired) foreseen(t *template.Template, region string, open []string, gi
 
 // checkSchemas holds the template against what the engine's providers publish. stack is the one that is there, or the
 // zero Stack.
-func (s *session) checkSchemas(ctx context.Context, want desired, stack types.Stack) error {
+func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.Stack) error {
 	if want.noSchema || s.data == "" {
 		return nil
 	}
@@ -108,7 +106,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack types.St
 	}
 	given, open := map[string]template.Input{}, []string{"AWS::StackId"}
 	for _, p := range stack.Parameters {
-		name, text := aws.ToString(p.ParameterKey), aws.ToString(p.ParameterValue)
+		name, text := p.Name, p.Text
 		switch declared := t.Parameter(name); {
 		case slices.ContainsFunc(want.parameters, func(p project.Pair) bool { return p.Name == name }):
 		case declared != nil && (declared.NoEcho || text == value.ParameterMask):

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/near"
 )
@@ -47,7 +48,7 @@ type session struct {
 	// cloud says that the engine of another process of this machine runs them.
 	cloud bool
 
-	stacks   *cloudformation.Client
+	stacks   stacks.Service
 	operator *operatorClient
 	// here is the engine that this process became, nil for none; stop ends it.
 	here *node.Node
@@ -194,12 +195,12 @@ func (s *session) client() bool { return s.here == nil && s.data != "" }
 
 // use makes the clients.
 func (s *session) use(keys aws.CredentialsProvider, region string) {
-	s.stacks = cloudformation.New(cloudformation.Options{
+	s.stacks = stacks.NewCloudFormation(cloudformation.New(cloudformation.Options{
 		BaseEndpoint: &s.url, Region: region, Credentials: keys, HTTPClient: near.Client(),
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts, o.MaxBackoff = 4, time.Second
 		}),
-	})
+	}))
 	s.operator = &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}
 }
 

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 // The pace at which an engine is asked what is new: fast while things happen, slower while nothing does.
@@ -25,8 +23,8 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // course is an operation as it was watched to its end.
 type course struct {
-	stack  types.Stack
-	events []types.StackEvent // from the operation's first to its last
+	stack  stacks.Stack
+	events []stacks.Event // from the operation's first to its last
 }
 
 // watch shows the newest operation of a stack from its beginning to its end. If ctx ends before, the error is that of
@@ -44,7 +42,7 @@ func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) 
 		switch {
 		case ctx.Err() != nil:
 			return c, ctx.Err()
-		case lost(err) && s.client() && losses < mostLosses:
+		case stacks.Lost(err) && s.client() && losses < mostLosses:
 			// It was the engine of another command that has ended. Whoever comes first goes on with its work.
 			losses++
 			if err := s.connect(ctx); err != nil {
@@ -57,11 +55,11 @@ func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) 
 		c.stack, losses = stack, 0
 		if len(fresh) > 0 {
 			c.events = append(c.events, fresh...)
-			seen, wait = aws.ToString(fresh[len(fresh)-1].EventId), fastest
+			seen, wait = fresh[len(fresh)-1].ID, fastest
 			w.Events(shown(fresh))
 		}
 		w.Tick(s.app.now(), waiting)
-		if !underWay(stack.StackStatus) {
+		if stack.State != stacks.Working {
 			return c, nil
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -73,15 +71,15 @@ func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) 
 
 // look asks once: for the stack first, so that the events of a final status are all there.
 func (s *session) look(ctx context.Context, stackID, seen string) (
-	stack types.Stack, fresh []types.StackEvent, waiting []display.Waiting, err error,
+	stack stacks.Stack, fresh []stacks.Event, waiting []display.Waiting, err error,
 ) {
-	if stack, err = s.describe(ctx, stackID); err != nil {
+	if stack, err = s.stacks.Stack(ctx, stackID); err != nil {
 		return stack, nil, nil, err
 	}
-	if fresh, err = s.history(ctx, stackID, seen, begins); err != nil {
+	if fresh, err = s.stacks.Events(ctx, stackID, seen, begins); err != nil {
 		return stack, nil, nil, err
 	}
-	if underWay(stack.StackStatus) {
+	if stack.State == stacks.Working {
 		waiting = s.waiting(ctx, stackID)
 	}
 	return stack, fresh, waiting, nil

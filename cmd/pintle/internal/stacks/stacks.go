@@ -1,0 +1,145 @@
+// Package stacks is what the command line knows of an engine's stacks, in words that hold for every dialect: what they are,
+// what happens to them, and what can be asked for. A [Service] speaks the API of one dialect.
+package stacks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/pintle-dev/pintle/internal/project"
+)
+
+// ErrNone says that there is no stack of that name.
+var ErrNone = errors.New("there is no such stack")
+
+// Stack is a stack as a service describes it.
+type Stack struct {
+	Name, ID string
+	// Status is the word of the dialect, and State what it means.
+	Status              string
+	State               State
+	Reason, Description string
+	Created             time.Time
+	// Updated and Deleted are nil if that never happened.
+	Updated, Deleted *time.Time
+	// Parameters are those of the template, secret ones masked.
+	Parameters []project.Pair
+	Tags       []project.Pair
+	Outputs    []Output
+}
+
+// Output is an output of a stack.
+type Output struct {
+	Name, Text string
+	// Export is the name under which other stacks import it, empty for none.
+	Export string
+}
+
+// Event is an event of a stack.
+type Event struct {
+	ID       string
+	Time     time.Time
+	Logical  string
+	Physical string
+	Type     string
+	Status   string
+	Reason   string
+	// Own says that it is the stack's own, and not one of something within it.
+	Own bool
+	// Begins says that an operation began with it.
+	Begins bool
+}
+
+// Resource is a resource of a stack.
+type Resource struct {
+	Logical, Physical, Type, Status, Reason string
+	Changed                                 time.Time
+}
+
+// Parameter is a value for a parameter of a template.
+type Parameter struct {
+	Name, Text string
+	// Previous says that the parameter keeps the value that it has in the stack; Text is empty then.
+	Previous bool
+}
+
+// Desired is what a create or an update brings about.
+type Desired struct {
+	Name, Template string
+	Parameters     []Parameter
+	// Tags are those of the stack; nil leaves it those that it has.
+	Tags []project.Pair
+	// KeepFailed leaves a stack that fails as it is.
+	KeepFailed bool
+	// Agreed are the capabilities that are agreed to.
+	Agreed []string
+}
+
+// Sparing is what a delete leaves behind.
+type Sparing struct {
+	// Retain are logical ids of resources that are left where they are.
+	Retain []string
+	// Force leaves behind what cannot be deleted.
+	Force bool
+}
+
+// Skipping is what the continuation of a rollback takes as rolled back: the resources in Skip, or with Force all that fail.
+type Skipping struct {
+	Skip  []string
+	Force bool
+}
+
+// Service asks an engine about stacks of one dialect, and for changes of them. A stack is named by its name or its id. An
+// error of which [Refusal] knows is one that the service told of; any other says that it could not be asked. Its methods are
+// safe for concurrent use.
+type Service interface {
+	// Stack describes a stack, or returns [ErrNone]. A deleted one is found by its id alone.
+	Stack(ctx context.Context, name string) (Stack, error)
+	// List returns all stacks, the newest first, with those that were deleted. They have no parameters, tags and outputs.
+	List(ctx context.Context) ([]Stack, error)
+	// Events returns the events of a stack, oldest first: those after the event with the id since or, if since is empty, those
+	// for which until is not yet true when going back, and the one for which it is.
+	Events(ctx context.Context, stack, since string, until func(Event) bool) ([]Event, error)
+	Resources(ctx context.Context, stack string) ([]Resource, error)
+	// Declared returns the names of the parameters that a template declares.
+	Declared(ctx context.Context, template string) ([]string, error)
+
+	// Create begins to create a stack and returns its id.
+	Create(ctx context.Context, want Desired) (id string, err error)
+	// Update begins an update of a stack as it was described; false says that there is nothing to change.
+	Update(ctx context.Context, stack Stack, want Desired) (changed bool, err error)
+	// Delete begins to delete a stack.
+	Delete(ctx context.Context, id string, spare Sparing) error
+	// Cancel cancels an update that is under way, token being the request's own.
+	Cancel(ctx context.Context, id, token string) error
+	// Continue goes on with a rollback that failed.
+	Continue(ctx context.Context, id, token string, skip Skipping) error
+	// Rollback rolls back a stack that was left as it failed.
+	Rollback(ctx context.Context, id, token string) error
+}
+
+// Refusal returns the message of an error that a service told; false if the call did not get that far.
+func Refusal(err error) (string, bool) {
+	told, ok := errors.AsType[smithy.APIError](err)
+	if !ok || told.ErrorFault() == smithy.FaultServer {
+		return "", false
+	}
+	return told.ErrorMessage(), true
+}
+
+// Lost reports whether an error means that the engine has ended, or that another one has come in its place, which does
+// not know the client's key.
+func Lost(err error) bool {
+	if told, ok := errors.AsType[smithy.APIError](err); ok {
+		return told.ErrorCode() == "InvalidClientTokenId"
+	}
+	_, unsent := errors.AsType[*smithyhttp.RequestSendError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return unsent || broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

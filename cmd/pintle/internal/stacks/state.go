@@ -1,0 +1,32 @@
+package stacks
+
+// State is what the status of a stack means, whatever the dialect calls it.
+type State int
+
+// The states. All but Working are at rest.
+const (
+	// Other is a status of which nothing more is known here.
+	Other State = iota
+	// Working says that an operation is under way.
+	Working
+	// InReview says that a change set has made the stack, and was not executed.
+	InReview
+	Created
+	CreateFailed
+	// CreateRolledBack says that what was made has been deleted again.
+	CreateRolledBack
+	CreateRollbackFailed
+	Updated
+	UpdateFailed
+	// UpdateRolledBack says that the stack is as it was before.
+	UpdateRolledBack
+	UpdateRollbackFailed
+	Deleted
+	DeleteFailed
+)
+
+// Deleting is the status of a stack that is being deleted, in every dialect.
+const Deleting = "DELETE_IN_PROGRESS"
+
+// WentWell reports whether the operation that ended in a state reached its aim.
+func (s State) WentWell() bool { return s == Created || s == Updated || s == Deleted }
