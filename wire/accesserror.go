@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// AccessError is the error of [Signer.Verify]: why a request to a response URL is refused. It holds nothing of the
-// signature.
+// AccessError is the error of [Signer.Verify] and [ROSSigner.Verify]: why a request to a response URL is refused. It holds
+// nothing of the signature.
 type AccessError struct {
 	// Code is S3's: "AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId" or
-	// "AuthorizationQueryParametersError".
+	// "AuthorizationQueryParametersError"; of a URL of ROS "InvalidQueryParameter" instead of the last.
 	Code string
 	// Message is for people.
 	Message string
@@ -30,7 +30,7 @@ func (e *AccessError) Error() string { return e.Code + ": " + e.Message }
 
 // Status returns the HTTP status: 400 for a query that is not well-formed, otherwise 403.
 func (e *AccessError) Status() int {
-	if e.Code == "AuthorizationQueryParametersError" {
+	if e.Code == "AuthorizationQueryParametersError" || e.Code == "InvalidQueryParameter" {
 		return http.StatusBadRequest
 	}
 	return http.StatusForbidden

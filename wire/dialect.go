@@ -39,6 +39,9 @@ const (
 	MaxROSTypeName = 68
 	// MaxROSServiceToken is the length of the longest service token in bytes, inclusive.
 	MaxROSServiceToken = 512
+	// MaxROSResponse is the size of the largest response in bytes that a service may be set to take, inclusive. Source: ROS,
+	// limits, 4,096 KB.
+	MaxROSResponse = 4096 << 10
 	// MaxROSSignKey is the length of the longest SignKey of an HttpConfig, in characters; the shortest has one.
 	MaxROSSignKey = 128
 )

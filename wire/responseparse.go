@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type ResponseError struct {
 	// Size is the size of the body in bytes. Whoever reads no more than [MaxResponse]+1 bytes of a body may set it to
 	// the real one.
 	Size int
+	// Limit is how many bytes are allowed. Zero means [MaxResponse].
+	Limit int
 }
 
 // Error returns the text, then what is known besides: the detail, the size and the provider's reason.
@@ -32,11 +35,11 @@ func (e *ResponseError) Error() string {
 	if e.Detail != "" {
 		b.WriteString(". " + e.Detail)
 	}
-	switch {
-	case e.Size == MaxResponse+1:
-		fmt.Fprintf(&b, ". The response has more than %d bytes", MaxResponse)
-	case e.Size > MaxResponse:
-		fmt.Fprintf(&b, ". The response has %d bytes, %d are allowed", e.Size, MaxResponse)
+	switch limit := cmp.Or(e.Limit, MaxResponse); {
+	case e.Size == limit+1:
+		fmt.Fprintf(&b, ". The response has more than %d bytes", limit)
+	case e.Size > limit:
+		fmt.Fprintf(&b, ". The response has %d bytes, %d are allowed", e.Size, limit)
 	default:
 		fmt.Fprintf(&b, ". The response has %d bytes", e.Size)
 	}
@@ -56,6 +59,25 @@ func (d Dialect) ParseResponse(body []byte) (Response, error) {
 	return ParseResponse(body)
 }
 
+// ParseReceived is [Dialect.ParseResponse] for a service that sets the limit itself, as that of ROS is not certain: the body is
+// the whole of a response if size is 0, however long that is, and otherwise the beginning of one of size bytes, which is too
+// long: as many bytes as are allowed, and one more.
+func (d Dialect) ParseReceived(body []byte, size int) (Response, error) {
+	read := readResponse
+	if d == ROS {
+		read = readROSResponse
+	}
+	if size > 0 {
+		r := salvage(cleanUTF8(body), read)
+		return r, &ResponseError{Text: TextTooLong, Reason: r.Reason, Size: max(size, len(body)), Limit: max(0, len(body)-1)}
+	}
+	r, err := parseWhole(body, read)
+	if refused, ok := errors.AsType[*ResponseError](err); ok {
+		refused.Limit = max(MaxResponse, len(body))
+	}
+	return r, err
+}
+
 // ParseResponse reads the body that a provider sent to CloudFormation. The error is a [ResponseError]; what could be read is returned
 // beside it, also from a body that is too long or was cut off. Then NoEcho is true if it could not be read, so that
 // nobody shows Data that might be secret.
@@ -68,12 +90,17 @@ func ParseResponse(body []byte) (Response, error) {
 
 // parseResponse reads a body by the rules of a dialect, which read has.
 func parseResponse(body []byte, read reader) (Response, error) {
-	size := len(body)
-	text := cleanUTF8(body)
-	if size > MaxResponse {
-		r := salvage(text, read)
+	if size := len(body); size > MaxResponse {
+		r := salvage(cleanUTF8(body), read)
 		return r, &ResponseError{Text: TextTooLong, Reason: r.Reason, Size: size}
 	}
+	return parseWhole(body, read)
+}
+
+// parseWhole reads a body that is not too long.
+func parseWhole(body []byte, read reader) (Response, error) {
+	size := len(body)
+	text := cleanUTF8(body)
 	fields, err := readObject(text)
 	if err == nil && fields == nil {
 		err = errors.New("it is null, not an object")
