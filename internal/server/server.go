@@ -2,6 +2,7 @@
 // the two questions that load balancers ask.
 //
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
+//	POST …/ros/response?…         the answer to a request of ROS, likewise by the signature in its URL
 //	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
 //	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
 //	                              likewise AWS's JSON protocol, to the Parameter Store
@@ -72,6 +73,8 @@ type Config struct {
 	Signer *wire.Signer
 	// Signals checks the URLs that signals are sent to, and nothing else: its base is PublicURL/signal. Nil takes none.
 	Signals *wire.Signer
+	// ROS is how the answers of providers to ROS are taken; the zero value takes none.
+	ROS ROSAnswers
 	// Keys finds the access key of an id; [sigv4.Keys.Lookup] is one. Required unless Dev.
 	Keys func(id string) (sigv4.Key, bool)
 	// Dev takes any key that Keys does not know, but only under loopback names. The caller sees to it that Listener is a
@@ -125,6 +128,7 @@ type Server struct {
 	verifier  *sigv4.Verifier
 	responses string // the path before response keys
 	signals   string // the path before those of signals
+	ros       string // the path of response URLs of ROS
 	faces     faces
 	operator  http.Handler
 	answers   turns
@@ -143,7 +147,10 @@ func New(config Config) (*Server, error) {
 		return nil, errors.New("server: the engine, the store and the signer of response URLs are required")
 	case config.Concurrency < 0 || config.Wait < 0 || config.Timeout < 0 || config.Drain < 0:
 		return nil, errors.New("server: Concurrency, Wait, Timeout and Drain must not be negative")
+	case config.ROS.Limit < 0 || config.ROS.Limit > wire.MaxROSResponse:
+		return nil, fmt.Errorf("server: ROS.Limit must be from 0 to %d", wire.MaxROSResponse)
 	}
+	config.ROS.Limit = cmp.Or(config.ROS.Limit, wire.MaxResponse)
 	config.Concurrency = cmp.Or(config.Concurrency, DefaultConcurrency)
 	config.Wait = cmp.Or(config.Wait, DefaultWait)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
@@ -158,12 +165,12 @@ func New(config Config) (*Server, error) {
 		config.ReadyCheck = config.Store.Ping
 	}
 	s := &Server{
-		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/",
+		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", ros: "/" + ROSResponsePath,
 		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
-		s.responses, s.signals = base+s.responses, base+s.signals
+		s.responses, s.signals, s.ros = base+s.responses, base+s.signals, base+s.ros
 	}
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{
