@@ -40,6 +40,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -94,6 +95,9 @@ type Config struct {
 	Native *native.Registry
 	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.
 	References References
+	// ROSResponse is how many bytes the answer of a provider to ROS may have that comes in the body of its HTTP response, at most
+	// wire.MaxROSResponse. Zero means wire.MaxResponse.
+	ROSResponse int
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported
@@ -131,6 +135,7 @@ type Delivery struct {
 	queue  *queue
 	web    *web
 	cloud  *cloud
+	acs    *alibaba
 	runs   *runs
 	wg     sync.WaitGroup // all goroutines of Run
 }
@@ -143,9 +148,12 @@ func New(config Config) (*Delivery, error) {
 		return nil, errors.New("delivery: Table, Node, Report and ResponseURL are required")
 	case len(config.WebhookSecret) < minSecret:
 		return nil, errors.New("delivery: WebhookSecret must have at least 24 bytes")
+	case config.ROSResponse < 0 || config.ROSResponse > wire.MaxROSResponse:
+		return nil, fmt.Errorf("delivery: ROSResponse must be from 0 to %d", wire.MaxROSResponse)
 	case config.RetryFor < 0, config.Backoff < 0, config.Queue < 0, config.Sends < 0, config.Poll < 0, config.Drain < 0:
 		return nil, errors.New("delivery: RetryFor, Backoff, Queue, Sends, Poll and Drain must not be negative")
 	}
+	setDefault(&config.ROSResponse, wire.MaxResponse)
 	setDefault(&config.RetryFor, DefaultRetryFor)
 	setDefault(&config.Backoff, DefaultBackoff)
 	setDefault(&config.Queue, DefaultQueue)
@@ -167,8 +175,9 @@ func New(config Config) (*Delivery, error) {
 	return &Delivery{
 		config: config,
 		queue:  newQueue(config.Queue, config.Sends),
-		web:    newWeb(config.WebhookSecret, config.Now),
+		web:    newWeb(config.Now),
 		cloud:  &cloud{regions: map[string]*clients{}},
+		acs:    newAlibaba(),
 		runs:   newRuns(max(1, config.Queue/2)),
 	}, nil
 }
@@ -203,6 +212,7 @@ func (d *Delivery) Run(ctx context.Context) error {
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer d.web.close()
+	defer d.acs.client.CloseIdleConnections()
 
 	d.wg.Go(func() { d.claims(ctx) })
 	for ctx.Err() == nil {

@@ -397,12 +397,12 @@ func TestRefusals(t *testing.T) {
 	}{
 		"a token of Alibaba Cloud": {
 			func(r *store.Request) { r.Body.Token = value.Str("acs:fc:cn-hangzhou:1:services/s/functions/f") },
-			delivery.Refused{Text: "service token acs:fc:cn-hangzhou:1:services/s/functions/f: this version does not deliver " +
-				"to Alibaba Cloud's kinds of provider"},
+			delivery.Refused{Text: `no local provider named "acs:fc:cn-hangzhou:1:services/s/functions/f", and it is a service token of Alibaba Cloud ` +
+				"ROS, whose templates have ROSTemplateFormatVersion: this stack is CloudFormation's"},
 		},
 		"a dialect": {
-			func(r *store.Request) { r.Body.Dialect = "ros" },
-			delivery.Refused{Text: `requests of the dialect "ros" cannot be delivered by this version`},
+			func(r *store.Request) { r.Body.Dialect = "heat" },
+			delivery.Refused{Text: `requests of the dialect "heat" cannot be delivered by this version`},
 		},
 		"a name": {
 			func(r *store.Request) { r.Body.Token = value.Str("Thing") },

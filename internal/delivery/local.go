@@ -62,6 +62,9 @@ func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bo
 
 // accountOf returns the account of the stack that a request is of; empty if it is of none.
 func accountOf(r store.Request) string {
+	if isROS(r) {
+		return r.Body.Account
+	}
 	stack, err := wire.ParseStackARN(r.Body.StackID)
 	if err != nil {
 		return ""
@@ -187,7 +190,11 @@ func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
 		}
 	case wire.Lambda:
 		event.FunctionARN = string(r.Body.ServiceToken())
-	case wire.HTTP, wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
+	case wire.Queue, wire.Topic:
+		if r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete {
+			event.Payload = messageEvent(token, event.Payload, r.ID, d.config.Now())
+		}
+	case wire.HTTP, wire.FC, wire.Web, wire.Other:
 	}
 	return event, nil
 }

@@ -24,6 +24,9 @@ type Answered struct {
 	// Body is the response document, unread: at most [MaxAnswer] bytes. More than wire.MaxResponse bytes mean that the
 	// answer is too long and that its end is missing here.
 	Body []byte
+	// Size, of an answer to ROS that is too long, is how many bytes it has, as far as that is known; else 0. The Body is then as
+	// many bytes as are allowed and one more.
+	Size int
 }
 
 // Refused says that the request will never be answered.

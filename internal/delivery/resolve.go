@@ -108,6 +108,9 @@ func partsOfSecrets(r store.Request) (parts []string) {
 // there is nothing that they stand for: what has been is not to hold up what is to be, nor the end of a resource.
 func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
 	lenient = make(map[string]bool)
+	if isROS(r) {
+		return nil, lenient, nil // they are AWS's; in ROS the same text is one like any other
+	}
 	for _, part := range []struct {
 		in      value.Value
 		lenient bool

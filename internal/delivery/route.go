@@ -31,7 +31,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	r = s.request
 	hide := newScrubber(r, secrets...)
-	if r.Body.Dialect != "cloudformation" {
+	if r.Body.Dialect != wire.CloudFormation.String() && !isROS(r) {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
 	if r.Type == store.TypeMacro {
@@ -60,6 +60,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
+	if isROS(r) {
+		return d.sendROS(soft, hard, s, hide, token)
+	}
 	if d.config.Away != nil && (token.Service == wire.Lambda || token.Service == wire.SNS) && d.config.Away(soft, r.Body.ServiceToken()) {
 		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
 	}
@@ -73,9 +76,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	case wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
 	}
 	text := string(r.Body.ServiceToken())
-	if strings.HasPrefix(text, "acs:") || strings.HasPrefix(text, "web:") || strings.HasPrefix(text, "web[") {
-		return Refused{Text: hide.text(fmt.Sprintf(
-			"service token %s: this version does not deliver to Alibaba Cloud's kinds of provider", text))}
+	if token.Service != wire.Other {
+		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is a service token of Alibaba Cloud ROS, whose "+
+			"templates have ROSTemplateFormatVersion: this stack is CloudFormation's", text))}
 	}
 	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is no Lambda function, SNS topic or "+
 		"http(s) URL: add it to pintle.yaml under providers, or give --provider %s=./path", text, text))}
@@ -116,13 +119,20 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 	}
 	request := wire.Request{
 		RequestType:        r.Type,
-		ServiceToken:       r.Body.ServiceToken(),
 		ResponseURL:        responseURL,
 		StackID:            r.Body.StackID,
 		RequestID:          r.ID,
 		LogicalResourceID:  r.Logical,
 		ResourceType:       r.Body.ResourceType,
 		ResourceProperties: r.Body.Properties.JSON(),
+	}
+	if isROS(r) {
+		request.Dialect = wire.ROS
+		request.IntranetResponseURL = responseURL // there is one way to this server
+		request.StackName, request.RegionID = r.Body.StackName, r.Body.Region
+		request.ResourceOwnerID, request.CallerID = r.Body.Account, r.Body.Caller
+	} else {
+		request.ServiceToken = r.Body.ServiceToken()
 	}
 	switch r.Type {
 	case wire.Create:

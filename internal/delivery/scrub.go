@@ -17,7 +17,7 @@ type scrubber struct {
 }
 
 func newScrubber(r store.Request, more ...string) *scrubber {
-	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), more)
+	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), secretsOfConfig(r.Body.HTTPConfig), more)
 	s := &scrubber{secrets: secrets}
 	var spellings []string
 	for _, secret := range secrets {

@@ -39,12 +39,11 @@ const idleConns = DefaultSends
 
 // web speaks to providers behind URLs.
 type web struct {
-	secret        []byte
 	now           func() time.Time
 	open, guarded *http.Client
 }
 
-func newWeb(secret []byte, now func() time.Time) *web {
+func newWeb(now func() time.Time) *web {
 	client := func(dialer *net.Dialer) *http.Client {
 		return &http.Client{
 			Transport: &http.Transport{
@@ -61,7 +60,6 @@ func newWeb(secret []byte, now func() time.Time) *web {
 		}
 	}
 	return &web{
-		secret:  secret,
 		now:     now,
 		open:    client(&net.Dialer{Timeout: 10 * time.Second}),
 		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Control}),
@@ -85,20 +83,28 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
+	body = d.posted(r, body)
 	p := post{
 		client:   d.web.guarded,
 		url:      u,
-		id:       string(r.ID),
-		body:     d.posted(r, body),
 		loopback: onLoopback(responseURL),
-		silence:  wire.TimeoutText(r.ID),
 		hide:     hide,
+		make: func(now time.Time) ([]byte, http.Header, error) {
+			header := http.Header{"Content-Type": {"application/json"}}
+			SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
+			return body, header, nil
+		},
+		taken: post.takenOrAnswered,
 	}
 	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
 		p.secret = token.Secret()
 	}
-	if !d.config.FidelityAWS {
-		p.silence += fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
+	if !isROS(r) {
+		p.silence = wire.TimeoutText(r.ID)
+		if !d.config.FidelityAWS {
+			p.silence += fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+		}
 	}
 	if trusted {
 		p.client = d.web.open
@@ -125,12 +131,16 @@ func (d *Delivery) posted(r store.Request, message []byte) []byte {
 type post struct {
 	client   *http.Client
 	url      *url.URL
-	id       string
-	body     []byte
 	loopback bool   // the response URL can be reached from this machine only
 	secret   bool   // the URL is
 	silence  string // the text for a provider that never responded
 	hide     *scrubber
+	// make returns what is sent at a time, signed for it. Its error is what the request is refused with, and final.
+	make func(now time.Time) (body []byte, header http.Header, err error)
+	// taken says what a response with a status of 2xx comes to. here says that it came from this machine.
+	taken func(p post, ctx context.Context, response *http.Response, here bool) verdict
+	// once says that what may have reached the provider is not sent again.
+	once bool
 }
 
 // name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
@@ -148,13 +158,18 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		GotConn:      func(info httptrace.GotConnInfo) { here.Store(sameMachine(info.Conn)) },
 		WroteHeaders: func() { written.Store(true) },
 	})
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url.String(), bytes.NewReader(p.body))
+	body, header, err := p.make(w.now())
+	if err != nil {
+		return refused(p.hide.text(err.Error()))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return refused("the service token is not a valid http(s) URL")
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "pintle")
-	SignWebhook(request.Header, w.secret, p.id, w.now(), p.body)
+	request.Header = header
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", "pintle")
+	}
 	response, err := p.client.Do(request)
 	if err != nil {
 		return p.broken(ctx, err, written.Load())
@@ -164,22 +179,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	status := response.StatusCode
 	switch {
 	case status >= 200 && status <= 299:
-		body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
-		switch {
-		case isAnswer(body):
-			return verdict{outcome: Answered{Body: body}}
-		case err != nil:
-			// The answer may have been in it, and there is no other way to get it.
-			return p.broken(ctx, err, true)
-		case waitsIn(body):
-			return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
-				"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
-		case p.loopback && !here.Load():
-			return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
-				"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
-					"response URL, which is on loopback: start with --public-url", p.name()))}}
-		}
-		return verdict{outcome: Accepted{}}
+		return p.taken(p, ctx, response, here.Load())
 	case status >= 300 && status <= 399:
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
 			"%s: %s, and redirects are not followed: give the URL it leads to", p.name(), statusText(response)))}}
@@ -189,10 +189,36 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	if why := p.hide.excerpt(string(why), shown); why != "" {
 		text += ": " + why
 	}
-	if status == http.StatusTooManyRequests || status >= 500 {
+	if (status == http.StatusTooManyRequests || status >= 500) && !p.once {
 		return verdict{text: text, delivered: true, wait: retryAfter(response)}
 	}
 	return verdict{delivered: true, outcome: Refused{Text: text}}
+}
+
+// takenOrAnswered takes the body of a response for the answer if it is one; otherwise that comes by the response URL.
+func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
+	body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
+	switch {
+	case isAnswer(body):
+		return verdict{outcome: Answered{Body: body}}
+	case err != nil:
+		// The answer may have been in it, and there is no other way to get it.
+		return p.broken(ctx, err, true)
+	case waitsIn(body):
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
+			"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
+	}
+	return p.accepted(here)
+}
+
+// accepted says that the answer will come by the response URL, if the provider can reach that.
+func (p post) accepted(here bool) verdict {
+	if p.loopback && !here {
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+			"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
+				"response URL, which is on loopback: start with --public-url", p.name()))}}
+	}
+	return verdict{outcome: Accepted{}}
 }
 
 // broken is the verdict on a connection that failed.
@@ -210,7 +236,12 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 		// Silence after delivery, which has a text of its own.
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence)}}
 	}
-	return verdict{text: p.hide.text(p.name() + ": " + err.Error()), delivered: written}
+	text := p.hide.text(p.name() + ": " + err.Error())
+	if written && p.once {
+		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
+			"a Create is only if the service token says idempotent, as in web[idempotent]:URL"}}
+	}
+	return verdict{text: text, delivered: written}
 }
 
 // isAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off at

@@ -7,14 +7,24 @@ import (
 )
 
 // Match returns the name under which a provider that has answers for the service token: the token itself, or the name
-// of the SNS topic or Lambda function in it. Partition, region, account and a qualifier do not matter. It returns false
-// when there is none.
+// of the topic, queue or function in it. Partition, region, account and a qualifier do not matter. Of a function of Function
+// Compute 2.0, SERVICE/NAME and SERVICE$NAME come before the name alone. It returns false when there is none.
 func Match(token wire.ServiceToken, has func(name string) bool) (name string, ok bool) {
 	if token != "" && has(string(token)) {
 		return string(token), true
 	}
-	if parsed, err := wire.ParseToken(token); err == nil && parsed.Name != "" && has(parsed.Name) {
-		return parsed.Name, true
+	parsed, err := wire.ParseToken(token)
+	if err != nil || parsed.Name == "" {
+		return "", false
+	}
+	names := []string{parsed.Name}
+	if parsed.FCService != "" {
+		names = []string{parsed.FCService + "/" + parsed.Name, parsed.FCService + "$" + parsed.Name, parsed.Name}
+	}
+	for _, name := range names {
+		if has(name) {
+			return name, true
+		}
 	}
 	return "", false
 }

@@ -13,7 +13,7 @@ import (
 
 func TestMatch(t *testing.T) {
 	const mapped = "arn:aws:lambda:us-east-1:111111111111:function:Mapped"
-	names := map[string]bool{"CRTest": true, mapped: true, "Mapped": true, "": true}
+	names := map[string]bool{"CRTest": true, mapped: true, "Mapped": true, "": true, "shop/site": true, "shop$page": true, "site": true}
 	has := func(name string) bool { return names[name] }
 	for token, want := range map[wire.ServiceToken]string{
 		"arn:aws:sns:us-east-1:84969EXAMPLE:CRTest":                  "CRTest",
@@ -21,16 +21,27 @@ func TestMatch(t *testing.T) {
 		"arn:aws:lambda:us-east-1:000000000000:function:CRTest":      "CRTest",
 		"arn:aws:lambda:eu-west-1:000000000000:function:CRTest:live": "CRTest",
 		mapped: mapped,
-		"arn:aws:lambda:us-east-1:222222222222:function:Mapped": "Mapped",
-		"CRTest":                                  "CRTest",
-		"arn:aws:sns:us-east-1:1:crtest":          "",
-		"arn:aws:sns:us-east-1:1:CRTest:1":        "",
-		"arn:aws:lambda:us-east-1:1:CRTest":       "",
-		"arn:aws:lambda:us-east-1:1:layer:CRTest": "",
-		"arn:aws:sqs:us-east-1:1:CRTest":          "",
-		"arn:aws:sns:us-east-1:1:":                "",
-		"https://example.com/CRTest":              "",
-		"":                                        "",
+		"arn:aws:lambda:us-east-1:222222222222:function:Mapped":   "Mapped",
+		"acs:fc:cn-hangzhou:1:functions/CRTest":                   "CRTest",
+		"acs:fc:cn-hangzhou:1:services/s/functions/CRTest":        "CRTest",
+		"acs:fc:cn-hangzhou:1:services/s.LATEST/functions/CRTest": "CRTest",
+		"acs:fc:cn-hangzhou:1:services/shop/functions/site":       "shop/site",
+		"acs:fc:cn-hangzhou:1:services/shop.v1/functions/page":    "shop$page",
+		"acs:fc:cn-hangzhou:1:services/other/functions/site":      "site",
+		"acs:fc:cn-hangzhou:1:services/other/functions/page":      "",
+		"acs:mns:cn-hangzhou:1:queues/CRTest":                     "CRTest",
+		"acs:mns:cn-hangzhou:1:/queues/CRTest":                    "CRTest",
+		"acs:mns:cn-hangzhou:1:/topics/CRTest":                    "CRTest",
+		"web:https://example.com/CRTest":                          "",
+		"CRTest":                                                  "CRTest",
+		"arn:aws:sns:us-east-1:1:crtest":                          "",
+		"arn:aws:sns:us-east-1:1:CRTest:1":                        "",
+		"arn:aws:lambda:us-east-1:1:CRTest":                       "",
+		"arn:aws:lambda:us-east-1:1:layer:CRTest":                 "",
+		"arn:aws:sqs:us-east-1:1:CRTest":                          "",
+		"arn:aws:sns:us-east-1:1:":                                "",
+		"https://example.com/CRTest":                              "",
+		"":                                                        "",
 	} {
 		name, ok := local.Match(token, has)
 		if name != want || ok != (want != "") {

@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/parcel"
+	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/topics"
@@ -105,7 +106,8 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 	})
 }
 
-func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *url.URL) (err error) {
+// openDelivery makes the delivery, whose response URLs are below base.
+func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wire.ROSSigner, base *url.URL) (err error) {
 	var here delivery.Topics
 	away := n.away
 	if n.cloud != nil {
@@ -118,9 +120,13 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, base *u
 		Report: n.report,
 		ResponseURL: func(r store.Request) (string, error) {
 			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife)
-			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
+			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife).Truncate(time.Second)
+			if r.Body.Dialect == wire.ROS.String() {
+				return ros.Sign(base.JoinPath(server.ROSResponsePath), key, r.Body.StackName, time.Now(), life)
+			}
+			return signer.Sign(base.JoinPath(server.ResponsePath), key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
 		},
+		ROSResponse:   n.config.ROSResponse,
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Local:         n.providers,
 		Native:        types,
@@ -145,7 +151,7 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	case delivery.Accepted:
 		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Delivered: true}
 	case delivery.Answered:
-		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Delivered: true}
+		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Size: o.Size, Delivered: true}
 	case delivery.Refused:
 		told = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
 	case delivery.Died:

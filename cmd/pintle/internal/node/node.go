@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/upkeep"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Role is what a node is opened for. The set is closed.
@@ -82,6 +83,10 @@ type Config struct {
 	NodeModules []string
 	// UnknownTypes is the engine's.
 	UnknownTypes engine.UnknownTypes
+	// ROSResponse is how many bytes the answer of a provider to ROS may have, at most wire.MaxROSResponse; zero means
+	// wire.MaxResponse. ROSTakePut takes those that are PUT as CloudFormation's are, which the real service does not.
+	ROSResponse int
+	ROSTakePut  bool
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
 	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
@@ -184,6 +189,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	ros, err := wire.NewROSSigner(root.Derive("ROS response URL"))
+	if err != nil {
+		return nil, err
+	}
 	n.account = credentials.Default().Account
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
@@ -217,12 +226,15 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		if err := n.keepPort(ctx); err != nil {
 			return nil, err
 		}
-		if err := n.openDelivery(types, signer, base.JoinPath(server.ResponsePath)); err != nil {
+		if err := n.openDelivery(types, signer, ros, base); err != nil {
 			return nil, err
 		}
 	}
 	door := server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: n.account,
+		ROS: server.ROSAnswers{
+			Signer: ros, Limit: config.ROSResponse, TakePut: config.ROSTakePut, NeedHeaders: config.Fidelity == engine.FidelityAWS,
+		},
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Keys: func(id string) (sigv4.Key, bool) {
