@@ -8,27 +8,44 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 )
 
+// surroundings are what a process finds where it is started.
+type surroundings struct {
+	dir string // its working directory, where the code is
+	// addr is host and port of its Runtime API, and port one where it may listen instead; empty for none.
+	addr, port string
+	// token is what the event that it is started for was sent to; empty if that is not known.
+	token string
+}
+
 // environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
-// what the program needs, and what Lambda sets, each overriding those before.
-func environment(config *Config, provider Provider, command command, dir, addr string) []string {
-	region := config.Region
-	if provider.Function != nil {
-		region = cmp.Or(provider.Function.Region, region)
-	}
+// what the program needs, and what the cloud sets, each overriding those before.
+func environment(config *Config, provider Provider, command command, at surroundings) map[string]string {
 	env := map[string]string{
-		"AWS_REGION":         region,
-		"AWS_DEFAULT_REGION": region,
 		// A process that is killed should have printed what it said, and the folder should stay as it was.
 		"PYTHONUNBUFFERED":        "1",
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
+	fc := provider.Contract == bootstrap.FC
+	if !fc {
+		region := config.Region
+		if provider.Function != nil {
+			region = cmp.Or(provider.Function.Region, region)
+		}
+		env["AWS_REGION"], env["AWS_DEFAULT_REGION"] = region, region
+	}
 	for _, kv := range config.Environ {
-		// The engine's region is the one that counts, not the shell's.
 		name, text, ok := strings.Cut(kv, "=")
-		if !ok || name == "" || name == "AWS_REGION" || name == "AWS_DEFAULT_REGION" {
+		switch {
+		case !ok || name == "":
 			continue
+		case fc && (strings.HasPrefix(name, fcPrefix) || setByLambda(name)):
+			continue // another function's, if this program is in one
+		case !fc && (name == "AWS_REGION" || name == "AWS_DEFAULT_REGION"):
+			continue // the engine's region is the one that counts, not the shell's
 		}
 		if provider.Function == nil || inherited(name) {
 			env[name] = text
@@ -40,7 +57,7 @@ func environment(config *Config, provider Provider, command command, dir, addr s
 	}
 	maps.Copy(env, provider.Env)
 	if provider.Function != nil {
-		provider.Function.addPaths(env, dir)
+		provider.Function.addPaths(env, at.dir)
 	}
 	for _, kv := range command.env {
 		name, text, _ := strings.Cut(kv, "=")
@@ -52,12 +69,31 @@ func environment(config *Config, provider Provider, command command, dir, addr s
 	addDummyCredentials(env)
 	keepProxyOut(env)
 
+	env["PWD"] = at.dir
+	if fc {
+		addFC(env, config, provider, at)
+	} else {
+		addLambda(env, provider, command, at)
+	}
+	return env
+}
+
+// list returns an environment as processes take it, in the order of the names.
+func list(env map[string]string) []string {
+	all := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, name+"="+env[name])
+	}
+	return all
+}
+
+// addLambda adds what Lambda sets.
+func addLambda(env map[string]string, provider Provider, command command, at surroundings) {
 	function := FunctionName(provider.Name)
 	maps.Copy(env, map[string]string{
 		"_HANDLER":                        provider.handler(),
-		"LAMBDA_TASK_ROOT":                dir,
-		"PWD":                             dir,
-		"AWS_LAMBDA_RUNTIME_API":          addr,
+		"LAMBDA_TASK_ROOT":                at.dir,
+		"AWS_LAMBDA_RUNTIME_API":          at.addr,
 		"AWS_LAMBDA_FUNCTION_NAME":        function,
 		"AWS_LAMBDA_FUNCTION_VERSION":     latest,
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
@@ -73,12 +109,11 @@ func environment(config *Config, provider Provider, command command, dir, addr s
 	// Unique, because many handlers take it as the physical ID.
 	env["AWS_LAMBDA_LOG_STREAM_NAME"] = time.Now().UTC().Format("2006/01/02") +
 		"/[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
+}
 
-	list := make([]string, 0, len(env))
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, name+"="+env[name])
-	}
-	return list
+// setByLambda reports whether a variable is one that Lambda sets and nobody else.
+func setByLambda(name string) bool {
+	return name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_")
 }
 
 // keepProxyOut keeps a proxy out of the way to this machine, where the Runtime API is, and usually the response URL. Not

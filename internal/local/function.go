@@ -14,12 +14,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Function makes a provider a function of Lambda: its processes are told what they would be there. They inherit of
+// Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute: its processes are told what they would be there. They inherit of
 // [Config.Environ] only what a process needs to find its programs, files, certificates and proxies, since their code came
 // with a template and not from whoever started this program.
 type Function struct {
-	// Name and Version are those of the function. An empty version means $LATEST.
+	// Name and Version are those of the function. An empty version means $LATEST, or LATEST on Function Compute, where it is
+	// the qualifier.
 	Name, Version string
+	// Service is the one of Function Compute 2.0 that the function is in; empty for 3.0, and for Lambda.
+	Service string
 	// Account and Region are where it is. Empty means those of [Config].
 	Account, Region string
 	// Runtime is its identifier, such as nodejs22.x.
@@ -28,7 +31,9 @@ type Function struct {
 	Memory int
 	// LogGroup is told and not made. Empty means /aws/lambda/NAME.
 	LogGroup string
-	// LogFormat is Text or JSON, which the programs for Python and Node heed. Empty means Text.
+	// LogProject and LogStore are told to a function of Function Compute, and not made.
+	LogProject, LogStore string
+	// LogFormat is Text or JSON, which the programs for Python and Node heed on Lambda. Empty means Text.
 	LogFormat string
 	// LogLevel is the least level of a line in JSON: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Empty means INFO.
 	LogLevel string

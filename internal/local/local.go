@@ -30,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -71,8 +72,11 @@ type Event struct {
 	// Secrets are texts that must not be seen in the log. They stay hidden for as long as the process lives.
 	Secrets []string
 	// FunctionARN is the ARN the handler is told it was invoked by. Empty means one made of the configured region,
-	// account and the provider's name.
+	// account and the provider's name. For [bootstrap.FC] it is a service token, acs:fc:…, whose region, account and service
+	// the handler is told.
 	FunctionARN string
+	// Contract says how the handler is called if its provider does not. Zero means [bootstrap.Lambda]. See [ContractOf].
+	Contract bootstrap.Contract
 	// WantResult keeps what the handler returns, or reports of its error, in [Outcome.Result]; without it the bytes are read
 	// and dropped.
 	WantResult bool
@@ -210,6 +214,9 @@ func (r *Runtime) Set(provider Provider) error {
 	if err := provider.check(r.config.CacheDir); err != nil {
 		return fmt.Errorf("provider %q: %w", provider.Name, err)
 	}
+	if provider.Serve != nil {
+		provider.Contract = bootstrap.Lambda
+	}
 	setDefault(&provider.Timeout, DefaultTimeout)
 	setDefault(&provider.Concurrency, DefaultConcurrency)
 	if provider.Queue == 0 {
@@ -305,7 +312,7 @@ func (r *Runtime) Invoke(name string, event Event) error {
 	if p == nil {
 		return fmt.Errorf("%w: %q", ErrUnknown, name)
 	}
-	return p.accept(event)
+	return p.of(event.Contract).accept(event)
 }
 
 func validID(id string) bool {

@@ -1,15 +1,20 @@
 package local
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 )
 
-// pool is the events and workers of one provider. Runtime.mu guards it.
+// pool is the events and workers of one provider, or those of its events that have one contract. Runtime.mu guards it.
 type pool struct {
 	runtime  *Runtime
-	provider Provider
+	follows  bool     // the provider's contract is that of each event
+	other    *pool    // of a provider that follows: for the events of Function Compute; nil until there is one
+	provider Provider // its contract is that of the pool, never zero
 	program  *program
 	queue    []Event   // waiting for a worker, oldest first; empty while a worker idles
 	idle     []*worker // the one that idled last is used first, so that those not needed age
@@ -36,7 +41,24 @@ const (
 )
 
 func newPool(r *Runtime, provider Provider) *pool {
-	return &pool{runtime: r, provider: provider, program: newProgram(provider, &r.config, r.turn(provider.Target.Path()))}
+	p := &pool{runtime: r, follows: provider.Contract == 0, provider: provider}
+	p.provider.Contract = cmp.Or(provider.Contract, bootstrap.Lambda)
+	p.program = newProgram(p.provider, &r.config, r.turn(provider.Target.Path()))
+	return p
+}
+
+// of returns the pool for events of the contract. The caller holds Runtime.mu.
+func (p *pool) of(contract bootstrap.Contract) *pool {
+	if !p.follows || cmp.Or(contract, bootstrap.Lambda) == p.provider.Contract {
+		return p
+	}
+	if p.other == nil {
+		provider := p.provider
+		provider.Contract = contract
+		p.other = newPool(p.runtime, provider)
+		p.other.program = p.program // built once
+	}
+	return p.other
 }
 
 // accept hands the event to the worker that had the resource's last one, if that is free or about to be, else to any, new
@@ -117,6 +139,9 @@ func (p *pool) place(event Event) error {
 // retire ends the workers that have nothing to do, and later the others. The caller holds Runtime.mu.
 func (p *pool) retire() {
 	p.retired = true
+	if p.other != nil {
+		p.other.retire()
+	}
 	for _, w := range p.idle {
 		close(w.events)
 	}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 )
 
 // lastWords is how long a process that has ended may still be heard: requests in flight, and output held open by
@@ -49,7 +51,8 @@ func (i *invocation) said() (Outcome, bool) {
 // process is one running process and the Runtime API that serves it. A worker owns it.
 type process struct {
 	functionARN string
-	function    bool // of Lambda
+	function    bool        // of a cloud, which stops it when its handler has returned
+	fc          *fcFunction // of Function Compute; nil if it is called as Lambda does
 	log         *logs
 	scrubber    *scrubber
 	logger      *slog.Logger
@@ -62,17 +65,17 @@ type process struct {
 	ended      chan struct{}    // closed when its server and log have ended too
 
 	mu      sync.Mutex
-	asked   bool // for its first event
+	asked   bool // for its first event, or it listens for it
 	current *invocation
 }
 
 // start starts a process for the event. Its supervisor ends when the process does.
-func (r *Runtime) start(provider Provider, command command, dir, id string, s *scrubber) (*process, error) {
+func (r *Runtime) start(provider Provider, command command, dir string, event Event, s *scrubber) (*process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
 	}
-	log, err := newLogs(s, id, func(id, line string) { r.config.Log(provider.Name, id, line) })
+	log, err := newLogs(s, event.ID, func(id, line string) { r.config.Log(provider.Name, id, line) })
 	if err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
@@ -91,9 +94,17 @@ func (r *Runtime) start(provider Provider, command command, dir, id string, s *s
 	if provider.Serve != nil {
 		p.body = newInside(provider.Serve, Host{Address: p.addr, Log: log.writer})
 	} else {
+		at := surroundings{dir: dir, addr: p.addr, token: event.FunctionARN}
+		if provider.Contract == bootstrap.FC && provider.Target.Kind() != Script {
+			at.port = freePort()
+		}
+		env := environment(&r.config, provider, command, at)
+		if provider.Contract == bootstrap.FC {
+			p.fc = newFCFunction(&r.config, provider, env, at.port)
+			s.hide(p.fc.secrets())
+		}
 		p.body = &child{cmd: exec.Cmd{
-			Path: command.path, Args: command.args, Dir: dir,
-			Env:    environment(&r.config, provider, command, dir, p.addr),
+			Path: command.path, Args: command.args, Dir: dir, Env: list(env),
 			Stdout: log.writer, Stderr: log.writer,
 			SysProcAttr: processAttr(),
 		}}
@@ -126,10 +137,18 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 	}()
 	pid := p.body.pid()
 	p.logger.Debug("provider process started", "pid", pid)
+	bridged := make(chan struct{})
+	go func() { // ends with ending
+		defer close(bridged)
+		if p.fc != nil && p.fc.port != "" {
+			p.bridge()
+		}
+	}()
 	started <- nil
 
 	err := p.body.wait()
 	close(p.ending)
+	<-bridged
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
@@ -176,4 +195,12 @@ func (p *process) gone() bool {
 	default:
 		return false
 	}
+}
+
+// wanted says what the process is to do before it gets its first event.
+func (p *process) wanted() string {
+	if p.fc == nil || p.fc.port == "" {
+		return "ask for an event"
+	}
+	return "ask FC_RUNTIME_API for an event, nor listen at the port FC_SERVER_PORT,"
 }

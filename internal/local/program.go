@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -58,7 +59,7 @@ func (p *program) dir() string {
 	target := p.provider.Target
 	switch target.Kind() {
 	case Executable:
-		return filepath.Dir(target.Path())
+		return cmp.Or(target.dir, filepath.Dir(target.Path()))
 	case Script:
 		return target.script.root
 	case Folder, GoPackage, URL:
@@ -88,7 +89,7 @@ func (p *program) command(ctx context.Context) (command, error) {
 	case URL:
 		return command{}, errors.New("a URL has no program")
 	}
-	return command{path: file, args: []string{file}}, nil
+	return command{path: file, args: strings.Split(file+target.args, "\x00")}, nil
 }
 
 // path returns the file that a Go package was built into. Only one caller builds. A build that failed is the answer for

@@ -33,10 +33,18 @@ type Provider struct {
 	Concurrency int
 	// Queue is how many events may wait for a process. Zero means [Config.Queue], less than zero none.
 	Queue int
-	// Function makes it a function of Lambda. Nil means that it is none.
+	// Contract says whose functions it is written like: how its handler is called, and what its processes are told. Zero
+	// means that each event says so, and that events which differ in it go to different processes. Serve is always called by
+	// that of [bootstrap.Lambda].
+	Contract bootstrap.Contract
+	// Function makes it a function of a cloud: of Lambda, or of Function Compute if that is its Contract. Nil means that it
+	// is none.
 	Function *Function
-	// Handler is the process's _HANDLER. Empty means "bootstrap". Of a [Script] it was read with the target.
+	// Handler is the process's _HANDLER, or FC_FUNCTION_HANDLER. Empty means "bootstrap". Of a [Script] it was read with the target.
 	Handler string
+	// Initializer is what is called once in each process before its first event, if its contract is that of Function Compute:
+	// FILE.FUNCTION of a [Script], and any text of others. Empty means nothing.
+	Initializer string
 	// Role is what a [Script] is called for, which says how its function may be named if Handler does not.
 	Role bootstrap.Role
 }
@@ -94,6 +102,18 @@ func (p Provider) check(cacheDir string) error {
 	default:
 		return errors.New("no target")
 	}
+	return p.checkEnv()
+}
+
+// checkEnv is [CheckEnv] by the provider's contract.
+func (p Provider) checkEnv() error {
+	if p.Contract == bootstrap.FC {
+		for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+			if strings.HasPrefix(name, fcPrefix) {
+				return fmt.Errorf("env: %s is set by the runtime: remove it", name)
+			}
+		}
+	}
 	return CheckEnv(p.Env)
 }
 
@@ -105,7 +125,7 @@ func CheckEnv(env map[string]string) error {
 			return fmt.Errorf("env: %q is not a name of a variable", name)
 		case strings.ContainsRune(env[name], 0):
 			return fmt.Errorf("env: %s holds a zero byte", name)
-		case name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_"):
+		case setByLambda(name):
 			return fmt.Errorf("env: %s is set by the runtime: remove it", name)
 		}
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -29,11 +30,15 @@ const sendTimeout = 10 * time.Second
 // handler serves the Runtime API to the process.
 func (p *process) handler() http.Handler {
 	mux := http.NewServeMux()
-	const root = "/2018-06-01/runtime"
-	mux.HandleFunc("GET "+root+"/invocation/next", p.next)
-	mux.HandleFunc("POST "+root+"/invocation/{id}/response", p.response)
-	mux.HandleFunc("POST "+root+"/invocation/{id}/error", p.invocationError)
-	mux.HandleFunc("POST "+root+"/init/error", p.initError)
+	if p.fc != nil {
+		p.handleFC(mux)
+	} else {
+		const root = "/2018-06-01/runtime"
+		mux.HandleFunc("GET "+root+"/invocation/next", p.next)
+		mux.HandleFunc("POST "+root+"/invocation/{id}/response", p.response)
+		mux.HandleFunc("POST "+root+"/invocation/{id}/error", p.invocationError)
+		mux.HandleFunc("POST "+root+"/init/error", p.initError)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser on this machine could otherwise take events away from the process.
 		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
@@ -58,6 +63,11 @@ func (p *process) next(w http.ResponseWriter, r *http.Request) {
 			Message: "the provider's process asked for its next event before it posted a response to this one",
 		}
 	}
+	p.handOver(w, r)
+}
+
+// handOver waits for an event and writes it.
+func (p *process) handOver(w http.ResponseWriter, r *http.Request) {
 	select {
 	case inv := <-p.deliver:
 		err := p.send(w, inv)
@@ -76,24 +86,15 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 	p.mu.Lock()
 	p.current = inv
 	p.mu.Unlock()
-	arn := inv.event.FunctionARN
-	if arn == "" {
-		arn = p.functionARN
-	}
 	// A process that does not read what it asked for must not hold its worker.
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
-	h.Set("Lambda-Runtime-Aws-Request-Id", inv.event.ID)
-	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
-	h.Set("Lambda-Runtime-Invoked-Function-Arn", arn)
-	h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
-	if inv.event.Waits {
-		h.Set(wire.HeaderWaits, wire.Waits)
+	if p.fc != nil {
+		p.fcHeader(w.Header(), inv)
+	} else {
+		p.lambdaHeader(w.Header(), inv)
 	}
 	if _, err := w.Write(inv.event.Payload); err != nil {
 		return err
@@ -102,6 +103,19 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 		return err
 	}
 	return control.SetWriteDeadline(time.Time{})
+}
+
+// lambdaHeader is the header of an event.
+func (p *process) lambdaHeader(h http.Header, inv *invocation) {
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
+	h.Set("Lambda-Runtime-Aws-Request-Id", inv.event.ID)
+	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
+	h.Set("Lambda-Runtime-Invoked-Function-Arn", cmp.Or(inv.event.FunctionARN, p.functionARN))
+	h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
+	if inv.event.Waits {
+		h.Set(wire.HeaderWaits, wire.Waits)
+	}
 }
 
 // take ends the current event if it has this ID and returns it; whoever took it says how it ended.
@@ -133,34 +147,18 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		replyUnknownID(w)
 		return
 	}
-	keep := 0
-	switch {
-	case event.WantResult:
-		keep = maxResult
-	case event.Waits:
-		keep = maxWaiting
-	}
-	result := head{keep: keep}
-	outcome := Outcome{Kind: Returned}
-	var tooLarge *http.MaxBytesError
+	result := head{keep: event.keep()}
+	var outcome Outcome
+	var over *http.MaxBytesError
 	_, err := io.Copy(&result, http.MaxBytesReader(w, r.Body, maxResult))
 	switch {
-	case errors.As(err, &tooLarge):
-		outcome = Outcome{
-			Kind: Errored, Type: "Function.ResponseSizeTooLarge",
-			Message: fmt.Sprintf("the handler returned more than %d bytes", maxResult),
-		}
+	case errors.As(err, &over):
+		outcome = tooLarge()
 	case err != nil:
 		reply(w, http.StatusBadRequest, "InvalidRequest", "the body ended early")
 		return
 	default:
-		if event.Waits {
-			outcome = p.waiting(&result)
-		}
-		if event.WantResult {
-			outcome.Result = result.text.Bytes()
-		}
-		outcome.Over = p.function && outcome.Kind == Returned
+		outcome = p.returned(*event, &result)
 	}
 	inv := p.take(id)
 	if inv == nil {
@@ -168,11 +166,11 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	inv.result <- outcome
-	if tooLarge != nil {
+	if over != nil {
 		reply(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", outcome.Message)
 		return
 	}
-	replyOK(w)
+	p.replyOK(w)
 }
 
 func (p *process) invocationError(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +190,7 @@ func (p *process) invocationError(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	inv.result <- outcome
-	replyOK(w)
+	p.replyOK(w)
 }
 
 func (p *process) initError(w http.ResponseWriter, r *http.Request) {
@@ -203,26 +201,32 @@ func (p *process) initError(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusForbidden, "InvalidStateTransition", "the process has asked for an event already")
 		return
 	}
-	outcome := p.errorReport(r)
-	outcome.Kind = InitFailed
+	p.initFails(p.errorReport(r))
+	p.replyOK(w)
+}
+
+// initFails takes the report of a process that is not fit for events.
+func (p *process) initFails(report Outcome) {
+	report.Kind = InitFailed
 	select {
-	case p.initFailed <- outcome:
+	case p.initFailed <- report:
 	default: // it said so before
 	}
-	replyOK(w)
 }
 
 // errorReport reads the error that a process reports: bounded and scrubbed, and as it is. A body that is no such report still
 // says something, so it becomes the message.
 func (p *process) errorReport(r *http.Request) Outcome {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxResult)) // what came of a broken body is what there is
+	return p.errorOf(body, r.Header.Get("Lambda-Runtime-Function-Error-Type"))
+}
+
+// errorOf returns the end of an event by the report of an error. otherwise is its type if the report has none.
+func (p *process) errorOf(body []byte, otherwise string) Outcome {
 	errorType, message := parseErrorReport(body)
-	if errorType == "" {
-		errorType = r.Header.Get("Lambda-Runtime-Function-Error-Type")
-	}
 	return Outcome{
 		Kind:    Errored,
-		Type:    p.bounded(errorType, maxErrorType),
+		Type:    p.bounded(cmp.Or(errorType, otherwise), maxErrorType),
 		Message: p.bounded(message, maxMessage),
 		Result:  body,
 	}
@@ -258,9 +262,14 @@ func (p *process) bounded(text string, limit int) string {
 	return text
 }
 
-func replyOK(w http.ResponseWriter) {
+// replyOK says that a report was taken, with the status that each API has for it.
+func (p *process) replyOK(w http.ResponseWriter) {
+	status := http.StatusAccepted
+	if p.fc != nil {
+		status = http.StatusOK
+	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusAccepted)
+	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"status":"OK"}`)
 }
 

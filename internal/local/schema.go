@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -57,14 +56,12 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	file := run.path
-	env := slices.DeleteFunc(environment(&r.config, p.provider, run, p.dir(), ""), func(kv string) bool {
-		for _, own := range []string{"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN"} {
-			if strings.HasPrefix(kv, own+"=") {
-				return true
-			}
-		}
-		return false
-	})
+	env := environment(&r.config, p.provider, run, surroundings{dir: p.dir()})
+	for _, own := range []string{
+		"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN", fcRuntimeAPI, "FC_INSTANCE_ID",
+	} {
+		delete(env, own)
+	}
 	keep := r.schemaFile(file, p.provider.Env)
 	if text, ok := keep.read(); ok {
 		if len(text) == 0 {
@@ -72,7 +69,7 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		}
 		return text, nil
 	}
-	text, err := askSchema(ctx, file, p.dir(), env)
+	text, err := askSchema(ctx, file, p.dir(), list(env))
 	switch {
 	case err == nil:
 		keep.write(text, ".json")

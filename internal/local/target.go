@@ -49,6 +49,9 @@ type Target struct {
 	text   string
 	path   string
 	script script // of a Script
+	// args are what an Executable is given beside its name, each after a zero byte, and dir where it is started if that is
+	// not its own folder.
+	args, dir string
 }
 
 // Kind returns what the target is; zero for the zero Target.

@@ -3,6 +3,7 @@ package local
 import (
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -40,4 +41,19 @@ func FunctionName(provider string) string {
 		}
 		return r
 	}, provider)
+}
+
+// ContractOf returns how the provider behind a service token is called if it does not say so itself: as Function Compute
+// calls its functions for the tokens of ROS, as Lambda does for all others.
+func ContractOf(token wire.ServiceToken) bootstrap.Contract {
+	parsed, err := wire.ParseToken(token)
+	if err != nil {
+		return bootstrap.Lambda
+	}
+	switch parsed.Service {
+	case wire.FC, wire.Queue, wire.Topic, wire.Web:
+		return bootstrap.FC
+	case wire.Lambda, wire.SNS, wire.HTTP, wire.Other:
+	}
+	return bootstrap.Lambda
 }

@@ -63,7 +63,7 @@ func (w *worker) handle(event Event) Outcome {
 		w.scrubber.hide(w.pool.provider.Secrets) // the last, so that many events do not make it forget them
 		if warm {
 			w.process.log.begin(event.ID)
-		} else if failed, ok := w.start(event.ID); !ok {
+		} else if failed, ok := w.start(event); !ok {
 			return failed
 		}
 		inv := newInvocation(event, w.pool.provider.Timeout)
@@ -93,14 +93,14 @@ func (w *worker) handle(event Event) Outcome {
 }
 
 // start starts a process, after the pause that earlier failures earned.
-func (w *worker) start(id string) (Outcome, bool) {
+func (w *worker) start(event Event) (Outcome, bool) {
 	ctx := w.runtime.ctx
 	if !wait(ctx, time.Until(w.retryAt)) {
 		return Outcome{Kind: Stopped, Message: stoppedMessage}, false
 	}
 	command, err := w.pool.program.command(ctx)
 	if err == nil {
-		w.process, err = w.runtime.start(w.pool.provider, command, w.pool.program.dir(), id, w.scrubber)
+		w.process, err = w.runtime.start(w.pool.provider, command, w.pool.program.dir(), event, w.scrubber)
 	}
 	if err == nil {
 		return Outcome{}, true
@@ -165,7 +165,7 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 			p.kill()
 			return Outcome{
 				Kind:    InitFailed,
-				Message: fmt.Sprintf("the provider's process did not ask for an event within %s", config.InitTimeout),
+				Message: fmt.Sprintf("the provider's process did not %s within %s", p.wanted(), config.InitTimeout),
 			}, false
 		case <-late:
 			p.kill()

@@ -1,0 +1,189 @@
+package local
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// The variables of Function Compute that are of use here by name, and how all of them begin. Source: Function Compute,
+// environment variables; the runtime that Alibaba Cloud publishes for Go.
+const (
+	fcPrefix     = "FC_"
+	fcRuntimeAPI = "FC_RUNTIME_API"
+
+	fcKeyID         = "ALIBABA_CLOUD_ACCESS_KEY_ID"
+	fcKeySecret     = "ALIBABA_CLOUD_ACCESS_KEY_SECRET"
+	fcSecurityToken = "ALIBABA_CLOUD_SECURITY_TOKEN"
+)
+
+// fcIdentity is which function of Function Compute a provider is.
+type fcIdentity struct{ name, service, qualifier, region, account string }
+
+// fcIdentity returns what the function says of itself, else what the token says that an event was sent to, else what the
+// configuration does.
+func (p Provider) fcIdentity(config *Config, token string) fcIdentity {
+	var f Function
+	if p.Function != nil {
+		f = *p.Function
+	}
+	t, err := wire.ParseToken(wire.ServiceToken(token))
+	if err != nil || t.Service != wire.FC {
+		t = wire.Token{Region: t.Region, Account: t.Account} // of a queue or topic, or nothing
+	}
+	return fcIdentity{
+		name:      cmp.Or(f.Name, t.Name, FunctionName(p.Name)),
+		service:   cmp.Or(f.Service, t.FCService),
+		qualifier: cmp.Or(f.Version, t.Qualifier, "LATEST"),
+		region:    cmp.Or(f.Region, t.Region, config.Region),
+		account:   cmp.Or(f.Account, t.Account, config.Account),
+	}
+}
+
+// memory returns what a function is told of its memory, in MB.
+func (p Provider) memory() string {
+	if p.Function == nil {
+		return "128"
+	}
+	return strconv.Itoa(cmp.Or(p.Function.Memory, 128))
+}
+
+// addFC adds what Function Compute sets.
+func addFC(env map[string]string, config *Config, provider Provider, at surroundings) {
+	id := provider.fcIdentity(config, at.token)
+	var instance [16]byte
+	_, _ = rand.Read(instance[:]) // never fails
+	for name, text := range map[string]string{
+		fcRuntimeAPI:              at.addr,
+		"FC_FUNC_CODE_PATH":       at.dir,
+		"FC_FUNCTION_NAME":        id.name,
+		"FC_FUNCTION_HANDLER":     provider.handler(),
+		"FC_FUNCTION_MEMORY_SIZE": provider.memory(),
+		"FC_INITIALIZER_HANDLER":  provider.Initializer,
+		"FC_REGION":               id.region,
+		"FC_ACCOUNT_ID":           id.account,
+		"FC_SERVICE_NAME":         id.service,
+		"FC_QUALIFIER":            id.qualifier,
+		"FC_SERVER_PORT":          at.port,
+		"FC_CUSTOM_LISTEN_PORT":   at.port,
+		"FC_INSTANCE_ID":          "c-" + hex.EncodeToString(instance[:]),
+	} {
+		if text != "" {
+			env[name] = text
+		}
+	}
+}
+
+// freePort returns a port of this machine that nobody listens at; empty if there is none.
+func freePort() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return ""
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
+// fcFunction is what a process of Function Compute is told with each event.
+type fcFunction struct {
+	identity    func(token string) fcIdentity
+	fixed       http.Header // beside what differs from event to event
+	initializer string
+	timeout     time.Duration
+	port        string // where it may listen; empty for nowhere
+
+	// What follows is about the initializer; process.mu guards it.
+	began bool          // it was handed to the process
+	done  chan struct{} // closed when it has returned, or there is none
+}
+
+func newFCFunction(config *Config, provider Provider, env map[string]string, port string) *fcFunction {
+	f := &fcFunction{
+		identity:    func(token string) fcIdentity { return provider.fcIdentity(config, token) },
+		fixed:       http.Header{},
+		initializer: provider.Initializer,
+		timeout:     provider.Timeout,
+		port:        port,
+		done:        make(chan struct{}),
+	}
+	if f.initializer == "" {
+		f.began = true
+		close(f.done)
+	}
+	function := Function{}
+	if provider.Function != nil {
+		function = *provider.Function
+	}
+	for name, text := range map[string]string{
+		"x-fc-access-key-id":          env[fcKeyID],
+		"x-fc-access-key-secret":      env[fcKeySecret],
+		"x-fc-security-token":         env[fcSecurityToken],
+		"x-fc-function-handler":       provider.handler(),
+		"x-fc-function-memory":        provider.memory(),
+		"x-fc-function-timeout":       seconds(provider.Timeout),
+		"x-fc-function-initializer":   provider.Initializer,
+		"x-fc-initialization-timeout": seconds(config.InitTimeout),
+		"x-fc-service-logproject":     function.LogProject,
+		"x-fc-service-logstore":       function.LogStore,
+		"x-fc-retry-count":            "0",
+	} {
+		if text != "" {
+			f.fixed.Set(name, text)
+		}
+	}
+	return f
+}
+
+// seconds returns a duration in whole seconds, at least one.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64(d.Round(time.Second)/time.Second)), 10)
+}
+
+// secrets returns what no log may show.
+func (f *fcFunction) secrets() []string {
+	var secrets []string
+	for _, name := range []string{"x-fc-access-key-secret", "x-fc-security-token"} {
+		if text := f.fixed.Get(name); text != "" {
+			secrets = append(secrets, text)
+		}
+	}
+	return secrets
+}
+
+// The types of what a process is asked to do. Source: the runtime that Alibaba Cloud publishes for Go.
+const (
+	fcHandle     = "0"
+	fcInitialize = "1"
+)
+
+// tell puts what the process is told with an event into the headers of it. The token is what it was sent to.
+func (f *fcFunction) tell(h http.Header, kind, id, token string, deadline time.Time) {
+	for name, values := range f.fixed {
+		h[name] = values
+	}
+	identity := f.identity(token)
+	for name, text := range map[string]string{
+		"x-fc-request-id":        id,
+		"x-fc-function-type":     kind,
+		"x-fc-function-deadline": strconv.FormatInt(deadline.UnixMilli(), 10),
+		"x-fc-function-name":     identity.name,
+		"x-fc-service-name":      identity.service,
+		"x-fc-qualifier":         identity.qualifier,
+		"x-fc-region":            identity.region,
+		"x-fc-account-id":        identity.account,
+	} {
+		if text != "" {
+			h.Set(name, text)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package local
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// fcRoot is where the runtime API of Function Compute is. Source: the runtime that Alibaba Cloud publishes for Go. What a
+// process reports before its first event is ours: over there nobody would hear it.
+const fcRoot = "/2020-11-11/runtime"
+
+// handleFC serves that API to the process.
+func (p *process) handleFC(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+fcRoot+"/invocation/next", p.fcNext)
+	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/response", p.fcEnd(p.response))
+	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/error", p.fcEnd(p.invocationError))
+	mux.HandleFunc("POST "+fcRoot+"/init/error", p.initError)
+}
+
+// fcInitID is the ID of the event that calls the initializer.
+const fcInitID = "initialize"
+
+// fcNext waits for an event and hands it over. Programs ask for the next one while they are at work on the last, so unlike
+// on Lambda to ask says nothing about that.
+func (p *process) fcNext(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.asked = true
+	first := !p.fc.began
+	p.fc.began = true
+	p.mu.Unlock()
+	if first {
+		p.fc.tell(w.Header(), fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
+		w.Header().Set("Content-Length", "0")
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	select {
+	case <-p.fc.done:
+	case <-r.Context().Done():
+		return
+	case <-p.ending:
+		reply(w, http.StatusInternalServerError, "Runtime.Ending", "the process has ended")
+		return
+	}
+	p.handOver(w, r)
+}
+
+// fcEnd takes the end of an event, or that of the initializer. Programs want the status 200.
+func (p *process) fcEnd(end http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if p.fc.initializer == "" || r.PathValue("id") != fcInitID {
+			end(w, r)
+			return
+		}
+		if r.URL.Path == fcRoot+"/invocation/"+fcInitID+"/error" {
+			p.initFails(p.errorReport(r))
+		} else {
+			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxResult)) // what it returns does not matter
+			p.initialized()
+		}
+		p.replyOK(w)
+	}
+}
+
+// initialized lets events through.
+func (p *process) initialized() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.fc.done:
+	default:
+		close(p.fc.done)
+	}
+}
+
+// fcHeader is the header of an event.
+func (p *process) fcHeader(h http.Header, inv *invocation) {
+	p.fc.tell(h, fcHandle, inv.event.ID, inv.event.FunctionARN, inv.deadline)
+	if inv.event.Waits {
+		h.Set(wire.HeaderWaits, wire.Waits)
+	}
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
+}
