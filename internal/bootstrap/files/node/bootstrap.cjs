@@ -1,6 +1,6 @@
 'use strict';
 
-// Calls a function in a file for each event that the Lambda Runtime API hands out.
+// Calls a function in a file for each event that the Lambda Runtime API hands out, or that of Function Compute.
 //
 //     node bootstrap.cjs FILE NAME...
 //
@@ -17,9 +17,9 @@ const reroute = require('./reroute.cjs');
 const log = require('./log.cjs');
 
 const OLDEST = 18;
-const API = '/2018-06-01/runtime';
+const contract = process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : require('./fc.cjs');
 const [file, ...wanted] = process.argv.slice(2);
-const [host, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(':');
+const [host, port] = contract.address.split(':');
 const agent = new http.Agent({keepAlive: true, maxSockets: 1});
 const request = http.request; // whatever the handler's libraries put in its place
 
@@ -38,11 +38,11 @@ function call(method, route, body, headers = {}) {
   return new Promise((resolve, reject) => {
     const bytes = body === undefined ? undefined : Buffer.from(body);
     if (bytes) headers = {'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers};
-    const asked = request({host, port, path: API + route, method, headers, agent}, (answer) => {
+    const asked = request({host, port, path: contract.api + route, method, headers, agent}, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('error', reject);
-      answer.on('end', () => resolve({status: answer.statusCode, headers: answer.headers, text: Buffer.concat(chunks).toString()}));
+      answer.on('end', () => resolve({status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(chunks)}));
     });
     asked.on('error', reject);
     asked.end(bytes);
@@ -84,7 +84,7 @@ let telling = Promise.resolve(); // what became of the one before
 // Invocation is one event on its way through the handler. The first that settles it counts.
 class Invocation {
   constructor(headers) {
-    this.id = headers['lambda-runtime-aws-request-id'];
+    this.id = contract.id(headers);
     this.headers = headers;
     this.asynchronous = false; // the handler returned a promise
     this.later = null; // a result that waits until the handler has nothing left to do
@@ -109,40 +109,32 @@ class Invocation {
   }
 
   context() {
-    const env = process.env;
-    const deadline = Number(this.headers['lambda-runtime-deadline-ms']);
-    const done = (error, result) => (error === undefined || error === null ? this.succeed(result) : this.fail(error));
-    return {
-      callbackWaitsForEmptyEventLoop: true,
-      awsRequestId: this.id,
-      invokedFunctionArn: this.headers['lambda-runtime-invoked-function-arn'],
-      functionName: env.AWS_LAMBDA_FUNCTION_NAME,
-      functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
-      memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
-      logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
-      logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
-      clientContext: undefined,
-      identity: undefined,
-      getRemainingTimeInMillis: () => Math.max(deadline - Date.now(), 0),
-      done,
+    return contract.context(this.headers, {
+      done: (error, result) => (error === undefined || error === null ? this.succeed(result) : this.fail(error)),
       succeed: (result) => this.succeed(result),
       fail: (error) => this.fail(error),
-    };
+    });
   }
 
-  async run(handler, text) {
-    process.env._X_AMZN_TRACE_ID = this.headers['lambda-runtime-trace-id'] || '';
+  async run(exported, bytes) {
+    contract.begin(this.headers);
     const context = this.context();
     const callback = (error, result) => {
       if (error !== undefined && error !== null) this.fail(error);
-      else if (!context.callbackWaitsForEmptyEventLoop) this.succeed(result);
+      else if (!contract.waits(context)) this.succeed(result);
       else if (!this.later) this.later = {result};
     };
     current = this;
     try {
-      const event = JSON.parse(text);
-      reroute.learn(event);
-      const returned = handler(event, context, callback);
+      const first = contract.initializer(this.headers);
+      let returned;
+      if (first) {
+        returned = (await initializer(exported, first))(context, callback);
+      } else {
+        const event = contract.event(bytes);
+        reroute.learn(Buffer.isBuffer(event) ? event.toString() : event);
+        returned = exported.handler(event, context, callback);
+      }
       if (returned && typeof returned.then === 'function') {
         this.asynchronous = true;
         returned.then((result) => this.succeed(result), (error) => this.fail(error));
@@ -161,7 +153,7 @@ class Invocation {
     let body;
     if (error === undefined) {
       try {
-        body = JSON.stringify(result === undefined ? null : result);
+        body = contract.body(result);
         if (body === undefined) throw new TypeError('a ' + typeof result + ' is no JSON');
       } catch (cause) {
         error = new Failure('Runtime.MarshalError', 'Unable to stringify response body: ' + cause.message);
@@ -193,7 +185,7 @@ process.on('unhandledRejection', (reason) => {
 });
 
 // isModule reports whether the file is an ECMAScript module: by its name, else by the package.json above it.
-function isModule() {
+function isModule(file) {
   const extension = path.extname(file).toLowerCase();
   if (extension !== '.js') return extension === '.mjs';
   for (let dir = path.dirname(file); ; dir = path.dirname(dir)) {
@@ -207,7 +199,7 @@ function isModule() {
 }
 
 // importsLater reports whether the file, which is no ECMAScript module, may import one.
-function importsLater() {
+function importsLater(file) {
   try {
     return fs.readFileSync(file, 'utf8').includes('import(');
   } catch {
@@ -222,14 +214,14 @@ function findByNodePath() {
   }
 }
 
-async function load() {
+async function load(file) {
   if (Number(process.versions.node.split('.')[0]) < OLDEST) {
     throw new Failure('Runtime.Unsupported', `node is ${process.versions.node}: ${OLDEST} or later is needed`);
   }
   const name = path.basename(file);
   try {
-    if (!isModule()) {
-      if (importsLater()) findByNodePath();
+    if (!isModule(file)) {
+      if (importsLater(file)) findByNodePath();
       try {
         return require(file);
       } catch (error) {
@@ -256,14 +248,23 @@ function member(object, name) {
   return name.split('.').reduce((o, part) => (o === undefined || o === null ? undefined : o[part]), object);
 }
 
-function find(exported) {
+// initializer returns the function of a name FILE.FUNCTION, or FUNCTION if it is in the handler's file.
+async function initializer({module}, name) {
+  const dot = name.lastIndexOf('.');
+  if (dot < 0) return find(module, [name]);
+  const place = path.join(process.env.FC_FUNC_CODE_PATH, name.slice(0, dot));
+  const at = ['.js', '.mjs', '.cjs'].map((extension) => place + extension).find((other) => fs.existsSync(other));
+  return find(at === file ? module : await load(at || place + '.js'), [name.slice(dot + 1)]);
+}
+
+function find(exported, wanted) {
   const stem = path.basename(file, path.extname(file));
   if (typeof exported === 'function') exported = Object.assign(exported, {default: exported});
   for (const name of wanted) {
     const owner = name.includes('.') ? member(exported, name.slice(0, name.lastIndexOf('.'))) : exported;
     const handler = member(exported, name);
     if (typeof handler === 'function') {
-      if (wanted.length > 1) process.env._HANDLER = stem + '.' + name;
+      if (wanted.length > 1) process.env[contract.handler] = stem + '.' + name;
       return handler.bind(owner);
     }
   }
@@ -281,21 +282,20 @@ function find(exported) {
 
 async function main() {
   process.argv.splice(1, process.argv.length, file);
-  if (!/nodejs/.test(process.env.AWS_EXECUTION_ENV)) {
-    process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs' + process.versions.node.split('.')[0] + '.x';
-  }
+  contract.start();
   log.install(() => (current ? current.id : undefined));
-  let handler;
+  const exported = {};
   try {
-    handler = find(await load());
+    exported.module = await load(file);
+    exported.handler = find(exported.module, wanted);
   } catch (error) {
     await postError('/init/error', error);
     process.exit(1);
   }
   for (;;) {
-    const {status, headers, text} = await call('GET', '/invocation/next');
+    const {status, headers, bytes} = await call('GET', '/invocation/next');
     if (status !== 200) process.exit(1);
-    await new Invocation(headers).run(handler, text);
+    await new Invocation(headers).run(exported, bytes);
     if (dying) return; // and ask for no event that would be lost
   }
 }

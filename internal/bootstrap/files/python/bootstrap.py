@@ -1,4 +1,4 @@
-"""Calls a function in a file for each event that the Lambda Runtime API hands out.
+"""Calls a function in a file for each event that the Lambda Runtime API hands out, or that of Function Compute.
 
     python3 bootstrap.py FILE NAME...
 
@@ -19,7 +19,6 @@ import traceback
 import uuid
 
 OLDEST = (3, 8)
-API = "/2018-06-01/runtime"
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
@@ -61,11 +60,50 @@ class Context:
         print(message)
 
 
+class Lambda:
+    """How Lambda calls a handler. The module pintle_fc has the same for Function Compute."""
+
+    API = "/2018-06-01/runtime"
+    ADDRESS = "AWS_LAMBDA_RUNTIME_API"
+    ROOT = "LAMBDA_TASK_ROOT"
+    HANDLER = "_HANDLER"
+    REQUEST = "Lambda-Runtime-Aws-Request-Id"
+    Context = Context
+
+    @staticmethod
+    def start():
+        if "python" not in os.environ.get("AWS_EXECUTION_ENV", ""):
+            os.environ["AWS_EXECUTION_ENV"] = "AWS_Lambda_python%d.%d" % sys.version_info[:2]
+
+    @staticmethod
+    def begin(headers):
+        os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+
+    @staticmethod
+    def event(text):
+        return json.loads(text)
+
+    @staticmethod
+    def result(value, encode):
+        return encode(value)
+
+    @staticmethod
+    def initializer(_headers):
+        return ""
+
+    @staticmethod
+    def explain(_error, message):
+        return message
+
+
+contract = Lambda
+
+
 class Runtime:
     """The Runtime API of this process."""
 
-    def __init__(self, address):
-        self.connection = http.client.HTTPConnection(address)
+    def __init__(self):
+        self.connection = http.client.HTTPConnection(os.environ[contract.ADDRESS])
 
     def next(self):
         return self._call("GET", "/invocation/next")
@@ -85,7 +123,7 @@ class Runtime:
 
     def _call(self, method, path, body=None, headers=None):
         headers = {"Content-Type": "application/json", **(headers or {})}
-        self.connection.request(method, API + path, body, headers)
+        self.connection.request(method, contract.API + path, body, headers)
         with self.connection.getresponse() as answer:
             text = answer.read()
             if answer.status >= 500:  # this process is being ended
@@ -138,7 +176,7 @@ def printable(text):
 
 def load(file):
     """The module in the file, and its name."""
-    path = os.path.splitext(os.path.relpath(file, os.environ["LAMBDA_TASK_ROOT"]))[0]
+    path = os.path.splitext(os.path.relpath(file, os.environ[contract.ROOT]))[0]
     name = path.replace(os.sep, ".")
     try:
         if os.sep in path:
@@ -163,7 +201,7 @@ def find(name, module, wanted):
         handler = getattr(module, function, None)
         if callable(handler):
             if len(wanted) > 1:
-                os.environ["_HANDLER"] = name + "." + function
+                os.environ[contract.HANDLER] = name + "." + function
             return handler
     message = "Handler '%s' missing on module '%s'" % ("' or '".join(wanted), name)
     if len(wanted) > 1:
@@ -191,6 +229,8 @@ def failure(error):
         message = str(error)
     except Exception:
         message = "an exception without a text"
+    else:
+        message = contract.explain(error, message)
     report = {"errorType": kind, "errorMessage": message, "stackTrace": traceback.format_list(frames)}
     if JSON:
         if LEAST <= logging.ERROR:
@@ -231,13 +271,27 @@ def exact(value):
     return EXACT + str(value)
 
 
-def handle(runtime, handler, headers, text):
+def initialize(file, name, context):
+    """Calls the initializer, which may be in another file than the handler, and is in its file if none is named."""
+    place, _, function = name.rpartition(".")
+    if place:
+        file = os.path.join(os.environ[contract.ROOT], *place.replace(".", "/").split("/")) + ".py"
+    loaded = [(known, module) for known, module in sys.modules.items() if getattr(module, "__file__", None) == file]
+    find(*(loaded[0] if loaded else load(file)), [function])(context)
+
+
+def handle(runtime, file, handler, headers, text):
     global current
-    done = current = headers["Lambda-Runtime-Aws-Request-Id"]
-    os.environ["_X_AMZN_TRACE_ID"] = headers.get("Lambda-Runtime-Trace-Id", "")
+    done = current = headers[contract.REQUEST]
+    contract.begin(headers)
     process = os.getpid()
     try:
-        body = encode(handler(json.loads(text), Context(headers)))
+        context = contract.Context(headers)
+        first = contract.initializer(headers)
+        if first:
+            body = encode(initialize(file, first, context))
+        else:
+            body = contract.result(handler(contract.event(text), context), encode)
     except Exception as error:
         if os.getpid() == process:
             runtime.error(done, {**failure(error), "requestId": done})
@@ -249,23 +303,27 @@ def handle(runtime, handler, headers, text):
 
 
 def main():
+    global contract
     file, wanted = sys.argv[1], sys.argv[2:]
+    if Lambda.ADDRESS not in os.environ:
+        import pintle_fc
+
+        contract = pintle_fc
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     # A module of the handler's own wins over one that comes with this file.
     here = os.path.dirname(os.path.realpath(HERE))
     others = [path for path in sys.path if os.path.realpath(path) != here]
-    sys.path[:] = [os.environ["LAMBDA_TASK_ROOT"], *others, os.path.join(here, "modules")]
+    sys.path[:] = [os.environ[contract.ROOT], *others, os.path.join(here, "modules")]
     sys.argv = [file]
-    if "python" not in os.environ.get("AWS_EXECUTION_ENV", ""):
-        os.environ["AWS_EXECUTION_ENV"] = "AWS_Lambda_python%d.%d" % sys.version_info[:2]
+    contract.start()
     log = logging.StreamHandler(sys.stdout)
     log.setFormatter(JSONFormat() if JSON else Format())
     logging.getLogger().addHandler(log)
     if JSON:
         logging.getLogger().setLevel(LEAST)
 
-    runtime = Runtime(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    runtime = Runtime()
     try:
         if sys.version_info < OLDEST:
             raise Failure("Runtime.Unsupported", "python3 is %d.%d: 3.8 or later is needed" % sys.version_info[:2])
@@ -274,7 +332,7 @@ def main():
         runtime.init_error(failure(error))
         raise SystemExit(1)
     while True:
-        handle(runtime, handler, *runtime.next())
+        handle(runtime, file, handler, *runtime.next())
 
 
 def leave(left):
