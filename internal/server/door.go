@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
@@ -42,6 +43,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	refuse := func(e *query.Error) {
 		if own {
 			operator.WriteError(w, &operator.Error{Status: e.Status, Message: e.Message})
+			return
+		}
+		if rpc.Claimed(r) {
+			s.refuseROS(w, r, e)
 			return
 		}
 		s.faceOf(sigv4.Claimed(r), r).Refuse(w, r, e)
@@ -76,6 +81,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.hard, cancel)()
 	if open != nil {
 		open.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
+	r = r.WithContext(ctx)
+	if !own && s.enterROS(w, r) {
 		return
 	}
 	id, err := s.verifier.Verify(r)

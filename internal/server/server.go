@@ -4,6 +4,7 @@
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
 //	POST …/ros/response?…         the answer to a request of ROS, likewise by the signature in its URL
 //	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
+//	POST /                        Alibaba Cloud's RPC protocol, to the face of ROS, by its parameters or its headers
 //	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
 //	                              likewise AWS's JSON protocol, to the Parameter Store
 //	     /pintle/v1/…             Pintle's own face, see package operator
@@ -11,9 +12,10 @@
 //
 // # Who may enter
 //
-// Everything but answers and health needs an Authorization header of AWS Signature Version 4, also on a development
-// server, where any key is good that it does not know: a page in a browser cannot send that header, for there are no
-// CORS headers here and OPTIONS is refused. A development server moreover takes requests only under a name of this
+// Everything but answers and health needs an Authorization header of AWS Signature Version 4 or of Alibaba Cloud's ACS3, or
+// Alibaba Cloud's signature in the parameters; also on a development server, where any key is good that it does not know: a page
+// in a browser cannot send that header, for there are no CORS headers here and OPTIONS is refused, and what a browser has sent in
+// parameters is known by its other headers. A development server moreover takes requests only under a name of this
 // machine, so that no foreign name can be pointed at it. Otherwise the signature is verified.
 //
 // # What is kept small
@@ -39,6 +41,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/api/ssm"
 	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -131,6 +134,8 @@ type Server struct {
 	ros       string // the path of response URLs of ROS
 	faces     faces
 	operator  http.Handler
+	ros       *rpc.Service
+	calling   *rpc.Verifier // of ROS's calls
 	answers   turns
 	calls     turns
 	ready     readiness
@@ -180,6 +185,9 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if err := s.addFaces(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if err := s.openROS(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.hard, s.stop = context.WithCancel(context.Background())

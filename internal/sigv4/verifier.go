@@ -125,7 +125,7 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	key, session, known, err := v.find(auth, r.Header.Values("X-Amz-Security-Token"))
+	key, session, known, err := v.find(auth.keyID, r.Header.Values("X-Amz-Security-Token"))
 	if err != nil {
 		return Identity{}, err
 	}
@@ -166,9 +166,9 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 }
 
 // find returns the key of a request, and its session if it is a temporary one. One that is not known is good whatever its secret.
-func (v *Verifier) find(auth authorization, tokens []string) (key Key, session *Session, known bool, err error) {
+func (v *Verifier) find(keyID string, tokens []string) (key Key, session *Session, known bool, err error) {
 	const invalid = "The security token included in the request is invalid."
-	key, known = v.config.Lookup(auth.keyID)
+	key, known = v.config.Lookup(keyID)
 	switch {
 	case known && key.goesWith(tokens):
 		return key, nil, true, nil
@@ -178,14 +178,40 @@ func (v *Verifier) find(auth authorization, tokens []string) (key Key, session *
 		return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden,
 			invalid+" The key of this id has no session token: unset AWS_SESSION_TOKEN.")
 	case v.config.Sessions != nil && len(tokens) == 1:
-		if key, session, ok := v.config.Sessions.open(auth.keyID, tokens[0]); ok {
+		if key, session, ok := v.config.Sessions.open(keyID, tokens[0]); ok {
 			return key, &session, true, nil
 		}
 	}
 	if v.config.Dev {
-		return Key{ID: auth.keyID, Account: v.config.Account}, nil, false, nil
+		return Key{ID: keyID, Account: v.config.Account}, nil, false, nil
 	}
 	return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden, invalid)
+}
+
+// Holder is who has an access key.
+type Holder struct {
+	Identity
+	// Secret is what the key signs with; nothing if it is not known, so that any signature is good.
+	Secret Secret
+	Known  bool
+}
+
+// Find returns who has an access key, for those who verify signatures of other forms than AWS's. token is that of a temporary key,
+// "" for none. The region and the service are what the identity is to say. The error is an [*Error].
+func (v *Verifier) Find(keyID, token, region, service string) (Holder, error) {
+	var tokens []string
+	if token != "" {
+		tokens = []string{token}
+	}
+	key, session, known, err := v.find(keyID, tokens)
+	switch {
+	case err != nil:
+		return Holder{}, err
+	case session.over(v.config.Now()):
+		return Holder{}, refuse("ExpiredToken", http.StatusForbidden, "The security token included in the request is expired")
+	}
+	id := identify(key, session, authorization{keyID: keyID, region: region, service: service})
+	return Holder{Identity: id, Secret: key.Secret, Known: known}, nil
 }
 
 // checkTime returns the time the request was signed at, refusing one that is too far off.

@@ -1,0 +1,56 @@
+package ros
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+)
+
+// Endpoint is where the service is, for all regions. Clients that go by what DescribeRegions says find it there, not here.
+const Endpoint = "ros.aliyuncs.com"
+
+// places are the regions of the service, in pairs of id and name. Others are taken as well: a region is no more than a part of the
+// name of what is in it.
+var places = [...][2]string{
+	{"cn-qingdao", "China (Qingdao)"}, {"cn-beijing", "China (Beijing)"}, {"cn-zhangjiakou", "China (Zhangjiakou)"},
+	{"cn-huhehaote", "China (Hohhot)"}, {"cn-wulanchabu", "China (Ulanqab)"}, {"cn-hangzhou", "China (Hangzhou)"},
+	{"cn-shanghai", "China (Shanghai)"}, {"cn-nanjing", "China (Nanjing)"}, {"cn-fuzhou", "China (Fuzhou)"},
+	{"cn-wuhan-lr", "China (Wuhan)"}, {"cn-shenzhen", "China (Shenzhen)"}, {"cn-heyuan", "China (Heyuan)"},
+	{"cn-guangzhou", "China (Guangzhou)"}, {"cn-chengdu", "China (Chengdu)"}, {"cn-hongkong", "China (Hong Kong)"},
+	{"ap-northeast-1", "Japan (Tokyo)"}, {"ap-northeast-2", "South Korea (Seoul)"}, {"ap-southeast-1", "Singapore"},
+	{"ap-southeast-3", "Malaysia (Kuala Lumpur)"}, {"ap-southeast-5", "Indonesia (Jakarta)"},
+	{"ap-southeast-6", "Philippines (Manila)"}, {"ap-southeast-7", "Thailand (Bangkok)"},
+	{"us-east-1", "US (Virginia)"}, {"us-west-1", "US (Silicon Valley)"}, {"eu-central-1", "Germany (Frankfurt)"},
+	{"eu-west-1", "UK (London)"}, {"me-east-1", "UAE (Dubai)"},
+}
+
+type describeRegionsInput struct {
+	AcceptLanguage string
+}
+
+type regionView struct {
+	RegionID       string `json:"RegionId"`
+	LocalName      string
+	RegionEndpoint string
+}
+
+type describeRegionsOutput struct {
+	Regions []regionView
+}
+
+func (f *face) describeRegions(context.Context, describeRegionsInput) (describeRegionsOutput, error) {
+	var out describeRegionsOutput
+	for _, place := range places {
+		out.Regions = append(out.Regions, regionView{place[0], place[1], Endpoint})
+	}
+	return out, nil
+}
+
+// region is embedded in the input of all that is about a region.
+type region struct {
+	RegionID string `rpc:"RegionId,required" length:",64" pattern:"[a-z0-9][-a-z0-9]*"`
+}
+
+// RegionOf returns the region that a call is for, "" for none.
+func RegionOf(call *rpc.Call) string { return strings.TrimSpace(call.Parameters.Get("RegionId")) }

@@ -1,0 +1,267 @@
+package rpc
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/acs"
+)
+
+// Call is a request of the protocol.
+type Call struct {
+	Action, Version string
+	// Format is that of the reply, "" for the service's own.
+	Format string
+	// AccessKeyID and SecurityToken are of whoever has signed it; the token is empty for a key that needs none.
+	AccessKeyID   string
+	SecurityToken string
+	// Parameters are those of the query and of the body, without those of the signature. Each has one value.
+	Parameters url.Values
+
+	nonce, timestamp string
+	signature        string
+	signed           []string // headers, of V3
+	all              url.Values
+	bodyHash         string
+}
+
+// own are the parameters of the protocol itself.
+var own = []string{
+	"AccessKeyId", "Action", "Format", "SecurityToken", "Signature", "SignatureMethod", "SignatureNonce", "SignatureType",
+	"SignatureVersion", "Timestamp", "Version",
+}
+
+// maxPairs bounds the parameters of a call. Source: ours; a stack has 200 parameters at most, two names each.
+const maxPairs = 5000
+
+// Claimed reports whether a request says of itself, in its header or its query, that it is one of the protocol. One that is a form
+// says so in its body only. Nothing was verified: it is good for choosing the form of a refusal.
+func Claimed(r *http.Request) bool {
+	if header := r.Header.Get("Authorization"); header != "" {
+		return strings.HasPrefix(header, "ACS3-")
+	}
+	return strings.Contains(r.URL.RawQuery, "AccessKeyId=") && claims(r.URL.Query())
+}
+
+// claims reports whether parameters are those of a call that is signed in its parameters. AWS's old signatures call the key
+// AWSAccessKeyId, and have no nonce.
+func claims(parameters url.Values) bool {
+	return parameters.Has("AccessKeyId") || parameters.Has("SignatureMethod") && parameters.Has("SignatureNonce")
+}
+
+// mayBe reports whether a request is one of the protocol, or can turn out to be one by its body.
+func mayBe(r *http.Request) (is, can bool) {
+	if Claimed(r) {
+		return true, true
+	}
+	root := r.URL.Path == "/" || r.URL.Path == ""
+	return false, root && r.Method == http.MethodPost && r.Header.Get("Authorization") == "" && isForm(r.Header) &&
+		!r.URL.Query().Has("X-Amz-Signature")
+}
+
+func isForm(header http.Header) bool {
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	return err == nil && media == "application/x-www-form-urlencoded"
+}
+
+// fromPage reports whether a request has the marks of a browser's, which can be made to send a form to any server. Not all
+// browsers set all of them.
+func fromPage(header http.Header) bool {
+	site := header.Get("Sec-Fetch-Site")
+	return header.Get("Origin") != "" || site != "" && site != "none" || strings.HasPrefix(header.Get("User-Agent"), "Mozilla/")
+}
+
+// read reads the call that a request is; nil if it is none after all. body is what the request has.
+func read(r *http.Request, body []byte) (*Call, error) {
+	query, err := parameters(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	inHeader := strings.HasPrefix(r.Header.Get("Authorization"), "ACS3-")
+	var form url.Values
+	if len(body) > 0 && isForm(r.Header) {
+		if form, err = parameters(strings.Trim(string(body), "&\r\n")); err != nil {
+			if !inHeader && !claims(query) {
+				return nil, nil //nolint:nilnil,nilerr // another protocol's form, which says so itself
+			}
+			return nil, err
+		}
+	}
+	if !inHeader && !claims(query) && !claims(form) {
+		return nil, nil //nolint:nilnil // none of ours is no error
+	}
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		return nil, &Error{
+			Code: "UnsupportedHTTPMethod", Message: "This http method is not supported.", Status: http.StatusMethodNotAllowed,
+			Recommend: "Send GET or POST.",
+		}
+	case r.URL.Path != "/" && r.URL.Path != "":
+		return nil, &Error{
+			Code: "InvalidAction.NotFound", Message: "Specified api is not found, please check your url and method.",
+			Status: http.StatusNotFound, Recommend: "The endpoint is the server's address without a path.",
+		}
+	case len(body) > 0 && form == nil:
+		return nil, &Error{
+			Code: "UnsupportedMediaType", Message: "The Content-Type of a body must be application/x-www-form-urlencoded.",
+			Status: http.StatusUnsupportedMediaType,
+		}
+	}
+	all, err := merged(query, form)
+	if err != nil {
+		return nil, err
+	}
+	call := &Call{all: all, Parameters: url.Values{}}
+	for name, values := range all {
+		if !slices.Contains(own, name) {
+			call.Parameters[name] = values
+		}
+	}
+	if inHeader {
+		call.bodyHash = acs.Hash(body)
+		return call, call.readHeader(r)
+	}
+	return call, call.readParameters()
+}
+
+// parameters reads a query or a form. Of each name there is one value.
+func parameters(text string) (url.Values, error) {
+	if strings.Count(text, "&") >= maxPairs {
+		return nil, Invalid("Parameters", "there are more than %d of them", maxPairs)
+	}
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		return nil, &Error{Code: "InvalidParameter", Message: "The request is not a well-formed form: a name or a value has a broken " +
+			"%-escape or a semicolon."}
+	}
+	for name, given := range values {
+		switch {
+		case !utf8.ValidString(name) || !utf8.ValidString(given[0]):
+			return nil, Invalid(strings.ToValidUTF8(short(name), "?"), "it is not UTF-8")
+		case len(given) > 1:
+			return nil, Invalid(short(name), "it is given %d times", len(given))
+		}
+	}
+	return values, nil
+}
+
+// merged joins a query and a form. Nobody can say which of two different values is meant.
+func merged(query, form url.Values) (url.Values, error) {
+	all := make(url.Values, len(query)+len(form))
+	for name, values := range query {
+		all[name] = values
+	}
+	for name, values := range form {
+		if other, twice := all[name]; twice && other[0] != values[0] {
+			return nil, Invalid(short(name), "the query and the body have different values of it")
+		}
+		all[name] = values
+	}
+	return all, nil
+}
+
+// short cuts a name that an error is to quote.
+func short(name string) string {
+	if len(name) > 100 {
+		return strings.ToValidUTF8(name[:100], "") + "..."
+	}
+	return name
+}
+
+// readParameters takes what V1 has in parameters.
+func (c *Call) readParameters() error {
+	for _, name := range []string{"Action", "Version", "AccessKeyId", "Signature", "SignatureMethod", "SignatureNonce", "SignatureVersion"} {
+		if c.all.Get(name) == "" {
+			return unsaid(name)
+		}
+	}
+	if c.all.Get("SignatureMethod") != "HMAC-SHA1" {
+		return Invalid("SignatureMethod", "it must be HMAC-SHA1: other ways to sign have their parameters in headers")
+	}
+	if c.all.Get("SignatureVersion") != "1.0" {
+		return Invalid("SignatureVersion", "it must be 1.0")
+	}
+	if c.all.Get("SignatureType") != "" {
+		return Invalid("SignatureType", "it must be empty: calls are signed with the secret of an access key here")
+	}
+	c.Action, c.Version, c.Format = c.all.Get("Action"), c.all.Get("Version"), c.all.Get("Format")
+	c.AccessKeyID, c.SecurityToken = c.all.Get("AccessKeyId"), c.all.Get("SecurityToken")
+	c.nonce, c.timestamp, c.signature = c.all.Get("SignatureNonce"), c.all.Get("Timestamp"), c.all.Get("Signature")
+	return nil
+}
+
+// Headers of V3.
+const (
+	actionHeader  = "X-Acs-Action"
+	versionHeader = "X-Acs-Version"
+	dateHeader    = "X-Acs-Date"
+	nonceHeader   = "X-Acs-Signature-Nonce"
+	hashHeader    = "X-Acs-Content-Sha256"
+	tokenHeader   = "X-Acs-Security-Token"
+)
+
+// maxAuthorization bounds the header, in bytes.
+const maxAuthorization = 8 << 10
+
+// readHeader takes what V3 has in headers.
+func (c *Call) readHeader(r *http.Request) error {
+	incomplete := func(why string) error {
+		return &Error{Code: "IncompleteSignature", Message: "The request signature does not conform to Aliyun standards, " + why + "."}
+	}
+	text := r.Header.Get("Authorization")
+	rest, ok := strings.CutPrefix(text, acs.Algorithm+" ")
+	switch {
+	case len(r.Header.Values("Authorization")) > 1:
+		return incomplete("there is more than one Authorization header")
+	case len(text) > maxAuthorization:
+		return incomplete("the Authorization header is too long")
+	case !ok:
+		return incomplete("the algorithm must be " + acs.Algorithm)
+	}
+	parts := map[string]string{}
+	for part := range strings.SplitSeq(rest, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if _, twice := parts[name]; twice {
+			return incomplete("the Authorization header has " + short(name) + " twice")
+		}
+		parts[name] = value
+	}
+	for _, name := range []string{"Credential", "SignedHeaders", "Signature"} {
+		if parts[name] == "" {
+			return incomplete("the Authorization header has no " + name)
+		}
+	}
+	for _, name := range []string{actionHeader, versionHeader, nonceHeader, hashHeader} {
+		if r.Header.Get(name) == "" {
+			return unsaid(strings.ToLower(name))
+		}
+	}
+	c.signed = strings.Split(parts["SignedHeaders"], ";")
+	if !slices.Equal(c.signed, acs.SignedV3(r.Header)) {
+		// A header that nobody signed could be of somebody on the way.
+		return incomplete("SignedHeaders must be host, content-type if there is one, and every x-acs header, sorted: " +
+			strings.Join(acs.SignedV3(r.Header), ";"))
+	}
+	c.Action, c.Version, c.Format = r.Header.Get(actionHeader), r.Header.Get(versionHeader), c.all.Get("Format")
+	c.AccessKeyID, c.SecurityToken = parts["Credential"], r.Header.Get(tokenHeader)
+	c.nonce, c.timestamp, c.signature = r.Header.Get(nonceHeader), r.Header.Get(dateHeader), parts["Signature"]
+	return nil
+}
+
+// errTooLong says that a body has more bytes than it may.
+var errTooLong = errors.New("the body is too long")
+
+// readBody reads a body of at most some bytes.
+func readBody(r *http.Request, most int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if err == nil && int64(len(body)) > most {
+		err = errTooLong
+	}
+	return body, err
+}

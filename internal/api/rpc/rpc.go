@@ -1,0 +1,241 @@
+// Package rpc serves the RPC protocol of Alibaba Cloud: parameters in, JSON out. Resource Orchestration Service speaks it.
+//
+// A [Verifier] reads a request and finds out whether it is what it says; the [Call] that it returns goes to a [Service], on which
+// each action is registered with [Handle]: a function from a struct of inputs to a struct of outputs, or an error. The tags of an
+// input say how a parameter is spelled and what it must satisfy:
+//
+//		type createStackInput struct {
+//			StackName        string      `rpc:",required" length:",255"`
+//			TimeoutInMinutes int         `range:"10,1440"`
+//			Parameters       []parameter `length:",200"` // Parameters.1.ParameterKey and so on
+//		}
+//
+//	  - rpc:"Name,option" is the spelling; empty means the field's own. The option required says that it must be given.
+//	  - length:"least,most" bounds a text in characters and a list in items; range:"least,most" a number. Either side may be empty.
+//	  - pattern:"…" is a regular expression (RE2) that the whole text must match; enum:"A,B" are the texts that there are. On a list
+//	    of texts both bind each item.
+//
+// Fields are strings, booleans, integers, pointers to these (nil when not given), structs, and lists of texts or structs. Embedded
+// structs stand for their fields. An empty text counts as not given, as clients send it for what they leave out. Wrong tags panic
+// in Handle, at start-up.
+//
+// Outputs are written by encoding/json, and get the RequestId. None may have a Code: clients take that for an error.
+//
+// # Differences to the service
+//
+// Parameters nobody knows are ignored, as there. Replies are in JSON only; another Format is refused. A parameter that is both in
+// the query and in the body is one if both say the same, and refused otherwise.
+//
+// Source: Alibaba Cloud, "Request syntax and signature method" of RPC style, V2 and V3; the clients.
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// Config is what a [Service] is made of.
+type Config struct {
+	// Name is the service's name in the log, e.g. "ros". Required.
+	Name string
+	// Version is the only one that calls may ask for, e.g. "2019-09-10". Required.
+	Version string
+	// Errors turns an error that a handler returned into what the client sees. It is asked for errors that hold no
+	// [*Error]; nil, or a nil answer, means that the client sees an InternalError and the log the error.
+	Errors func(error) *Error
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// Service answers the actions that were registered on it. Once it serves it is safe for concurrent use, and no more actions may
+// be registered.
+type Service struct {
+	config  Config
+	actions map[string]action
+}
+
+// action answers a call with what is to be written.
+type action func(context.Context, url.Values) (any, error)
+
+// New returns a service without actions.
+func New(config Config) (*Service, error) {
+	if config.Name == "" || config.Version == "" {
+		return nil, errors.New("rpc: a service needs a name and a version")
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{config: config, actions: map[string]action{}}, nil
+}
+
+// None is the output of an action whose reply has nothing but the RequestId, or the input of one that takes nothing.
+type None struct{}
+
+// Handle registers fn for an action. In and Out must be structs. It panics if the action is taken or a tag is wrong.
+func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error)) {
+	if _, taken := s.actions[name]; taken || name == "" {
+		panic(fmt.Sprintf("rpc: action %q of %s is empty or registered twice", name, s.config.Name))
+	}
+	if _, coded := reflect.TypeFor[Out]().FieldByName("Code"); coded {
+		panic("rpc: the output of " + name + " has a Code, which clients take for an error")
+	}
+	input := shapeOf(reflect.TypeFor[In]())
+	s.actions[name] = func(ctx context.Context, parameters url.Values) (any, error) {
+		var in In
+		if err := decode(parameters, input, reflect.ValueOf(&in).Elem()); err != nil {
+			return nil, err
+		}
+		return fn(ctx, in)
+	}
+}
+
+// requestIDKey is the context key of the request's id.
+type requestIDKey struct{}
+
+// RequestID returns the id of the request that ctx belongs to, the one its reply has; empty outside a handler.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// Serve answers a call.
+func (s *Service) Serve(w http.ResponseWriter, r *http.Request, call *Call) {
+	id := newRequestID()
+	ctx := context.WithValue(r.Context(), requestIDKey{}, id)
+	document, err := s.answer(ctx, id, call)
+	if err != nil {
+		s.writeError(w, r, id, s.shown(ctx, id, err))
+		return
+	}
+	write(w, http.StatusOK, id, document)
+}
+
+// WriteError answers a request that does not reach an action, e.g. because its signature is wrong.
+func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err *Error) {
+	s.writeError(w, r, newRequestID(), err)
+}
+
+func (s *Service) answer(ctx context.Context, id string, call *Call) (document []byte, err error) {
+	if call.Format != "" && !strings.EqualFold(call.Format, "JSON") {
+		return nil, Invalid("Format", "replies are in JSON here: leave it out or give JSON")
+	}
+	if call.Version != s.config.Version {
+		return nil, &Error{
+			Code: "InvalidVersion", Message: "Specified parameter Version is not valid.",
+			Recommend: "This server has " + strings.ToUpper(s.config.Name) + " " + s.config.Version + ".",
+		}
+	}
+	act, ok := s.actions[call.Action]
+	if !ok {
+		return nil, &Error{
+			Code: "InvalidAction.NotFound", Message: "Specified api is not found, please check your url and method.",
+			Status: http.StatusNotFound,
+		}
+	}
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause)
+		default:
+			document, err = nil, fmt.Errorf("%s panicked: %v\n%s", call.Action, cause, debug.Stack())
+		}
+	}()
+	out, err := act(ctx, call.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encode(out)
+	if err != nil {
+		return nil, fmt.Errorf("write the reply of %s: %w", call.Action, err)
+	}
+	return withID(id, text), nil
+}
+
+// withID puts the request's id into an object.
+func withID(id string, object []byte) []byte {
+	head := []byte(`{"RequestId":` + strconv.Quote(id))
+	if rest := bytes.TrimPrefix(object, []byte("{")); !bytes.HasPrefix(rest, []byte("}")) {
+		head = append(head, ',')
+	}
+	return append(head, object[1:]...)
+}
+
+// shown is what a client sees of an error. What it does not see is logged.
+func (s *Service) shown(ctx context.Context, id string, err error) *Error {
+	if shown, ok := errors.AsType[*Error](err); ok {
+		return shown
+	}
+	if s.config.Errors != nil {
+		if shown := s.config.Errors(err); shown != nil {
+			return shown
+		}
+	}
+	level := slog.LevelError
+	if errors.Is(ctx.Err(), context.Canceled) {
+		level = slog.LevelDebug // the client went away, and the error is most likely of its doing
+	}
+	s.config.Log.Log(ctx, level, "internal failure", "service", s.config.Name, "request", id, "error", err)
+	return &Error{Code: "InternalError", Message: "Server error.", Status: http.StatusInternalServerError}
+}
+
+// errorDocument is the reply to a call that failed.
+type errorDocument struct {
+	RequestID string `json:"RequestId"`
+	HostID    string `json:"HostId"`
+	Code      string
+	Message   string
+	Recommend string
+}
+
+func (s *Service) writeError(w http.ResponseWriter, r *http.Request, id string, e *Error) {
+	recommend := e.Recommend
+	if recommend == "" {
+		recommend = "https://api.aliyun.com/troubleshoot?" + url.Values{
+			"q": {e.Code}, "product": {strings.ToUpper(s.config.Name)}, "requestId": {id},
+		}.Encode()
+	}
+	document, err := encode(errorDocument{RequestID: id, HostID: r.Host, Code: e.Code, Message: e.Message, Recommend: recommend})
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	write(w, e.status(), id, document)
+}
+
+// encode writes a document without the escapes that are for web pages.
+func encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+func write(w http.ResponseWriter, status int, id string, document []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json;charset=utf-8")
+	h.Set("X-Acs-Request-Id", id)
+	h.Set("X-Amzn-Requestid", id) // under which the door logs what it served
+	w.WriteHeader(status)
+	// A client that went away has no use for the rest.
+	_, _ = w.Write(document)
+}
+
+// newRequestID returns a UUID in upper case, as the service's are.
+func newRequestID() string {
+	var b [16]byte
+	rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%X-%X-%X-%X-%X", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/ros"
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+)
+
+// openROS makes the face of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.
+func (s *Server) openROS() (err error) {
+	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now})
+	s.ros, err = ros.New(ros.Config{
+		Now: s.config.Now, Log: s.log,
+		Caller: func(ctx context.Context) (ros.Caller, bool) {
+			id, ok := sigv4.FromContext(ctx)
+			account := rosAccount(id.Account)
+			return ros.Caller{Account: account, ID: rosCaller(account, id.Role)}, ok
+		},
+	})
+	return err
+}
+
+// rosAccount is the account of Alibaba Cloud that stands for one of a credentials file: 16 characters, so that it is no account of
+// AWS's, whose stacks are others.
+func rosAccount(account string) string {
+	return strings.Repeat("0", max(0, 16-len(account))) + account
+}
+
+// rosCaller is the id of who calls: the account's, or one that is made for its role, as users have it.
+func rosCaller(account, role string) string {
+	if role == "" {
+		return account
+	}
+	sum := sha256.Sum256([]byte(account + " " + role))
+	return fmt.Sprintf("2%017d", binary.BigEndian.Uint64(sum[:])%100_000_000_000_000_000)
+}
+
+// enterROS serves a request that is a call of ROS, or refuses it, and reports whether it did.
+func (s *Server) enterROS(w http.ResponseWriter, r *http.Request) bool {
+	var holder sigv4.Holder
+	call, refused := s.calling.Admit(r, func(call *rpc.Call) (rpc.Secret, *rpc.Error) {
+		var err error
+		if holder, err = s.verifier.Find(call.AccessKeyID, call.SecurityToken, ros.RegionOf(call), "ros"); err != nil {
+			return rpc.Secret{}, unknownKey(call, err)
+		}
+		return rpc.Secret{Text: string(holder.Secret), Any: !holder.Known}, nil
+	})
+	switch {
+	case refused != nil:
+		s.ros.WriteError(w, r, refused)
+	case call != nil:
+		s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)
+	default:
+		return false
+	}
+	return true
+}
+
+// unknownKey says in ROS's words why a key is not good.
+func unknownKey(call *rpc.Call, err error) *rpc.Error {
+	refused, ok := errors.AsType[*sigv4.Error](err)
+	switch {
+	case ok && refused.Code == "ExpiredToken":
+		return &rpc.Error{Code: "InvalidSecurityToken.Expired", Message: "Specified SecurityToken is expired."}
+	case call.SecurityToken != "":
+		return &rpc.Error{
+			Code: "InvalidSecurityToken.MismatchWithAccessKey", Message: "Specified SecurityToken mismatch with the AccessKey.",
+		}
+	}
+	return &rpc.Error{
+		Code: "InvalidAccessKeyId.NotFound", Message: "Specified access key is not found.", Status: http.StatusNotFound,
+		Recommend: "The keys are those of the server's credentials file.",
+	}
+}
+
+// refuseROS answers as the door has decided, in ROS's form.
+func (s *Server) refuseROS(w http.ResponseWriter, r *http.Request, e *query.Error) {
+	code := e.Code
+	if code == "AccessDenied" {
+		code = "Forbidden"
+	}
+	s.ros.WriteError(w, r, &rpc.Error{Code: code, Message: strings.TrimSpace(e.Message), Status: e.Status})
+}
