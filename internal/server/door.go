@@ -28,7 +28,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		s.readyz(w, r)
 	case strings.HasPrefix(path, s.responses), strings.HasPrefix(path, "/"+ResponsePath+"/"):
 		s.answer(w, r)
-	case s.config.ROS.Signer != nil && (path == s.ros || path == "/"+ROSResponsePath):
+	case s.config.ROS.Signer != nil && (path == s.rosAnswers || path == "/"+ROSResponsePath):
 		s.answerROS(w, r)
 	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
 		s.signal(w, r)

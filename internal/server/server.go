@@ -126,20 +126,20 @@ type Config struct {
 
 // Server serves the door. Make one with [New].
 type Server struct {
-	config    Config
-	log       *slog.Logger
-	verifier  *sigv4.Verifier
-	responses string // the path before response keys
-	signals   string // the path before those of signals
-	ros       string // the path of response URLs of ROS
-	faces     faces
-	operator  http.Handler
-	ros       *rpc.Service
-	calling   *rpc.Verifier // of ROS's calls
-	answers   turns
-	calls     turns
-	ready     readiness
-	draining  atomic.Bool
+	config     Config
+	log        *slog.Logger
+	verifier   *sigv4.Verifier
+	responses  string // the path before response keys
+	signals    string // the path before those of signals
+	rosAnswers string // the path of response URLs of ROS
+	faces      faces
+	operator   http.Handler
+	ros        *rpc.Service
+	calling    *rpc.Verifier // of ROS's calls
+	answers    turns
+	calls      turns
+	ready      readiness
+	draining   atomic.Bool
 	// hard ends what is still being served after the drain.
 	hard context.Context
 	stop context.CancelFunc
@@ -170,12 +170,12 @@ func New(config Config) (*Server, error) {
 		config.ReadyCheck = config.Store.Ping
 	}
 	s := &Server{
-		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", ros: "/" + ROSResponsePath,
+		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", rosAnswers: "/" + ROSResponsePath,
 		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
-		s.responses, s.signals, s.ros = base+s.responses, base+s.signals, base+s.ros
+		s.responses, s.signals, s.rosAnswers = base+s.responses, base+s.signals, base+s.rosAnswers
 	}
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{
