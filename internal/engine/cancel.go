@@ -18,7 +18,7 @@ func (m *machine) startCancel(in *CancelUpdate) error {
 		return err
 	}
 	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseApply && m.stack.Phase != store.PhasePrepare {
-		return invalid("CancelUpdateStack cannot be called from current stack status")
+		return m.dialect.refusals().cannotCancel(&m.stack, m.status())
 	}
 	m.cancelRunning()
 	if m.op.Anew { // there is nothing to go back from
@@ -26,6 +26,7 @@ func (m *machine) startCancel(in *CancelUpdate) error {
 		m.remember(in.Token, store.CallCancel, m.op.ID)
 		return nil
 	}
+	m.stopTimer()
 	m.withdrawMacros("")
 	m.op.RollbackToken = in.Token
 	m.beginRevert(m.dialect.texts().stackCancelled)
@@ -68,7 +69,7 @@ func (m *machine) cancel(s *store.Step) {
 	case request.Type == wire.Delete: // it was to make room for a Create
 		verb, reason = store.VerbDelete, m.dialect.texts().createCancelled
 	}
-	if request.Type == wire.Create && instance.PhysicalID == "" {
+	if request.Type == wire.Create && instance.PhysicalID == "" && !m.dialect.rules().idsAsGiven {
 		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
 		m.changeInstance(instance)
 	}
@@ -80,6 +81,10 @@ func (m *machine) cancel(s *store.Step) {
 		delete(m.changedReq, request.ID)
 		delete(m.newReq, request.ID)
 		instance.Reached = request.Type != wire.Create
+		if request.Type == wire.Delete && instance.Body.AnsweredBy != "" { // it was to be replaced, and stays
+			instance.Role, verb, reason = store.RoleCurrent, store.VerbUpdate, m.dialect.texts().updateCancelled
+			m.changeInstance(instance)
+		}
 		if instance != shown {
 			instance.Role = store.RoleGone
 		}
@@ -102,6 +107,7 @@ func (m *machine) cancel(s *store.Step) {
 		m.changeRequest(request)
 	}
 	if request.Type != wire.Delete || s.Request == "" { // else its end is told when it is known
+		reason = m.dialect.texts().failure(failedByAnother, s.Logical, reason)
 		m.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
 	}
 	if verb == store.VerbDelete {

@@ -57,6 +57,11 @@ type CreateChangeSet struct {
 	Options
 	Stack Ref
 	Name  string
+	// Dialect is whose stack it is to be if there is none; nil is [CloudFormation].
+	Dialect Dialect
+	// Replace and Taint are those of the update, see [UpdateStack].
+	Replace bool
+	Taint   []wire.LogicalID
 	// Kind is KindCreate for a stack that is not there, or was made by another such set; KindUpdate for one that is.
 	Kind store.Kind
 	// Template is the text; UsePrevious takes the stack's own.
@@ -107,7 +112,7 @@ func (m *machine) draftChangeSet(
 		return "", err
 	}
 	row := store.ChangeSet{
-		Stack: m.stack.Key, ID: changeSetID(&m.stack, in.Name, m.newID()), Name: in.Name, StackID: m.stack.ID, Kind: in.Kind,
+		Stack: m.stack.Key, ID: m.dialect.changeSetID(&m.stack, in.Name, m.newID()), Name: in.Name, StackID: m.stack.ID, Kind: in.Kind,
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
 		DisableRollback: in.DisableRollback,
@@ -161,7 +166,7 @@ func (m *machine) planned(in *CreateChangeSet, s *submission, before *store.Revi
 		return p, nil
 	}
 	if s.t != nil {
-		if err := checkIdentities(s.t, in.Capabilities); err != nil {
+		if err := m.checkIdentities(s.t, in.Capabilities); err != nil {
 			return p, err
 		}
 	}
@@ -185,7 +190,7 @@ func (m *machine) settleChangeSet(row *store.ChangeSet, drawn draft) (err error)
 	row.State, row.Body.Revision, row.Body.RoleARN = store.ChangeSetAvailable, drawn.revision, drawn.role
 	switch words := m.dialect.texts(); {
 	case drawn.unchanged && drawn.revision.Processed != "":
-		row.State, row.Reason = store.ChangeSetFailed, errUnchanged.Error()
+		row.State, row.Reason = store.ChangeSetFailed, m.dialect.refusals().unchanged.Error()
 	case drawn.unchanged:
 		row.State, row.Reason = store.ChangeSetFailed, words.unchanged
 	default:
@@ -258,11 +263,6 @@ func warning(changes []plan.Change, missing string) string {
 	return "[WARN] The execution of this change set is going to fail. " + strings.Join(problems, "; ") + "."
 }
 
-func changeSetID(stack *store.Stack, name, guid string) store.ChangeSetID {
-	return store.ChangeSetID("arn:" + wire.Partition(stack.Region) + ":cloudformation:" + stack.Region + ":" + stack.Account +
-		":changeSet/" + name + "/" + guid)
-}
-
 // reviewable makes sure that a change set may be made on the stack. For a create it makes the stack, if there is none.
 func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.StackID) error {
 	switch {
@@ -316,7 +316,7 @@ func (m *machine) sameChangeSet(in *CreateChangeSet, s *submission, row *store.C
 	case mismatch != "":
 		return "", &Error{CodeAlreadyExists, "ChangeSet " + in.Name + " cannot be created due to a mismatch with existing attribute " + mismatch}
 	case in.Token == "" || in.Token != row.Token:
-		return "", &Error{CodeAlreadyExists, "ChangeSet [" + in.Name + "] already exists"}
+		return "", m.dialect.refusals().changeSetTaken(in.Name)
 	}
 	return row.ID, nil
 }
@@ -328,7 +328,7 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		return "Template", nil
 	}
 	// The stack's own may be another one by now, but then it is no change of the request.
-	t, err := m.parsed.of(&body.Revision)
+	t, err := m.parsed.of(m.dialect.language(), &body.Revision)
 	if err != nil {
 		return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
@@ -375,7 +375,7 @@ type ExecuteChangeSet struct {
 func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, before *store.Operation) error {
 	now, ok := m.view.ChangeSets[row.ID]
 	if !ok {
-		return noChangeSet(in.ChangeSet.Name)
+		return m.dialect.refusals().noChangeSet(in.ChangeSet.Name)
 	}
 	call := store.CallUpdate
 	if now.Kind == store.KindCreate {
@@ -391,11 +391,9 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	}
 	switch execution := executionOf(&now, &m.stack, op); {
 	case execution == ExecutionUnavailable:
-		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(row.ID) + "] cannot be executed in its current status of [" +
-			m.dialect.ChangeSetStatus(now.State) + "]"}
+		return m.dialect.refusals().changeSetStatus(&now, "executed", m.dialect.ChangeSetStatus(now.State), false)
 	case execution != ExecutionAvailable:
-		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(row.ID) + "] cannot be executed in its current execution status of [" +
-			m.dialect.ExecutionStatus(execution) + "]"}
+		return m.dialect.refusals().changeSetStatus(&now, "executed", m.dialect.ExecutionStatus(execution), true)
 	case in.DisableRollback != nil && now.OnFailure != "":
 		return invalid("You cannot specify DisableRollback for ChangeSet [" + string(row.ID) +
 			"]: it was created with OnStackFailure " + now.OnFailure + ", which says what is done if it fails.")
@@ -433,11 +431,11 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
 	revision := row.Body.Revision
 	revision.Stack, revision.Number = m.stack.Key, m.stack.Revisions+1
-	t, err := m.parsed.of(&revision)
+	t, err := m.parsed.of(m.dialect.language(), &revision)
 	if err != nil {
 		return fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
-	scope := scopeOf(&m.stack, &revision)
+	scope := m.scopeOf(&revision)
 	if err := m.fetch(t, scope, &revision); err != nil { // what it was when the set was made may have changed
 		return err
 	}
@@ -446,7 +444,7 @@ func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
 		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, 0, op)
 	}
 	revision.Policy = m.view.Stack.Policy
-	return m.carryOutUpdate(revision, t, op)
+	return m.carryOutUpdate(revision, t, 0, op)
 }
 
 // dropChangeSets removes the stack's change sets but one. The view is whole.
@@ -468,8 +466,7 @@ func (m *machine) removeChangeSet(id store.ChangeSetID) error {
 	}
 	// The operation of another set than the newest has ended.
 	if row.State == store.ChangeSetExecuted && row.Operation == m.op.Number && !m.op.Phase.Final() {
-		return &Error{CodeChangeSetStatus, "ChangeSet [" + string(id) + "] cannot be deleted in its current execution status of [" +
-			m.dialect.ExecutionStatus(ExecutionRunning) + "]"}
+		return m.dialect.refusals().changeSetStatus(&row, "deleted", m.dialect.ExecutionStatus(ExecutionRunning), true)
 	}
 	m.withdrawMacros(id)
 	m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)

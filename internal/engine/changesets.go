@@ -14,9 +14,9 @@ import (
 
 // ChangeSetRef names a change set as a client does: by its name and its stack's name or id, or by its own id alone.
 type ChangeSetRef struct {
-	// Ref is the stack; its Stack may be empty if Name is an ARN.
+	// Ref is the stack; its Stack may be empty if Name is an id.
 	Ref
-	// Name is the name or the ARN as it was given.
+	// Name is the name or the ARN as it was given; with ByID it is the id of a change set of ROS, a UUID.
 	Name string
 }
 
@@ -57,14 +57,15 @@ var errAnew = errors.New("the change set has changed meanwhile")
 func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
 	var s *submission // nil: the previous one
 	var err error
+	dialect := dialectFor(in.Dialect, in.Stack)
 	if in.UsePrevious && in.Kind == store.KindCreate {
-		return Planned{}, invalid("A stack that is to be created has no previous template: give the template.")
+		return Planned{}, inDialect(dialect, invalid("A stack that is to be created has no previous template: give the template."))
 	}
 	if in.OnFailure == "DELETE" && in.Kind != store.KindCreate {
 		return Planned{}, invalid("OnStackFailure DELETE is for change sets of type CREATE only.")
 	}
 	if !in.UsePrevious {
-		if s, err = e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
+		if s, err = e.submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Planned{}, err
 		}
 	}
@@ -72,7 +73,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	if err != nil {
 		return Planned{}, err
 	}
-	id := wire.NewStackID(in.Stack.Region, in.Stack.Account, in.Stack.Stack, e.env.newID())
+	id := dialect.stackID(store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}, e.env.newID())
 	for {
 		target, existing, err := e.prepare(ctx, &in)
 		if err != nil {
@@ -81,6 +82,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 		var planned Planned
 		err = e.with(ctx, s, func() error {
 			return e.apply(ctx, target, func(m *machine) error {
+				m.become(dialect)
 				set, err := m.draftChangeSet(&in, s, existing, key, id)
 				planned = Planned{ID: set, StackID: m.stack.ID}
 				return err
@@ -97,11 +99,11 @@ func (e *Engine) prepare(ctx context.Context, in *CreateChangeSet) (store.Target
 	stack, err := e.Find(ctx, in.Stack)
 	missing := errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live
 	switch {
-	case missing && in.Kind == store.KindCreate && !strings.HasPrefix(in.Stack.Stack, "arn:"):
+	case missing && in.Kind == store.KindCreate && !in.Stack.ByID && !strings.HasPrefix(in.Stack.Stack, "arn:"):
 		name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
 		return store.Target{Name: name}, nil, nil
 	case missing:
-		return store.Target{}, nil, noStack(in.Stack.Stack)
+		return store.Target{}, nil, noStack(in.Stack)
 	case err != nil:
 		return store.Target{}, nil, err
 	}
@@ -126,12 +128,6 @@ func (e *Engine) named(ctx context.Context, stack store.StackKey, name string) (
 	return store.ChangeSet{}, store.ErrNotFound
 }
 
-func noStack(given string) error { return invalid("Stack [" + given + "] does not exist") }
-
-func noChangeSet(given string) error {
-	return &Error{CodeChangeSetNotFound, "ChangeSet [" + given + "] does not exist"}
-}
-
 // ChangeSet returns a change set, body included. Errors that the client can mend are of type [Error].
 func (e *Engine) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, error) {
 	row, stack, err := e.findChangeSet(ctx, ref)
@@ -143,14 +139,14 @@ func (e *Engine) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, er
 
 // findChangeSet returns a change set, body included, and its stack.
 func (e *Engine) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store.ChangeSet, stack store.Stack, err error) {
-	if strings.HasPrefix(ref.Name, "arn:") {
+	if ref.ByID || strings.HasPrefix(ref.Name, "arn:") {
 		if row, err = e.store.ChangeSet(ctx, store.ChangeSetID(ref.Name)); err == nil {
 			stack, err = e.store.Stack(ctx, row.StackID)
 		}
 		meant := stack.Account == ref.Account && stack.Region == ref.Region &&
 			(ref.Stack == "" || ref.Stack == stack.Name || ref.Stack == string(stack.ID))
 		if errors.Is(err, store.ErrNotFound) || err == nil && !meant {
-			err = noChangeSet(ref.Name)
+			err = ref.dialect().refusals().noChangeSet(ref.Name)
 		}
 		return row, stack, err
 	}
@@ -158,12 +154,12 @@ func (e *Engine) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store
 		return row, stack, invalid("StackName must be specified if ChangeSetName is not specified as an ARN.")
 	}
 	if stack, err = e.Find(ctx, ref.Ref); errors.Is(err, store.ErrNotFound) {
-		return row, stack, noStack(ref.Stack)
+		return row, stack, noStack(ref.Ref)
 	} else if err != nil {
 		return row, stack, err
 	}
 	if row, err = e.named(ctx, stack.Key, ref.Name); errors.Is(err, store.ErrNotFound) {
-		err = noChangeSet(ref.Name)
+		err = ref.dialect().refusals().noChangeSet(ref.Name)
 	}
 	return row, stack, err
 }

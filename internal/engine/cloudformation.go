@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -96,6 +97,23 @@ func (cloudFormation) ExecutionStatus(e Execution) string {
 	return ""
 }
 
+func (cloudFormation) language() template.Language { return template.CloudFormation }
+
+func (cloudFormation) wire() wire.Dialect { return wire.CloudFormation }
+
+func (cloudFormation) rules() rules { return rules{consents: true} }
+
+func (cloudFormation) stackID(name store.StackName, uuid string) wire.StackID {
+	return wire.NewStackID(name.Region, name.Account, name.Name, uuid)
+}
+
+func (cloudFormation) changeSetID(stack *store.Stack, name, uuid string) store.ChangeSetID {
+	return store.ChangeSetID("arn:" + wire.Partition(stack.Region) + ":cloudformation:" + stack.Region + ":" + stack.Account +
+		":changeSet/" + name + "/" + uuid)
+}
+
+func (cloudFormation) requestID(uuid string) wire.RequestID { return wire.RequestID(uuid) }
+
 func (cloudFormation) checkType(resourceType string) error {
 	return wire.CheckResourceType(resourceType)
 }
@@ -121,8 +139,20 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 	return asked{properties: properties, token: token, timeout: timeout}, nil
 }
 
-func (cloudFormation) answer(body []byte, size int) answer {
+func (cloudFormation) shown(a asked) value.Value { return a.properties }
+
+func (cloudFormation) attribute(data value.Value, name string) (value.Value, bool) {
+	v, ok := data.Get(name)
+	return v, ok && !v.IsNull()
+}
+
+func (cloudFormation) answer(body []byte, size int, _ *store.Request) answer {
 	response, err := wire.ParseResponse(body)
+	return answerOf(&response, err, size, wire.MaxPhysicalID)
+}
+
+// answerOf is an answer of what was read of a response, and the error of that.
+func answerOf(response *wire.Response, err error, size, maxPhysicalID int) answer {
 	got := answer{
 		success: err == nil && response.Status == wire.Success,
 		id:      response.PhysicalResourceID,
@@ -143,7 +173,7 @@ func (cloudFormation) answer(body []byte, size int) answer {
 	if invalid, ok := errors.AsType[*wire.ResponseError](err); ok {
 		invalid.Size = max(invalid.Size, size)
 		got.problem, got.explained = invalid.Text, invalid.Error()
-		if len(got.id) > wire.MaxPhysicalID || strings.Contains(string(got.id), "\x00") { // no database keeps that
+		if len(got.id) > maxPhysicalID || strings.Contains(string(got.id), "\x00") { // no database keeps that
 			got.id = ""
 		}
 	}
@@ -169,8 +199,11 @@ func (cloudFormation) fixed() map[string]string {
 
 func (cloudFormation) texts() *texts { return &cloudFormationTexts }
 
+func (cloudFormation) refusals() *refusals { return &cloudFormationRefusals }
+
 var cloudFormationTexts = texts{
-	userInitiated:   "User Initiated",
+	begun:           func(store.Kind, store.Phase) string { return "User Initiated" },
+	stack:           func(store.Kind, store.Phase) string { return "" },
 	createInitiated: "Resource creation Initiated",
 	replaced:        "Requested update required the provider to create a new physical resource",
 	recreating:      "Requested update requires the creation of a new physical resource; hence creating one.",
@@ -183,6 +216,11 @@ var cloudFormationTexts = texts{
 	createCancelled:  wire.TextCreationCancelled,
 	updateCancelled:  wire.TextUpdateCancelled,
 	tokenChanged:     wire.TextTokenChanged,
+	notUpdatable:     func(reason string) string { return reason },
+	idChanged:        func(_, _ wire.PhysicalID) string { return "" }, // it is a replacement
+	idIgnored:        func(_, _ wire.PhysicalID) string { return "" },
+	left:             func(string) string { return "" },
+	failure:          func(_ failure, _ wire.LogicalID, text string) string { return text },
 	transformed:      "Transformation succeeded",
 	stackCancelled:   "Stack update cancelled",
 	unchanged:        "The submitted information didn't contain changes. Submit different information to create a change set.",
@@ -190,7 +228,7 @@ var cloudFormationTexts = texts{
 	failed:           wire.FailedText,
 	timedOut:         wire.TimeoutText,
 	missingAttribute: wire.MissingAttributeText,
-	applyFailed: func(op *store.Operation, then sequel) string {
+	applyFailed: func(op *store.Operation, then sequel, _ failed) string {
 		var parts []string
 		if len(op.FailedCreates) > 0 {
 			parts = append(parts, "The following resource(s) failed to create: "+list(op.FailedCreates)+".")
@@ -206,13 +244,13 @@ var cloudFormationTexts = texts{
 		}
 		return strings.Join(parts, " ")
 	},
-	revertFailed: func(op *store.Operation) string {
+	revertFailed: func(op *store.Operation, _ failed) string {
 		if len(op.FailedDeletes) > 0 {
 			return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
 		}
 		return "The following resource(s) failed to update: " + list(op.FailedUpdates) + "."
 	},
-	outputFailed: func(problem string, then sequel) string {
+	outputFailed: func(_ *store.Operation, problem string, then sequel) string {
 		if then == isLeft {
 			return problem
 		}
@@ -224,14 +262,14 @@ var cloudFormationTexts = texts{
 		}
 		return text + ". " + requested(then)
 	},
-	expired: func(then sequel) string {
+	expired: func(_ *store.Operation, then sequel) string {
 		const text = "Stack creation time exceeded the specified timeout. "
 		if then == isLeft {
 			return text
 		}
 		return text + requested(then)
 	},
-	deleteFailed: func(op *store.Operation) string {
+	deleteFailed: func(op *store.Operation, _ failed) string {
 		return "The following resource(s) failed to delete: " + list(op.FailedDeletes) + ". "
 	},
 	exportTaken: func(name, by string) string {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -49,11 +48,9 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	case m.op.Phase == store.PhasePrepare && m.op.Kind == store.KindCreate && !m.stack.TerminationProtection && m.op.Parent == nil:
 		return m.deleteUnprepared(in)
 	case !m.op.Phase.Final():
-		return &Error{CodeOperationInProgress, "Stack:" + string(m.stack.ID) + " is in " +
-			m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) + " state and can not be deleted. " +
-			"Wait until its operation has ended."}
+		return m.dialect.refusals().busy(&m.stack, &m.op, m.status(), "deleted")
 	case m.stack.TerminationProtection:
-		return invalid("Stack [" + m.stack.Name + "] cannot be deleted while TerminationProtection is enabled")
+		return m.dialect.refusals().protected(&m.stack)
 	}
 	if inUse, err := m.endExports(); err != nil {
 		return err
@@ -77,11 +74,11 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	}
 	candidates, err := plan.Delete(sides, extra)
 	if err != nil {
-		return refused(err)
+		return refused(m.dialect, err)
 	}
 	m.open(store.PhaseApply, store.Operation{
 		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, Tried: others, Force: in.Force,
-		Parent: in.nested.row(),
+		Parent: in.nested.row(), Caller: in.Caller, Parallelism: in.Parallelism,
 	})
 	m.stack.Deleted = m.now
 	if in.RoleARN != "" {
@@ -92,6 +89,11 @@ func (m *machine) startDelete(in *DeleteStack) error {
 	}
 	for _, logical := range in.Retain {
 		m.steps[logical].Skip = true
+	}
+	if in.RetainAll {
+		for _, s := range m.steps {
+			s.Skip = true
+		}
 	}
 	m.beginApply()
 	return m.run()
@@ -105,7 +107,7 @@ func (m *machine) deleteUnprepared(in *DeleteStack) error {
 	if in.RoleARN != "" {
 		m.stack.RoleARN = in.RoleARN
 	}
-	m.beginDiscard(m.dialect.texts().userInitiated)
+	m.beginDiscard(m.dialect.texts().begun(store.KindDelete, store.PhaseApply))
 	m.remember(in.Token, store.CallDelete, m.op.RollbackID)
 	return m.run()
 }
@@ -113,25 +115,29 @@ func (m *machine) deleteUnprepared(in *DeleteStack) error {
 // checkLeaving refuses to leave resources behind unless a delete has failed at them.
 func (m *machine) checkLeaving(in *DeleteStack) error {
 	failed := m.stack.Kind == store.KindDelete && m.stack.Phase == store.PhaseFailed
+	anyTime := m.dialect.rules().leavesAny
 	switch {
-	case len(in.Retain) > 0 && !failed:
+	case len(in.Retain) > 0 && !failed && !anyTime:
 		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. When you delete a stack, " +
 			"specify which resources to retain only when the stack is in the DELETE_FAILED state.")
 	case in.Force && !failed:
 		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. You can activate DeletionMode " +
 			"FORCE_DELETE_STACK in a delete stack operation only when the stack is in the DELETE_FAILED state.")
 	}
-	var gone []string
+	var gone []wire.LogicalID
 	for _, logical := range in.Retain {
 		if m.current(logical) == nil && len(m.condemned(logical)) == 0 {
-			gone = append(gone, string(logical))
+			gone = append(gone, logical)
 		}
 	}
-	if gone == nil {
+	switch {
+	case gone == nil:
 		return nil
+	case anyTime:
+		return noResource(gone, &m.stack)
 	}
 	return m.refusal("The specified resources to retain must be in a valid state. Do not specify resources that are in "+
-		"the DELETE_COMPLETE state.", "There is nothing left of ["+strings.Join(gone, ", ")+"].")
+		"the DELETE_COMPLETE state.", "There is nothing left of "+list(gone)+".")
 }
 
 // refusal is the service's text for what the client did wrong, followed by what we know besides.
@@ -180,5 +186,5 @@ func (m *machine) leave(s *store.Step) {
 // abandon gives up an instance whose Delete failed, so that the stack can go without it.
 func (m *machine) abandon(i *store.Instance, reason string) {
 	i.Role, i.Left = store.RoleOrphan, reason
-	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
+	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, m.dialect.texts().left(reason), i.Body.Properties, false)
 }

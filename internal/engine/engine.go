@@ -68,6 +68,9 @@ type Config struct {
 	Hidden Hidden
 	// UnknownTypes is what becomes of templates with resource types that nobody provides; zero is UnknownRefused.
 	UnknownTypes UnknownTypes
+	// RosIDChange is what becomes of an answer to an Update, in a stack of ROS, that has another id than the resource; zero is
+	// IDChangeRefused.
+	RosIDChange IDChange
 	// NewID returns a new unique id, as a UUID; nil is random ones.
 	NewID func() string
 	Log   *slog.Logger
@@ -127,6 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		native:        cfg.Native,
 		zones:         cfg.Zones,
 		unknownTypes:  cfg.UnknownTypes,
+		rosIDChange:   cmp.Or(cfg.RosIDChange, IDChangeRefused),
 		node:          e.Node,
 		newID:         cfg.NewID,
 	}
@@ -164,9 +168,10 @@ func (e *Engine) join(ctx context.Context) error {
 
 // Create starts the creation of a stack. Errors that the client can mend are of type [Error].
 func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
-	s, err := e.submit(ctx, in.Name.Account, in.Name.Region, in.Template)
+	dialect := dialectFor(in.Dialect, Ref{})
+	s, err := e.submit(ctx, dialect, in.Name.Account, in.Name.Region, in.Template)
 	if err == nil {
-		err = s.acknowledged(in.Capabilities)
+		err = s.acknowledged(dialect, in.Capabilities)
 	}
 	if err == nil {
 		err = e.env.checkPolicies(in.Policy)
@@ -178,10 +183,13 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	id := wire.NewStackID(in.Name.Region, in.Name.Account, in.Name.Name, e.env.newID())
+	id := dialect.stackID(in.Name, e.env.newID())
 	var started Started
 	err = e.with(ctx, s, func() (err error) {
-		started, err = e.start(ctx, store.Target{Name: in.Name}, func(m *machine) error { return m.startCreate(&in, s, key, id) })
+		started, err = e.start(ctx, store.Target{Name: in.Name}, func(m *machine) error {
+			m.become(dialect)
+			return m.startCreate(&in, s, key, id)
+		})
 		return err
 	})
 	return started, err
@@ -198,10 +206,10 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	}
 	var s *submission // nil: the previous one
 	if !in.UsePrevious {
-		if s, err = e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
+		if s, err = e.submit(ctx, in.Stack.dialect(), in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Started{}, err
 		}
-		if err := s.acknowledged(in.Capabilities); err != nil {
+		if err := s.acknowledged(in.Stack.dialect(), in.Capabilities); err != nil {
 			return Started{}, err
 		}
 	}
@@ -232,12 +240,15 @@ func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Sta
 	return e.start(ctx, target, func(m *machine) error { return m.startContinue(&in) })
 }
 
-// Delete starts a delete. A stack that does not exist, or is being deleted already, is no error. Errors that the client
+// Delete starts a delete. A stack that was deleted, or is being deleted already, is no error, and in CloudFormation one that never
+// was is none either. Errors that the client
 // can mend are of type [Error].
 func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	stack, err := e.Find(ctx, in.Stack)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) && in.Stack.dialect() == CloudFormation {
 		return Started{}, nil
+	} else if errors.Is(err, store.ErrNotFound) {
+		return Started{}, noStack(in.Stack)
 	} else if err != nil {
 		return Started{}, err
 	}
@@ -261,7 +272,7 @@ func (e *Engine) Rollback(ctx context.Context, in RollbackStack) (Started, error
 func (e *Engine) target(ctx context.Context, ref Ref) (store.Target, error) {
 	stack, err := e.Find(ctx, ref)
 	if errors.Is(err, store.ErrNotFound) || (err == nil && !stack.Live) {
-		return store.Target{}, invalid("Stack [" + ref.Stack + "] does not exist")
+		return store.Target{}, noStack(ref)
 	}
 	return store.Target{Stack: stack.Key}, err
 }
@@ -322,7 +333,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 		}
 		m := newMachine(&e.env, dialect, view)
 		if err := decide(m); err != nil {
-			return store.Delta{}, err
+			return store.Delta{}, inDialect(m.dialect, err)
 		}
 		delta, requests, err := m.result()
 		ready, attend = requests, m.attend
@@ -344,6 +355,14 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 		e.attendSoon(ctx, id)
 	}
 	return nil
+}
+
+// dialectFor is the dialect of what a client asks for: the one that it names, or that of the stack.
+func dialectFor(named Dialect, ref Ref) Dialect {
+	if named != nil {
+		return named
+	}
+	return ref.dialect()
 }
 
 func (e *Engine) wakeUp() {

@@ -26,6 +26,8 @@ const (
 	CodeNotSupported          Code = "NotSupported"
 	CodeInvalidParameter      Code = "InvalidParameter"
 	CodePolicyDenied          Code = "StackPolicyValidationFailed"
+	CodeTokenUsed             Code = "InvalidIdempotenceParameter"
+	CodeChangeSetExists       Code = "ChangeSetExists"
 )
 
 // Error is an error that the client can mend. Message is shown to people and matched by clients: it has the service's

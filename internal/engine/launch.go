@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -136,11 +138,16 @@ func (m *machine) advance(s *store.Step) error {
 		return m.fail(s, instance, store.VerbUpdate, problem, properties)
 	case m.isNested(instance.Body.Type): // its template may be another one, though nothing here is
 		return m.change(s, instance, ask, metadata)
-	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
-		return m.keep(s, instance, properties, metadata)
+	case slices.Contains(m.op.Taint, s.Logical):
+		return m.startOver(s, instance, s.Plan.New, ask.properties)
+	case !ask.token.Equal(instance.Body.Token) && m.replaces():
+		return m.startOver(s, instance, s.Plan.New, ask.properties)
 	case !ask.token.Equal(instance.Body.Token):
 		m.touchForUpdate(s, instance, properties)
-		return m.fail(s, instance, store.VerbUpdate, m.dialect.texts().tokenChanged, properties)
+		words := m.dialect.texts()
+		return m.fail(s, instance, store.VerbUpdate, words.failure(failedAsChanged, s.Logical, words.tokenChanged), properties)
+	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
+		return m.keep(s, instance, ask, metadata)
 	}
 	return m.change(s, instance, ask, metadata)
 }
@@ -157,6 +164,7 @@ func (m *machine) create(s *store.Step, properties, metadata value.Value, ask as
 	s.Touched = true
 	instance := m.newInstance(s.Logical, store.InstanceBody{
 		Type: s.Plan.Type, Token: ask.token, Timeout: ask.timeout, Properties: ask.properties, Metadata: metadata,
+		HTTPConfig: ask.httpConfig,
 	})
 	s.Instance = instance.Number
 	m.resourceEvent(instance, store.VerbCreate, store.ProgressRunning, "", properties, false)
@@ -198,6 +206,9 @@ func (m *machine) update(s *store.Step, i *store.Instance, ask asked, metadata v
 // restore brings the resource of a step back to its old declaration.
 func (m *machine) restore(s *store.Step) error {
 	instance := m.current(s.Logical)
+	if m.dialect.rules().idsStay && (s.Touched || m.looksAtAll()) && (instance == nil || instance.Unborn()) {
+		return m.bringBack(s, instance)
+	}
 	if instance == nil || (!s.Touched && !s.Stirred && instance.Body.Attempted.IsNull()) {
 		m.done(s)
 		return nil
@@ -217,6 +228,9 @@ func (m *machine) restore(s *store.Step) error {
 	if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {
 		return m.undo(s, instance, ask, metadata, problem)
 	}
+	if problem == "" && !ask.token.Equal(instance.Body.Token) {
+		return m.startOver(s, instance, nil, ask.properties) // it came to be by what is undone
+	}
 	unchanged := func() bool {
 		return problem == "" && instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties)
 	}
@@ -230,8 +244,7 @@ func (m *machine) restore(s *store.Step) error {
 		return nil
 	}
 	if same { // nothing was sent, or nothing that is not undone already
-		instance.Body.Metadata = metadata
-		m.changeBody(instance)
+		m.redeclare(instance, ask, metadata)
 		m.resourceEvent(instance, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 		m.done(s)
 		return nil
@@ -288,7 +301,7 @@ const (
 // retain leaves an instance where it is, and says why.
 func (m *machine) retain(i *store.Instance, why string) {
 	i.Role, i.Left = store.RoleRetained, why
-	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, "", i.Body.Properties, false)
+	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, m.dialect.texts().left(why), i.Body.Properties, false)
 }
 
 // clean deletes what a step's resource has left behind: replaced instances and, if it was removed, the last one.
@@ -328,11 +341,16 @@ func (m *machine) deleteNext(s *store.Step, detached bool) error {
 	return nil
 }
 
+// askedOf is what a resource was last asked with.
+func askedOf(i *store.Instance) asked {
+	return asked{properties: i.Body.Properties, token: i.Body.Token, timeout: i.Body.Timeout, httpConfig: i.Body.HTTPConfig}
+}
+
 // askDelete asks for the Delete of an instance.
 func (m *machine) askDelete(s *store.Step, i *store.Instance, detached bool) {
 	s.Instance = i.Number
 	m.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
-	m.ask(s, i, wire.Delete, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
+	m.ask(s, i, wire.Delete, askedOf(i), value.Value{})
 	m.begin(s)
 }
 
@@ -369,7 +387,8 @@ func (m *machine) resolve(declared *template.Resource, revision int) (
 			properties = value.Object()
 		}
 		ask.properties = properties.Stringified()
-		return ask.properties, metadata, ask, m.presentable(failure.Error(), ask.properties), nil
+		problem = m.presentable(failure.Error(), ask.properties)
+		return ask.properties, metadata, ask, m.dialect.texts().failure(failureOf(failure), wire.LogicalID(declared.LogicalID), problem), nil
 	}
 	return ask.properties, metadata, ask, "", nil
 }
@@ -395,7 +414,11 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 	if instance == nil {
 		return value.Value{}, fmt.Errorf("resource %s has no attributes: it does not exist", logical)
 	}
-	if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
+	if schema := a.m.native.Schema(instance.Body.Type); schema == nil {
+		if v, ok := a.m.dialect.attribute(instance.Body.Data, name); ok {
+			return v, nil
+		}
+	} else if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
 		return v, nil
 	}
 	if schema := a.m.native.Schema(instance.Body.Type); schema != nil {
@@ -404,9 +427,27 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 		}
 		return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
 	}
-	return value.Value{}, fmt.Errorf("%s", a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{
+	return value.Value{}, missingError(a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{
 		StackID: a.m.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,
 	}))
+}
+
+// missingError is the error of whoever reads what a provider has not sent.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// failureOf is the class of what is wrong with a declaration.
+func failureOf(err error) failure {
+	var missing missingError
+	var told *template.Error
+	switch {
+	case errors.As(err, &missing):
+		return failedByAttribute
+	case errors.As(err, &told) && told.Code != "":
+		return failure(told.Code)
+	}
+	return failedAsDeclared
 }
 
 // The policies that keep a resource. Source: CloudFormation, DeletionPolicy.

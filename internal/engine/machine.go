@@ -27,6 +27,7 @@ type environment struct {
 	native        *native.Registry
 	zones         map[string][]string
 	unknownTypes  UnknownTypes
+	rosIDChange   IDChange
 	// node returns the incarnation that owns the requests this machine makes.
 	node func() store.Incarnation
 	// newID returns a new UUID; random n characters of A–Z and 0–9.
@@ -141,6 +142,13 @@ func newMachine(env *environment, dialect Dialect, view *store.View) *machine {
 	return m
 }
 
+// become makes the machine decide about a stack that is not there yet in a dialect. One that is there has its own.
+func (m *machine) become(dialect Dialect) {
+	if m.stack.Key == 0 {
+		m.dialect = dialect
+	}
+}
+
 // result returns what is to be written, and the requests in it that are ready to be delivered.
 func (m *machine) result() (store.Delta, []store.Request, error) {
 	if len(m.more) > 0 {
@@ -252,13 +260,16 @@ func (m *machine) ask(
 	s *store.Step, i *store.Instance, kind wire.RequestType, ask asked, old value.Value,
 ) *store.Request {
 	r := &store.Request{
-		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Logical: s.Logical, Instance: i.Number,
+		ID: m.dialect.requestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Logical: s.Logical, Instance: i.Number,
 		Type: kind, State: store.RequestReady, Owner: m.node(), First: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Token: i.Body.Token,
 			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: ask.timeout,
 			Properties: ask.properties, OldProperties: old,
 		},
+	}
+	if m.dialect.Name() == ROS.Name() {
+		r.Body.StackName, r.Body.Account, r.Body.Caller, r.Body.HTTPConfig = m.stack.Name, m.stack.Account, m.op.Caller, ask.httpConfig
 	}
 	if kind == wire.Create {
 		r.Body.PhysicalID, r.Body.Await = "", ask.await
@@ -277,12 +288,20 @@ func (m *machine) ask(
 
 // stackEvent moves the operation to a phase and says so.
 func (m *machine) stackEvent(phase store.Phase, reason string) {
+	before := m.dialect.StackStatus(m.op.Kind, m.op.Phase)
+	silent := reason == "" && before == m.dialect.StackStatus(m.op.Kind, phase) // clients could tell no difference
+	if reason == "" {
+		reason = m.dialect.texts().stack(m.op.Kind, phase)
+	}
 	m.op.Phase, m.opChanged = phase, true
 	m.stack.Kind, m.stack.Phase, m.stack.Reason, m.stackChanged = m.op.Kind, phase, reason, true
 	if phase.Final() {
 		m.op.Ended = m.now
 	}
 	m.noteForParent(phase, reason)
+	if silent {
+		return
+	}
 	m.event(store.Event{
 		ID: m.newID(), Logical: wire.LogicalID(m.stack.Name), Physical: wire.PhysicalID(m.stack.ID),
 		Type: m.dialect.StackType(), Kind: m.op.Kind, Phase: phase, Reason: reason, Time: m.eventTime(),
@@ -306,6 +325,9 @@ func (m *machine) resourceEvent(
 	}
 	if reason == "" && progress == store.ProgressSucceeded {
 		reason = m.remark(i, verb)
+	}
+	if reason == "" {
+		reason = m.dialect.texts().resource
 	}
 	i.Verb, i.Progress, i.Reason, i.Changed = verb, progress, reason, at
 	i.Stuck = verb == store.VerbUpdate && progress == store.ProgressFailed && m.op.Phase == store.PhaseRevert
@@ -339,18 +361,19 @@ func (m *machine) scope(number int) (*template.Scope, error) {
 	if !ok {
 		return nil, fmt.Errorf("revision %d of stack %s was not loaded", number, m.stack.ID)
 	}
-	scope := scopeOf(&m.stack, &revision)
+	scope := m.scopeOf(&revision)
 	m.scopes[number] = scope
 	return scope, nil
 }
 
 // scopeOf rebuilds the scope of a revision from its row.
-func scopeOf(stack *store.Stack, revision *store.Revision) *template.Scope {
+func (m *machine) scopeOf(revision *store.Revision) *template.Scope {
 	parameters := map[string]value.Value{}
 	for _, p := range revision.Parameters.Members() {
 		parameters[p.Key] = p.Value
 	}
-	scope := template.NewScope(parameters, revision.Conditions, pseudoOf(stack, revision))
+	scope := template.NewScope(parameters, revision.Conditions, pseudoOf(&m.stack, revision))
+	scope.Language = m.dialect.language()
 	scope.Outside = template.NewOutside(revision.Outside)
 	return scope
 }
@@ -373,7 +396,7 @@ func (m *machine) template(number int) (*template.Template, error) {
 		return t, nil
 	}
 	revision := m.view.Revisions[number]
-	t, err := m.parsed.of(&revision)
+	t, err := m.parsed.of(m.dialect.language(), &revision)
 	if err != nil {
 		return nil, fmt.Errorf("parse revision %d of stack %s: %w", number, m.stack.ID, err)
 	}

@@ -85,7 +85,7 @@ func withLog(o Outcome) string {
 
 // macroProblem is a failure because of what a macro returned.
 func macroProblem(id string, err error) *macroFailure {
-	if told, ok := InputError(refused(err)); ok {
+	if told, ok := InputError(refused(CloudFormation, err)); ok {
 		return &macroFailure{text: told.Message}
 	}
 	return &macroFailure{text: "Transform " + id + " failed with: " + err.Error()}

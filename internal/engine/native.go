@@ -28,8 +28,15 @@ func (m *machine) request(declared *template.Resource, properties, policy value.
 // change brings a resource from the properties that it has to others.
 func (m *machine) change(s *store.Step, i *store.Instance, ask asked, metadata value.Value) error {
 	change, reason := native.InPlace, ""
+	words := m.dialect.texts()
 	if schema := m.native.Schema(i.Body.Type); schema != nil {
 		change, reason = schema.Change(i.Body.Properties, ask.properties)
+	}
+	if m.dialect.rules().idsStay && change != native.InPlace {
+		if m.replaces() {
+			return m.startOver(s, i, s.Plan.New, ask.properties)
+		}
+		change, reason = native.Refused, words.failure(failedAsChanged, i.Logical, words.notUpdatable(reason))
 	}
 	action := plan.ActionModify
 	if change == native.Replaces {
@@ -41,7 +48,7 @@ func (m *machine) change(s *store.Step, i *store.Instance, ask asked, metadata v
 		return err
 	case denied != "" && !(m.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties)):
 		m.touchForUpdate(s, i, ask.properties)
-		return m.fail(s, i, store.VerbUpdate, denied, ask.properties)
+		return m.fail(s, i, store.VerbUpdate, words.failure(failedByPolicy, i.Logical, denied), ask.properties)
 	}
 	switch change {
 	case native.Replaces:

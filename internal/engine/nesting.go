@@ -192,7 +192,7 @@ func (e *Engine) nestUpdate(
 		Options: options, Template: text,
 		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID)},
 	})
-	if errors.Is(err, errUnchanged) {
+	if errors.Is(err, cloudFormationRefusals.unchanged) {
 		result, err := e.standing(ctx, child.ID)
 		return result, false, err
 	}
@@ -288,7 +288,7 @@ func (e *Engine) checkNesting(ctx context.Context, parent *store.Stack, n *nesti
 	}
 	t, err := template.ParseSubmitted(text, e.env.parsed.limits) // what its macros will make of it nobody knows yet
 	if err != nil {
-		return refused(err)
+		return refused(CloudFormation, err)
 	}
 	count := len(t.Resources)
 	if err := e.countTree(ctx, root.ID, &count); err != nil {
@@ -435,7 +435,7 @@ func (e *Engine) checkRoot(ctx context.Context, stack *store.Stack) error {
 		return nil
 	}
 	if err == nil && root.Live && root.TerminationProtection {
-		return invalid("Stack [" + stack.Name + "] cannot be deleted while TerminationProtection is enabled")
+		return cloudFormationRefusals.protected(stack)
 	}
 	return err
 }

@@ -25,18 +25,20 @@ func (m *machine) notify() {
 			continue // none that was let in
 		}
 		for _, e := range m.delta.Events {
-			m.tell(arn, token.Region, e)
+			if text, told := m.dialect.notification(&m.stack, e); told {
+				m.tell(arn, token.Region, text)
+			}
 		}
 	}
 }
 
-func (m *machine) tell(arn, region string, e store.Event) {
+func (m *machine) tell(arn, region, text string) {
 	r := &store.Request{
 		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Type: store.TypeNotification,
 		State: store.RequestReady, Owner: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: region, Timeout: notifyTimeout, Token: value.Str(arn),
-			Properties: value.Object(value.Member{Key: "Message", Value: value.Str(m.dialect.notification(&m.stack, e))}),
+			Properties: value.Object(value.Member{Key: "Message", Value: value.Str(text)}),
 		},
 	}
 	m.requests[r.ID] = r
@@ -58,7 +60,7 @@ func (m *machine) told(r *store.Request, outcome Outcome) {
 }
 
 // notification is an event as CloudFormation tells it to a topic: lines of quoted values.
-func (d cloudFormation) notification(stack *store.Stack, e store.Event) string {
+func (d cloudFormation) notification(stack *store.Stack, e store.Event) (string, bool) {
 	status := d.StackStatus(e.Kind, e.Phase)
 	if e.Verb != "" {
 		status = d.ResourceStatus(e.Verb, e.Progress)
@@ -80,5 +82,5 @@ func (d cloudFormation) notification(stack *store.Stack, e store.Event) string {
 	} {
 		fmt.Fprintf(&text, "%s='%s'\n", line.key, line.value)
 	}
-	return text.String()
+	return text.String(), true
 }

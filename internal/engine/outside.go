@@ -16,7 +16,7 @@ func (m *machine) fetch(t *template.Template, scope *template.Scope, revision *s
 	m.missing = ""
 	wanted, err := t.Wanted(scope)
 	if err != nil {
-		return refused(err)
+		return refused(m.dialect, err)
 	}
 	known, err := m.exports(wanted.Imports)
 	if err != nil {
@@ -106,7 +106,7 @@ func (m *machine) beginOrFail(candidates []plan.Candidate) error {
 	if err := m.layOut(candidates); err != nil {
 		return err
 	}
-	m.applyFailed(m.dialect.texts().outputFailed(m.presentable(m.missing), m.sequel()))
+	m.applyFailed(m.dialect.texts().outputFailed(&m.op, m.presentable(m.missing), m.sequel()))
 	return m.run()
 }
 

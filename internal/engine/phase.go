@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -22,7 +24,7 @@ func (m *machine) endPhase() error {
 	case store.PhaseRevert:
 		if m.failed() {
 			if !m.awaitCancelled() {
-				m.end(store.PhaseRevertFailed, words.revertFailed(&m.op))
+				m.end(store.PhaseRevertFailed, words.revertFailed(&m.op, m.firstFailure()))
 			}
 			return nil
 		}
@@ -60,7 +62,7 @@ func (m *machine) endApply() error {
 	if m.op.Kind == store.KindDelete {
 		if m.failed() {
 			if !m.awaitCancelled() {
-				m.end(store.PhaseFailed, words.deleteFailed(&m.op))
+				m.end(store.PhaseFailed, words.deleteFailed(&m.op, m.firstFailure()))
 			}
 			return nil
 		}
@@ -74,10 +76,10 @@ func (m *machine) endApply() error {
 	case (m.failed() || m.op.Expired) && m.sequel() == isLeft && m.awaitCancelled():
 		return nil
 	case m.op.Expired:
-		m.applyFailed(words.expired(m.sequel()))
+		m.applyFailed(words.expired(&m.op, m.sequel()))
 		return nil
 	case m.failed():
-		m.applyFailed(words.applyFailed(&m.op, m.sequel()))
+		m.applyFailed(words.applyFailed(&m.op, m.sequel(), m.firstFailure()))
 		return nil
 	}
 	problem, err := m.publish(m.op.To)
@@ -85,11 +87,12 @@ func (m *machine) endApply() error {
 	case err != nil:
 		return err
 	case problem != "":
-		m.applyFailed(words.outputFailed(problem, m.sequel()))
-	case m.op.Kind == store.KindCreate:
+		m.applyFailed(words.outputFailed(&m.op, problem, m.sequel()))
+	case m.op.Kind == store.KindCreate && m.op.Tried == nil:
 		m.stopTimer()
 		m.end(store.PhaseSucceeded, "")
 	default:
+		m.stopTimer()
 		m.cleanUp(store.PhaseCleanup)
 	}
 	return nil
@@ -129,6 +132,23 @@ func (m *machine) applyFailed(reason string) {
 	case isDeleted:
 		m.beginDiscard(reason)
 	}
+}
+
+// firstFailure is what failed first in the phase, of the resources that have. The view is whole.
+func (m *machine) firstFailure() failed {
+	var first *store.Instance
+	for _, logical := range slices.Concat(m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes) {
+		for _, number := range m.numbers[logical] {
+			i := m.instances[number]
+			if i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
+				first = i
+			}
+		}
+	}
+	if first == nil {
+		return failed{}
+	}
+	return failed{first.Verb, first.Reason}
 }
 
 // awaitCancelled makes the phase wait for the requests that were cancelled and are still with their providers, so that

@@ -38,7 +38,7 @@ func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 	}
 	return e.apply(ctx, target, func(m *machine) error {
 		if !m.stack.Live {
-			return invalid("Stack [" + ref.Stack + "] does not exist")
+			return noStack(ref)
 		}
 		m.stack.Policy, m.stackChanged = text, true
 		return nil

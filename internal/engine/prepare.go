@@ -62,7 +62,7 @@ func (m *machine) expand(s *submission, in *Options, before *store.Revision) (ex
 		}
 		location, err := call.Location(scope)
 		if err != nil {
-			return expanded{}, refused(err)
+			return expanded{}, refused(m.dialect, err)
 		}
 		if _, ok := s.snippets[location]; !ok && !slices.Contains(need.locations, location) {
 			need.locations = append(need.locations, location)
@@ -83,7 +83,7 @@ func (m *machine) bindRaw(in *Options, raw *template.Unexpanded, before *store.R
 		return nil, err
 	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
-	return scope, refused(err)
+	return scope, refused(m.dialect, err)
 }
 
 // expandOn runs what needs nobody, up to the next macro.
@@ -100,14 +100,14 @@ func (m *machine) expandOn(raw *template.Unexpanded, scope *template.Scope, snip
 		case !call.Include():
 			next, err := raw.Extended(scope)
 			if err != nil {
-				return expanded{}, refused(err)
+				return expanded{}, refused(m.dialect, err)
 			}
 			raw = next
 			continue
 		}
 		location, err := call.Location(scope)
 		if err != nil {
-			return expanded{}, refused(err)
+			return expanded{}, refused(m.dialect, err)
 		}
 		text, ok := snippets[location]
 		if !ok {
@@ -118,7 +118,7 @@ func (m *machine) expandOn(raw *template.Unexpanded, scope *template.Scope, snip
 			raw, err = raw.Replaced(call, fragment)
 		}
 		if err != nil {
-			return expanded{}, refused(err)
+			return expanded{}, refused(m.dialect, err)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func (m *machine) startPrepared(p preparation, e expanded) error {
 	var candidates []plan.Candidate
 	if before == nil {
 		if candidates, err = plan.Create(to); err != nil {
-			return refused(err)
+			return refused(m.dialect, err)
 		}
 		m.addRevision(revision)
 		m.op.To, m.stack.Description = revision.Number, to.Template.Description

@@ -38,7 +38,8 @@ type Preview struct {
 // behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can mend are of
 // type [Error].
 func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
-	s, err := e.submit(ctx, in.Stack.Account, in.Stack.Region, in.Template)
+	dialect := dialectFor(in.Dialect, in.Stack)
+	s, err := e.submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template)
 	switch {
 	case err != nil:
 		return Preview{}, err
@@ -50,20 +51,21 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 	}
 	name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
 	target := store.Target{Name: name}
-	if strings.HasPrefix(in.Stack.Stack, "arn:") {
+	if in.Stack.ByID || strings.HasPrefix(in.Stack.Stack, "arn:") {
 		if target, err = e.target(ctx, in.Stack); err != nil {
 			return Preview{}, err
 		}
 	}
 	var result Preview
 	draw := func(m *machine) error {
+		m.become(dialect)
 		kind := store.KindUpdate
 		if m.absent() {
 			if m.stack.Key != 0 {
 				name.Name = m.stack.Name
 			}
 			// The id that the stack is going to have is not known, but for its form.
-			id := wire.NewStackID(name.Region, name.Account, name.Name, plan.Unknown)
+			id := m.dialect.stackID(name, plan.Unknown)
 			m.stack = store.Stack{ID: id, Account: name.Account, Region: name.Region, Name: name.Name}
 			kind = store.KindCreate
 		} else if err := m.checkUpdatable(in.DisableRollback); err != nil {
@@ -154,7 +156,7 @@ func (m *machine) draftCreate(d *draft, in *Options, e expanded, text string) er
 	m.addRevision(revision)
 	candidates, err := plan.Create(to)
 	if err != nil {
-		return refused(err)
+		return refused(m.dialect, err)
 	}
 	d.changes = plan.Preview(nil, to, candidates, m.world())
 	return nil
@@ -177,7 +179,7 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 		return err
 	}
 	d.revision = revision
-	failed := m.stack.Phase == store.PhaseFailed // then there is something to do in any case
+	failed := m.leftAsFailed() // then there is something to do in any case
 	candidates, err := m.prepareUpdate(d.revision, to.Template, &store.Operation{})
 	if err != nil {
 		return err

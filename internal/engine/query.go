@@ -14,7 +14,7 @@ import (
 // Find returns the stack that a client names: a live one by its name, any by its id. It returns [store.ErrNotFound] if
 // there is none in the account and region of the ref.
 func (e *Engine) Find(ctx context.Context, ref Ref) (store.Stack, error) {
-	if !strings.HasPrefix(ref.Stack, "arn:") {
+	if !ref.ByID && !strings.HasPrefix(ref.Stack, "arn:") {
 		return e.store.LiveStack(ctx, store.StackName{Account: ref.Account, Region: ref.Region, Name: ref.Stack})
 	}
 	stack, err := e.store.Stack(ctx, wire.StackID(ref.Stack))
@@ -89,7 +89,7 @@ func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store
 func (e *Engine) Parse(text string) (*template.Template, error) {
 	t, err := template.ParseSubmitted(text, e.env.parsed.limits)
 	if err != nil {
-		return nil, refused(err)
+		return nil, refused(CloudFormation, err)
 	}
 	return t, nil
 }
@@ -120,13 +120,16 @@ func (e *Engine) Check(text string) (*template.Template, error) {
 func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {
 	stack, err := e.Find(ctx, ref)
 	if errors.Is(err, store.ErrNotFound) {
-		return "", invalid("Stack [" + ref.Stack + "] does not exist")
+		return "", noStack(ref)
 	} else if err != nil {
 		return "", err
 	}
 	return stack.ID, e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error {
 		if !m.stack.Live || m.stack.Kind == store.KindDelete && !m.stack.Phase.Final() {
-			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
+			if m.dialect.Name() == ROS.Name() {
+				return m.dialect.refusals().atRest(&m.stack, m.status(), "protected")
+			}
+			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.status() +
 				" state and its termination protection can not be changed.")
 		}
 		if m.stack.Root != "" {

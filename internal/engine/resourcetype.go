@@ -9,9 +9,9 @@ import (
 
 // parse reads a template and refuses types that nobody provides, and declarations that a native type cannot have.
 func (e *environment) parse(dialect Dialect, text string) (*template.Template, error) {
-	t, err := e.parsed.parse(text)
+	t, err := e.parsed.parse(dialect.language(), text)
 	if err != nil {
-		return nil, refused(err)
+		return nil, refused(dialect, err)
 	}
 	if err := e.runnable(dialect, t); err != nil {
 		return nil, err
@@ -22,9 +22,9 @@ func (e *environment) parse(dialect Dialect, text string) (*template.Template, e
 // runnable refuses what parse refuses of a template that is no text.
 func (e *environment) runnable(dialect Dialect, t *template.Template) error {
 	if err := e.checkRecognized(dialect, t); err != nil {
-		return err
+		return inDialect(dialect, err)
 	}
-	return e.checkDeclarations(t)
+	return inDialect(dialect, e.checkDeclarations(t))
 }
 
 // checkResourceTypes refuses a template with a resource of a type that the client did not allow.

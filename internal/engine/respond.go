@@ -58,7 +58,7 @@ const endedByHand = "answered by hand"
 func (e *Engine) Respond(ctx context.Context, in Respond) (Responded, error) {
 	stack, err := e.Find(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) {
-		return Responded{}, invalid("Stack [" + in.Stack.Stack + "] does not exist")
+		return Responded{}, noStack(in.Stack)
 	} else if err != nil {
 		return Responded{}, err
 	}
@@ -148,7 +148,8 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 		done.PhysicalID, done.Origin = m.dialect.generateID(m.stack, r.Logical, m.random), IDGenerated
 	}
 	response := wire.Response{
-		Status: in.Status, Reason: in.Reason, PhysicalResourceID: done.PhysicalID, StackID: m.stack.ID, RequestID: r.ID,
+		Dialect: m.dialect.wire(),
+		Status:  in.Status, Reason: in.Reason, PhysicalResourceID: done.PhysicalID, StackID: m.stack.ID, RequestID: r.ID,
 		LogicalResourceID: r.Logical, NoEcho: in.NoEcho, Data: in.Data,
 	}
 	if response.Status == wire.Failed {
@@ -158,7 +159,7 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	if err != nil {
 		return Responded{}, invalid("The data is no JSON object.") // the error quotes it
 	}
-	if got := m.dialect.answer(body, 0); got.problem != "" {
+	if got := m.dialect.answer(body, 0, r); got.problem != "" {
 		return Responded{}, invalid(m.scrub(r, got.explained, got.data) + " Nothing was changed.")
 	}
 	text := fmt.Sprintf("%s with %s, physical id %s (%s), by %s", endedByHand, in.Status,
@@ -166,7 +167,7 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	if in.Reason != "" {
 		text += ": " + in.Reason
 	}
-	m.audit(r, m.scrub(r, text, m.dialect.answer(body, 0).data))
+	m.audit(r, m.scrub(r, text, m.dialect.answer(body, 0, r).data))
 	if _, err := m.settle(Outcome{Kind: Answered, Body: body, Delivered: true}); err != nil {
 		return Responded{}, err
 	}

@@ -78,7 +78,8 @@ func (m *machine) checkTypes(candidates []plan.Candidate) error {
 }
 
 // keep leaves a resource as it is, for it is as it is to be.
-func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata value.Value) error {
+func (m *machine) keep(s *store.Step, i *store.Instance, ask asked, metadata value.Value) error {
+	properties := ask.properties
 	denied, err := m.deniedReplacement(i)
 	switch {
 	case err != nil:
@@ -88,9 +89,9 @@ func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata va
 		return m.fail(s, i, store.VerbUpdate, denied, properties)
 	}
 	told := i.Progress == store.ProgressFailed // an update that was left as it failed had something else in mind
-	if !metadata.Equal(i.Body.Metadata) {
-		i.Body.Metadata = metadata
-		m.changeBody(i)
+	changed := !metadata.Equal(i.Body.Metadata)
+	m.redeclare(i, ask, metadata)
+	if changed {
 		schema := m.native.Schema(i.Body.Type)
 		told = told || schema != nil && !schema.Fixed
 	}
@@ -102,12 +103,25 @@ func (m *machine) keep(s *store.Step, i *store.Instance, properties, metadata va
 	return nil
 }
 
+// redeclare notes what a declaration says besides the properties that its provider is sent: of that nobody is told.
+func (m *machine) redeclare(i *store.Instance, ask asked, metadata value.Value) {
+	body := i.Body
+	if m.native.Schema(body.Type) == nil && (body.Timeout != ask.timeout || !body.HTTPConfig.Equal(ask.httpConfig)) {
+		body.Timeout, body.HTTPConfig = ask.timeout, ask.httpConfig
+		m.changeBody(i)
+	}
+	if !metadata.Equal(body.Metadata) {
+		body.Metadata = metadata
+		m.changeBody(i)
+	}
+}
+
 // discard deletes what a Create that failed has left, before the resource is created anew.
 func (m *machine) discard(s *store.Step, i *store.Instance) error {
 	s.Touched = true
 	if !i.Reached {
 		m.gone(i, false)
-		return m.advance(s)
+		return m.launch(s)
 	}
 	i.Role = store.RoleCondemned
 	m.askDelete(s, i, false)

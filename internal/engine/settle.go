@@ -182,7 +182,7 @@ func (m *machine) late(r *store.Request, outcome Outcome) {
 	again.Body = nil
 	m.delta.Requests = append(m.delta.Requests, again)
 	text := "answer to a request that was settled before (" + r.Ending + ")"
-	got := m.taken(outcome)
+	got := m.taken(r, outcome)
 	status := "FAILED"
 	switch {
 	case got.problem != "":
@@ -203,19 +203,20 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	words := m.dialect.texts()
 	switch outcome.Kind {
 	case Answered:
-		got := m.taken(outcome)
+		got := m.taken(r, outcome)
 		if want := (wire.ResponseKey{StackID: m.stack.ID, LogicalID: r.Logical, RequestID: r.ID}); got.problem == "" && got.copied != want {
 			m.audit(r, "the answer's StackId, RequestId or LogicalResourceId is no copy of the request's; it was taken all the same")
 		}
 		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
 		switch {
 		case got.problem != "" && m.fidelity == FidelityAWS:
-			v.id, v.reason = "", m.scrub(r, got.problem, got.data)
+			v.id, v.reason = "", words.failure(failedInAnswer, r.Logical, m.scrub(r, got.problem, got.data))
 		case got.problem != "":
-			v.reason = m.scrub(r, got.explained, got.data) + " (RequestId: " + string(r.ID) + ")"
+			v.reason = words.failure(failedInAnswer, r.Logical, m.scrub(r, got.explained, got.data)+" (RequestId: "+string(r.ID)+")")
 		case !got.success:
-			v.reason = words.failed(m.scrub(r, got.reason, got.data), r.ID)
+			v.reason = words.failure(failedByProvider, r.Logical, words.failed(m.scrub(r, got.reason, got.data), r.ID))
 		}
+		m.holdID(r, &v, got)
 		return v
 	case Provided:
 		v := verdict{
@@ -226,11 +227,12 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			v.reached = false // nothing was begun
 		}
 		if !v.success {
-			v.reason = m.scrub(r, outcome.Text, v.data, v.ref)
+			v.reason = words.failure(failedByNative, r.Logical, m.scrub(r, outcome.Text, v.data, v.ref))
 		}
 		return v
 	case TimedOut:
-		return verdict{reason: words.timedOut(r.ID) + m.lastSaid(r, " Its provider said last: "), reached: true}
+		text := words.timedOut(r.ID) + m.lastSaid(r, " Its provider said last: ")
+		return verdict{reason: words.failure(failedInTime, r.Logical, text), reached: true}
 	case Refused, Died:
 		// A node that died may have delivered it, and only not have come to say so.
 		reached := outcome.Delivered || holder(r) != r.First
@@ -238,10 +240,28 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 		if len(outcome.Log) > 0 {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
-		return verdict{reason: m.scrub(r, text), reached: reached}
+		return verdict{reason: words.failure(failedInDelivery, r.Logical, m.scrub(r, text)), reached: reached}
 	case Accepted, Awaiting, Waiting, Returned:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
+}
+
+// holdID takes from a verdict the id of another resource, where an Update cannot replace the one that it is about.
+func (m *machine) holdID(r *store.Request, v *verdict, got answer) {
+	is := r.Body.PhysicalID
+	if !m.dialect.rules().idsStay || r.Type != wire.Update || v.id == "" || is == "" || v.id == is {
+		return
+	}
+	words := m.dialect.texts()
+	v.id = ""
+	switch {
+	case !v.success:
+	case m.rosIDChange == IDChangeIgnored:
+		m.audit(r, m.scrub(r, words.idIgnored(is, got.id), got.data))
+	default:
+		v.success = false
+		v.reason = words.failure(failedByID, r.Logical, m.scrub(r, words.idChanged(is, got.id), got.data)+" (RequestId: "+string(r.ID)+")")
+	}
 }
 
 // conclude ends a step's request in the phase that made it.
@@ -275,8 +295,9 @@ func (m *machine) concludeCreate(s *store.Step, i *store.Instance, r *store.Requ
 
 // initiated says that a resource has an id, unless that was said when it began to wait for signals.
 func (m *machine) initiated(i *store.Instance, verb store.Verb, r *store.Request) {
-	if r.Body.Await == nil && r.Body.Aim == "" || r.Delivered.IsZero() {
-		m.resourceEvent(i, verb, store.ProgressRunning, m.dialect.texts().createInitiated, r.Body.Properties, false)
+	text := m.dialect.texts().createInitiated
+	if text != "" && (r.Body.Await == nil && r.Body.Aim == "" || r.Delivered.IsZero()) {
+		m.resourceEvent(i, verb, store.ProgressRunning, text, r.Body.Properties, false)
 	}
 }
 
@@ -331,7 +352,7 @@ func (m *machine) concludeDelete(s *store.Step, i *store.Instance, v verdict) er
 		return nil
 	}
 	if i.Tries++; i.Tries < cleanupTries {
-		again := m.ask(s, i, wire.Delete, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
+		again := m.ask(s, i, wire.Delete, askedOf(i), value.Value{})
 		again.State, again.Owner, again.Due = store.RequestDelayed, 0, m.now.Add(m.cleanupPause)
 		m.begin(s)
 		return nil
@@ -377,7 +398,7 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 		if v.id != "" {
 			i.PhysicalID = v.id
 		}
-		if i.PhysicalID == "" && i.Reached {
+		if i.PhysicalID == "" && i.Reached && !m.dialect.rules().idsAsGiven {
 			i.PhysicalID = m.dialect.generateID(m.stack, i.Logical, m.random)
 		}
 		if v.success {
@@ -415,6 +436,7 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 func (m *machine) confirm(i *store.Instance, r *store.Request, v verdict) {
 	i.Body.Properties, i.Body.Timeout, i.Body.Attempted, i.Body.Back = r.Body.Properties, r.Body.Timeout, value.Value{}, false
 	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = v.data, v.noEcho, r.ID
+	i.Body.HTTPConfig = r.Body.HTTPConfig
 	if !v.ref.IsNull() {
 		i.Body.Ref = v.ref
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -86,6 +85,8 @@ type UpdateStack struct {
 	// has changed. Of ROS, whose resources are never replaced otherwise.
 	Replace bool
 	Taint   []wire.LogicalID
+	// TimeoutMinutes is how long the update may take; when that is over it has failed, and is rolled back. 0 is for ever. Of ROS.
+	TimeoutMinutes int
 }
 
 // Ref names a stack as a client does: by its name, or by its id.
@@ -109,7 +110,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 		if again, _ := m.repeated(in.Token, store.CallCreate); again || m.askedBefore(in.nested) {
 			return nil
 		}
-		return &Error{CodeAlreadyExists, "Stack [" + in.Name.Name + "] already exists"}
+		return m.dialect.refusals().stackExists(in.Name.Name)
 	}
 	m.stack = store.Stack{
 		Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
@@ -125,7 +126,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	}
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
-		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
+		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(), Caller: in.Caller, Parallelism: in.Parallelism,
 	}
 	e, err := m.expand(s, &in.Options, nil)
 	switch {
@@ -136,7 +137,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	}
 	revision, to, err := m.revise(&in.Options, e, in.Template, nil)
 	if err == nil {
-		err = checkIdentities(to.Template, in.Capabilities)
+		err = m.checkIdentities(to.Template, in.Capabilities)
 	}
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutMinutes int, op store.Operation) error {
 	candidates, err := plan.Create(to)
 	if err != nil {
-		return refused(err)
+		return refused(m.dialect, err)
 	}
 	m.addRevision(revision)
 	op.Call, op.Kind, op.To = store.CallCreate, store.KindCreate, revision.Number
@@ -158,7 +159,7 @@ func (m *machine) carryOutCreate(revision store.Revision, to plan.Side, timeoutM
 	return m.beginOrFail(candidates)
 }
 
-// limit limits the time of the create that begins; 0 does not.
+// limit limits the time of the operation that begins; 0 does not.
 func (m *machine) limit(minutes int) {
 	if minutes > 0 {
 		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
@@ -186,8 +187,13 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 		return err
 	}
 	m.applyOptions(&in.Options)
+	if m.dialect.rules().updatesRevert {
+		m.stack.DisableRollback = m.view.Stack.DisableRollback // that of the create
+		in.DisableRollback = false
+	}
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
+		Caller: in.Caller, Parallelism: in.Parallelism, Replace: in.Replace, Taint: in.Taint,
 	}
 	policy := cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
 	text, e := before.Template, expanded{t: from.Template, processed: before.Processed}
@@ -205,20 +211,20 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 	}
 	revision, to, err := m.revise(&in.Options, e, text, &before)
 	if err == nil {
-		err = checkIdentities(to.Template, in.Capabilities)
+		err = m.checkIdentities(to.Template, in.Capabilities)
 	}
 	if err != nil {
 		return err
 	}
 	revision.Policy = policy
-	if m.stack.Phase != store.PhaseFailed && unchanged(&before, &revision, from, to) && !m.nests(to) {
-		return errUnchanged
+	if err := m.checkTaint(in.Taint, to); err != nil {
+		return err
 	}
-	return m.carryOutUpdate(revision, to.Template, op)
+	if !m.leftAsFailed() && in.Taint == nil && unchanged(&before, &revision, from, to) && !m.nests(to) {
+		return m.dialect.refusals().unchanged
+	}
+	return m.carryOutUpdate(revision, to.Template, in.TimeoutMinutes, op)
 }
-
-// errUnchanged refuses an update that would change nothing.
-var errUnchanged = invalid("No updates are to be performed.")
 
 // errUnprepared refuses to go on with the template of a create whose macros have failed.
 var errUnprepared = invalid("The macros of the previous template have not run, so that it cannot be used again. Give the template.")
@@ -230,27 +236,28 @@ func unchanged(before, after *store.Revision, from, to plan.Side) bool {
 }
 
 // carryOutUpdate begins to update the stack to a revision; op holds what was asked for besides.
-func (m *machine) carryOutUpdate(revision store.Revision, t *template.Template, op store.Operation) error {
+func (m *machine) carryOutUpdate(revision store.Revision, t *template.Template, timeoutMinutes int, op store.Operation) error {
 	candidates, err := m.prepareUpdate(revision, t, &op)
 	if err != nil {
 		return err
 	}
 	m.open(store.PhaseApply, op)
 	m.stack.Updated = m.now
+	m.limit(timeoutMinutes)
 	return m.beginOrFail(candidates)
 }
 
 // prepareUpdate adds the revision that the stack is to be updated to, and returns the plan of op, which it completes.
 func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, op *store.Operation) ([]plan.Candidate, error) {
 	op.Call, op.Kind, op.From, op.To = store.CallUpdate, store.KindUpdate, m.stack.Revision, revision.Number
-	if m.stack.Phase == store.PhaseFailed || m.op.Anew {
+	if m.leftAsFailed() || m.op.Anew {
 		op.From, op.Tried = m.op.From, append([]int{m.op.To}, m.op.Tried...)
 	}
 	m.addRevision(revision)
 	m.templates[revision.Number] = t
 	var err error
 	if op.Tried, err = m.stillTried(op); err != nil {
-		return nil, refused(err)
+		return nil, refused(m.dialect, err)
 	}
 	m.holdImports(op)
 	candidates, err := m.between(op)
@@ -258,9 +265,14 @@ func (m *machine) prepareUpdate(revision store.Revision, t *template.Template, o
 		err = m.checkTypes(candidates)
 	}
 	if err != nil {
-		return nil, refused(err)
+		return nil, refused(m.dialect, err)
 	}
 	return candidates, nil
+}
+
+// leftAsFailed reports whether the stack stands neither where it last stood nor where it was to be.
+func (m *machine) leftAsFailed() bool {
+	return m.stack.Phase == store.PhaseFailed || m.stack.Phase == store.PhaseRevertFailed
 }
 
 // checkUpdatable refuses an update unless the stack has come to rest in a state that an update can go from. From one that
@@ -279,21 +291,31 @@ func (m *machine) checkUpdatable(disableRollback bool) error {
 		if m.stack.Kind == store.KindDelete {
 			break
 		}
+		if m.dialect.rules().updatesRevert {
+			break
+		}
 		if !disableRollback {
-			return invalid("This stack is currently in a non-terminal [" + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
-				"] state. To update the stack from this state, please use the disable-rollback parameter with update-stack API. " +
-				"To rollback to the last known good state, use the rollback-stack API")
+			return m.dialect.refusals().notUndone(&m.stack, m.status())
 		}
 		return nil
-	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup, store.PhaseRevertFailed:
+	case store.PhaseRevertFailed:
+		if m.stack.Kind == store.KindUpdate && m.dialect.rules().updatesRevert {
+			return nil // else there would be no way from it but its deletion
+		}
+	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup:
 	}
 	return m.notUpdatable()
 }
 
 func (m *machine) notUpdatable() error {
-	return invalid("Stack:" + string(m.stack.ID) + " is in " + m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) +
-		" state and can not be updated.")
+	if m.stack.Phase.Final() {
+		return m.dialect.refusals().atRest(&m.stack, m.status(), "updated")
+	}
+	return m.dialect.refusals().busy(&m.stack, &m.op, m.status(), "updated")
 }
+
+// status is the stack's, as clients know it.
+func (m *machine) status() string { return m.dialect.StackStatus(m.stack.Kind, m.stack.Phase) }
 
 // applyOptions puts on the stack what an operation says of it.
 func (m *machine) applyOptions(in *Options) {
@@ -330,7 +352,7 @@ func (m *machine) inputs(in *Options, before *store.Revision) (
 	}
 	var previous map[string]value.Value
 	if before != nil {
-		previous = scopeOf(&m.stack, before).Parameters
+		previous = m.scopeOf(before).Parameters
 		if in.Tags == nil {
 			revision.Tags = before.Tags
 		}
@@ -353,11 +375,11 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
 	if err != nil {
-		return store.Revision{}, plan.Side{}, refused(err)
+		return store.Revision{}, plan.Side{}, refused(m.dialect, err)
 	}
 	processed, scope, err := t.Process(scope)
 	if err != nil {
-		return store.Revision{}, plan.Side{}, refused(err)
+		return store.Revision{}, plan.Side{}, refused(m.dialect, err)
 	}
 	if t.Unprocessed() {
 		if err := m.runnable(m.dialect, processed); err != nil {
@@ -407,7 +429,7 @@ func (m *machine) open(phase store.Phase, op store.Operation) {
 		m.tie()
 	}
 	m.remember(op.Token, op.Call, op.ID)
-	m.stackEvent(phase, m.dialect.texts().userInitiated)
+	m.stackEvent(phase, m.dialect.texts().begun(op.Kind, phase))
 }
 
 // proceed turns the candidates into steps and starts the first of them.
@@ -449,18 +471,6 @@ func (m *machine) layOut(candidates []plan.Candidate) error {
 	}
 	m.delta.DropSteps = true
 	return nil
-}
-
-// refused turns an error of a template, or of what was passed for it, into the client's.
-func refused(err error) error {
-	var problems template.Errors
-	var problem *template.Error
-	var include *template.IncludeError
-	var types *plan.TypeError
-	if errors.As(err, &problems) || errors.As(err, &problem) || errors.As(err, &include) || errors.As(err, &types) {
-		return &Error{CodeValidation, err.Error()}
-	}
-	return err
 }
 
 func logicalIDs(names []string) []wire.LogicalID {

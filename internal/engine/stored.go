@@ -99,8 +99,8 @@ func (e *Engine) hide(ctx context.Context, id wire.RequestID, outcome *Outcome) 
 const withheldText = "what was said is withheld: it may hold secrets, which cannot be read now to be looked for"
 
 // taken reads an answer. What in it holds a secret that no row knows of is a secret itself.
-func (m *machine) taken(outcome Outcome) answer {
-	got := m.dialect.answer(outcome.Body, outcome.Size)
+func (m *machine) taken(r *store.Request, outcome Outcome) answer {
+	got := m.dialect.answer(outcome.Body, outcome.Size, r)
 	if outcome.withheld {
 		got.data = got.data.Tainted(value.OfAttribute)
 		for _, text := range []*string{&got.reason, &got.problem, &got.explained} {

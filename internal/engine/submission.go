@@ -31,18 +31,22 @@ const mostSnippets = 4_000_000
 
 // submit reads a template that is to be used in an account and region. What it only names is looked up: macros here, snippets when
 // their locations are known.
-func (e *Engine) submit(ctx context.Context, account, region, text string) (*submission, error) {
+func (e *Engine) submit(ctx context.Context, dialect Dialect, account, region, text string) (*submission, error) {
+	if dialect.language() != template.CloudFormation { // the only one with macros
+		t, err := e.env.parse(dialect, text)
+		return &submission{text: text, t: t}, err
+	}
 	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
 	if template.BadCall(err) {
-		return nil, refused(err)
+		return nil, refused(dialect, err)
 	}
 	if err != nil || !raw.Calls(true) {
-		t, err := e.env.parse(CloudFormation, text)
+		t, err := e.env.parse(dialect, text)
 		return &submission{text: text, t: t}, err
 	}
 	s := &submission{text: text, raw: raw, functions: map[string]string{}, snippets: map[string]string{}}
 	if err := raw.Check(); err != nil {
-		return nil, refused(err)
+		return nil, refused(dialect, err)
 	}
 	for _, name := range raw.Macros() {
 		function, err := e.macro(ctx, account, region, name)
@@ -150,8 +154,10 @@ func (e *Engine) fetch(ctx context.Context, s *submission, location string) erro
 
 // acknowledged refuses a template with macros that is used without its client's saying so. A change set needs no such consent: it
 // shows what comes of them.
-func (s *submission) acknowledged(capabilities []string) error {
+func (s *submission) acknowledged(dialect Dialect, capabilities []string) error {
 	switch {
+	case !dialect.rules().consents:
+		return nil
 	case s.raw == nil:
 		return checkCapabilities(s.t, capabilities)
 	case !slices.Contains(capabilities, capabilityAutoExpand):

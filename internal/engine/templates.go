@@ -22,8 +22,9 @@ type templates struct {
 
 // templateKey is a text and how it was read.
 type templateKey struct {
-	text string
-	as   reading
+	language template.Language
+	text     string
+	as       reading
 }
 
 type reading uint8
@@ -38,13 +39,13 @@ const (
 const keptTemplates = 2 << 20
 
 // parse returns the template of a text that a client submitted.
-func (t *templates) parse(text string) (*template.Template, error) {
-	return t.read(templateKey{text, submitted})
+func (t *templates) parse(language template.Language, text string) (*template.Template, error) {
+	return t.read(templateKey{language, text, submitted})
 }
 
 // of returns the template that a revision goes by: what its transforms made, if it has any. It was within the limits of its
 // time.
-func (t *templates) of(r *store.Revision) (*template.Template, error) {
+func (t *templates) of(language template.Language, r *store.Revision) (*template.Template, error) {
 	if r.Unprepared {
 		raw, err := template.ReadUnexpanded(r.Template, template.Unlimited())
 		if err != nil {
@@ -53,11 +54,11 @@ func (t *templates) of(r *store.Revision) (*template.Template, error) {
 		return raw.Outline(), nil
 	}
 	if r.Processed != "" {
-		return t.read(templateKey{r.Processed, processed})
+		return t.read(templateKey{language, r.Processed, processed})
 	}
-	parsed, err := t.read(templateKey{r.Template, submitted})
+	parsed, err := t.read(templateKey{language, r.Template, submitted})
 	if err != nil {
-		return t.read(templateKey{r.Template, outgrown})
+		return t.read(templateKey{language, r.Template, outgrown})
 	}
 	return parsed, nil
 }
@@ -73,14 +74,17 @@ func (t *templates) read(key templateKey) (*template.Template, error) {
 	limits.ParameterBytes = t.limits.ParameterBytes
 	var parsed *template.Template
 	var err error
-	switch key.as {
-	case submitted:
-		parsed, err = template.ParseWithin(key.text, t.limits)
-	case outgrown:
-		parsed, err = template.ParseWithin(key.text, limits)
-	case processed:
-		parsed, err = template.ParseProcessed(key.text, limits)
+	if key.as == submitted {
+		limits = t.limits
 	}
+	parse := template.ParseWithin
+	switch {
+	case key.language == template.ROS:
+		parse = template.ParseROS
+	case key.as == processed:
+		parse = template.ParseProcessed
+	}
+	parsed, err = parse(key.text, limits)
 	if err != nil {
 		return nil, err
 	}

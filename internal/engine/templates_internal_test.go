@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
 func TestTemplatesAreParsedOnce(t *testing.T) {
@@ -12,14 +14,14 @@ func TestTemplatesAreParsedOnce(t *testing.T) {
 	text := func(n int) string {
 		return fmt.Sprintf(`{"Description": "%d", "Resources": {"C": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "x"}}}}`, n)
 	}
-	first, err := kept.parse(text(0))
+	first, err := kept.parse(template.CloudFormation, text(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := kept.parse(text(0)); err != nil || again != first {
+	if again, err := kept.parse(template.CloudFormation, text(0)); err != nil || again != first {
 		t.Errorf("the same text was parsed again: %v", err)
 	}
-	if _, err := kept.parse(`{"Resources": {}`); err == nil {
+	if _, err := kept.parse(template.CloudFormation, `{"Resources": {}`); err == nil {
 		t.Error("a broken template was parsed")
 	}
 	if len(kept.kept) != 1 {
@@ -30,7 +32,7 @@ func TestTemplatesAreParsedOnce(t *testing.T) {
 	padding := strings.Repeat(" ", 40_000)
 	for n := range 100 {
 		group.Go(func() {
-			if got, err := kept.parse(text(n) + padding); err != nil || got.Description != fmt.Sprint(n) {
+			if got, err := kept.parse(template.CloudFormation, text(n)+padding); err != nil || got.Description != fmt.Sprint(n) {
 				t.Errorf("template %d is %v, %v", n, got, err)
 			}
 		})

@@ -50,7 +50,7 @@ func (m *machine) expire(timer *store.Request) error {
 	}
 	m.op.Expired, m.opChanged = true, true
 	if m.op.Phase == store.PhasePrepare {
-		m.unprepared(m.dialect.texts().expired(m.sequel()))
+		m.unprepared(m.dialect.texts().expired(&m.op, m.sequel()))
 	}
 	m.cancelRunning()
 	return m.run()

@@ -30,8 +30,7 @@ func (m *machine) repeated(token string, call store.Call) (bool, error) {
 }
 
 func (m *machine) tokenTaken(token string) error {
-	return &Error{CodeTokenAlreadyExists,
-		"ClientRequestToken " + token + " was used for another operation on stack " + m.stack.Name}
+	return m.dialect.refusals().tokenUsed(token, &m.stack)
 }
 
 // remember keeps the token of a request that began an operation.

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// The properties of a custom resource of ROS. Source: ROS, ALIYUN::ROS::CustomResource; HttpConfig is in its resource schema only.
+const (
+	rosToken      = "ServiceToken"
+	rosTimeout    = "Timeout"
+	rosParameters = "Parameters"
+	rosHTTPConfig = "HttpConfig"
+)
+
+// request splits what a custom resource declares. Only its Parameters are sent, with the types they have.
+func (ros) request(properties value.Value) (asked, error) {
+	var problems []string
+	add := func(err error) {
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	ask := asked{properties: value.Object(), timeout: wire.DefaultROSTimeout}
+	var err error
+	for _, p := range properties.Members() {
+		switch p.Key {
+		case rosToken:
+			ask.token = p.Value
+		case rosTimeout:
+			ask.timeout, err = rosTime(p.Value)
+			add(err)
+		case rosParameters:
+			switch p.Value.Kind() {
+			case value.Map:
+				ask.properties = p.Value
+			case value.Null: // as if it was not there
+			case value.Bool, value.Number, value.String, value.List:
+				problems = append(problems, "Parameters must be a map, not "+p.Value.Kind().String())
+			}
+		case rosHTTPConfig:
+			ask.httpConfig, err = httpConfig(p.Value)
+			add(err)
+		default:
+			problems = append(problems, fmt.Sprintf("%s is no property of a custom resource, which has ServiceToken, Timeout, "+
+				"Parameters and HttpConfig; what its provider is to get stands under Parameters", p.Key))
+		}
+	}
+	switch token := ask.token; {
+	case token.IsNull():
+		problems = append(problems, "ServiceToken is missing")
+	case token.Kind() != value.String || token.Text() == "":
+		problems = append(problems, "ServiceToken must be a string that is not empty")
+	case len(token.Text()) > wire.MaxROSServiceToken:
+		problems = append(problems, fmt.Sprintf("ServiceToken has %d bytes, at most %d are allowed", len(token.Text()), wire.MaxROSServiceToken))
+	default:
+		// A token that is none is told of when it is to be called.
+		if parsed, err := wire.ParseToken(wire.ServiceToken(token.Text())); err == nil && parsed.Sync {
+			ask.timeout = wire.ROSSyncTimeout
+		}
+	}
+	if problems != nil {
+		return asked{}, errors.New(strings.Join(problems, "; "))
+	}
+	return ask, nil
+}
+
+func rosTime(v value.Value) (time.Duration, error) {
+	timeout, err := wire.ROS.ParseTimeout(v.JSON())
+	if err != nil && v.HasSecret() { // it quotes the value
+		return 0, fmt.Errorf("Timeout must be a whole number of seconds from %d to %d", //nolint:staticcheck // a property's name
+			int(wire.MinROSTimeout.Seconds()), int(wire.MaxROSTimeout.Seconds()))
+	}
+	return timeout, err
+}
+
+// httpConfig checks an HttpConfig and makes its key a secret.
+func httpConfig(v value.Value) (value.Value, error) {
+	if v.IsNull() {
+		return value.Value{}, nil
+	}
+	if v.Kind() != value.Map {
+		return value.Value{}, errors.New("HttpConfig must be a map of SignKey, ContentType and Headers")
+	}
+	var members []value.Member
+	for _, p := range v.Members() {
+		if p.Value.IsNull() {
+			continue
+		}
+		switch p.Key {
+		case "SignKey":
+			if n := utf8.RuneCountInString(p.Value.Text()); p.Value.Kind() != value.String || n < 1 || n > wire.MaxROSSignKey {
+				return value.Value{}, fmt.Errorf("HttpConfig.SignKey must be a string of 1 to %d characters", wire.MaxROSSignKey)
+			}
+			p.Value = p.Value.Tainted(value.OfAttribute)
+		case "ContentType":
+			switch p.Value.Text() {
+			case "application/json", "application/x-www-form-urlencoded":
+			default:
+				return value.Value{}, errors.New("HttpConfig.ContentType must be application/json or application/x-www-form-urlencoded")
+			}
+		case "Headers":
+			if p.Value.Kind() != value.Map {
+				return value.Value{}, errors.New("HttpConfig.Headers must be a map of strings")
+			}
+			for _, header := range p.Value.Members() {
+				if header.Value.Kind() != value.String {
+					return value.Value{}, fmt.Errorf("HttpConfig.Headers must be a map of strings, and %s is none", header.Key)
+				}
+			}
+		default:
+			return value.Value{}, fmt.Errorf("HttpConfig has no %s: it has SignKey, ContentType and Headers", p.Key)
+		}
+		members = append(members, p)
+	}
+	return value.Object(members...), nil
+}
+
+// shown puts together again what was split.
+func (ros) shown(a asked) value.Value {
+	if a.token.IsNull() { // a native type
+		return a.properties
+	}
+	members := []value.Member{
+		{Key: rosToken, Value: a.token},
+		{Key: rosTimeout, Value: value.Num(fmt.Sprint(int(a.timeout.Seconds())))},
+		{Key: rosParameters, Value: a.properties},
+	}
+	if !a.httpConfig.IsNull() {
+		members = append(members, value.Member{Key: rosHTTPConfig, Value: a.httpConfig})
+	}
+	return value.Object(members...)
+}
