@@ -116,7 +116,7 @@ func (m *machine) draftChangeSet(
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
 		DisableRollback: in.DisableRollback,
-		Body:            &store.ChangeSetBody{Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN)},
+		Body:            &store.ChangeSetBody{Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint},
 	}
 	switch {
 	case found.problem != "":
@@ -366,6 +366,11 @@ type ExecuteChangeSet struct {
 	// DisableRollback leaves a stack that failed as it is. Not for a set that says itself what to do; nil is to say
 	// nothing.
 	DisableRollback *bool
+	// Caller is who asks, as requests of ROS tell it.
+	Caller string
+	// Parallelism bounds how many resources are at work at once, and TimeoutMinutes how long the operation may take; 0 does not.
+	// Of ROS.
+	Parallelism, TimeoutMinutes int
 	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
 	RetainExceptOnCreate bool
 }
@@ -400,6 +405,8 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	}
 	disable := now.DisableRollback
 	switch {
+	case now.Kind == store.KindUpdate && m.dialect.rules().updatesRevert:
+		disable = false
 	case now.OnFailure != "":
 		disable = now.OnFailure == "DO_NOTHING"
 	case in.DisableRollback != nil:
@@ -410,13 +417,17 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 			return err
 		}
 	}
-	m.stack.Capabilities, m.stack.DisableRollback, m.stack.RoleARN = row.Body.Capabilities, disable, row.Body.RoleARN
+	m.stack.Capabilities, m.stack.RoleARN = row.Body.Capabilities, row.Body.RoleARN
+	if now.Kind == store.KindCreate || !m.dialect.rules().updatesRevert {
+		m.stack.DisableRollback = disable
+	}
 	m.stack.ChangeSet = row.ID
 	begun := store.Operation{
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
+		Caller:          in.Caller, Parallelism: in.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
 	}
-	if err := m.carryOut(row, begun); err != nil {
+	if err := m.carryOut(row, in.TimeoutMinutes, begun); err != nil {
 		return err
 	}
 	if m.stack.Live { // or it has failed, and is deleted already
@@ -428,7 +439,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 }
 
 // carryOut begins the operation of a change set.
-func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
+func (m *machine) carryOut(row *store.ChangeSet, timeoutMinutes int, op store.Operation) error {
 	revision := row.Body.Revision
 	revision.Stack, revision.Number = m.stack.Key, m.stack.Revisions+1
 	t, err := m.parsed.of(m.dialect.language(), &revision)
@@ -441,10 +452,10 @@ func (m *machine) carryOut(row *store.ChangeSet, op store.Operation) error {
 	}
 	if row.Kind == store.KindCreate {
 		m.stack.Description, m.stack.Updated = t.Description, m.now
-		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, 0, op)
+		return m.carryOutCreate(revision, plan.Side{Template: t, Scope: scope}, timeoutMinutes, op)
 	}
 	revision.Policy = m.view.Stack.Policy
-	return m.carryOutUpdate(revision, t, 0, op)
+	return m.carryOutUpdate(revision, t, timeoutMinutes, op)
 }
 
 // dropChangeSets removes the stack's change sets but one. The view is whole.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/plan"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -75,6 +76,8 @@ type rules struct {
 	updatesRevert bool
 	// leavesAny says that a delete may leave resources where they are though none has failed before.
 	leavesAny bool
+	// typesStay says that properties are sent with the types that they have in the template.
+	typesStay bool
 	// consents says that clients have to agree to what some templates do.
 	consents bool
 }
@@ -101,6 +104,14 @@ type answer struct {
 	// problem is the service's text for an invalid response, explained the same with what we know besides. Both are
 	// empty for a valid one. id, reason and data are then what could be read.
 	problem, explained string
+}
+
+// keptBy is the policy that keeps a resource which is replaced.
+func (r rules) keptBy() string {
+	if r.idsStay {
+		return plan.DeletionPolicy
+	}
+	return plan.UpdateReplacePolicy
 }
 
 // texts are the reasons of events.

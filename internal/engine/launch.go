@@ -16,7 +16,10 @@ import (
 // phases until something has to be waited for.
 func (m *machine) run() error {
 	for !m.op.Phase.Final() {
-		for len(m.todo) > 0 {
+		if err := m.line(); err != nil {
+			return err
+		}
+		for len(m.todo) > 0 && m.mayBegin() {
 			step := m.steps[m.todo[0]]
 			m.todo = m.todo[1:]
 			if err := m.launch(step); err != nil {
@@ -28,6 +31,29 @@ func (m *machine) run() error {
 		}
 		if err := m.endPhase(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// mayBegin reports whether one more step may be at work.
+func (m *machine) mayBegin() bool { return m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism }
+
+// line makes the steps whose turn has come those that wait for nobody. Only an operation that bounds how many are at work needs it:
+// which of them have not begun is told by no row but their own.
+func (m *machine) line() error {
+	if m.op.Parallelism == 0 || !m.mayBegin() {
+		return nil
+	}
+	if err := m.whole(); err != nil {
+		return err
+	}
+	if m.stopping() {
+		return nil
+	}
+	for _, s := range m.sortedSteps() {
+		if s.State == store.StepPending && s.Waiting == 0 && !slices.Contains(m.todo, s.Logical) {
+			m.todo = append(m.todo, s.Logical)
 		}
 	}
 	return nil
@@ -386,7 +412,9 @@ func (m *machine) resolve(declared *template.Resource, revision int) (
 		if properties.IsNull() {
 			properties = value.Object()
 		}
-		ask.properties = properties.Stringified()
+		if ask.properties = properties; !m.dialect.rules().typesStay {
+			ask.properties = properties.Stringified()
+		}
 		problem = m.presentable(failure.Error(), ask.properties)
 		return ask.properties, metadata, ask, m.dialect.texts().failure(failureOf(failure), wire.LogicalID(declared.LogicalID), problem), nil
 	}

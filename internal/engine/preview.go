@@ -22,6 +22,9 @@ type PreviewStack struct {
 	Template string
 	// Dialect is whose stack it would be if there is none; nil is [CloudFormation].
 	Dialect Dialect
+	// Replace and Taint are those of the update, see [UpdateStack].
+	Replace bool
+	Taint   []wire.LogicalID
 }
 
 // Preview is what a create or an update would do. It holds no secret.
@@ -39,6 +42,7 @@ type Preview struct {
 // type [Error].
 func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
 	dialect := dialectFor(in.Dialect, in.Stack)
+	in.replace, in.taint = in.Replace, in.Taint
 	s, err := e.submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template)
 	switch {
 	case err != nil:
@@ -129,6 +133,7 @@ func (m *machine) draft(in *Options, kind store.Kind, e expanded, text string) (
 	own := newMachine(m.environment, m.dialect, &view)
 	own.stack = m.stack
 	own.applyOptions(in)
+	own.op.Replace, own.op.Taint = in.replace, in.taint
 	var d draft
 	var err error
 	if kind == store.KindCreate {
@@ -178,13 +183,16 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return err
 	}
+	if err := m.checkTaint(in.taint, to); err != nil {
+		return err
+	}
 	d.revision = revision
 	failed := m.leftAsFailed() // then there is something to do in any case
 	candidates, err := m.prepareUpdate(d.revision, to.Template, &store.Operation{})
 	if err != nil {
 		return err
 	}
-	if d.unchanged = !failed && unchanged(&before, &revision, from, to) && !m.nests(to); d.unchanged {
+	if d.unchanged = !failed && in.taint == nil && unchanged(&before, &revision, from, to) && !m.nests(to); d.unchanged {
 		return nil
 	}
 	d.changes = plan.Preview(&from, to, candidates, m.world())
@@ -238,7 +246,7 @@ func (m *machine) world() plan.World {
 				return nil
 			}
 			return &plan.Now{
-				PhysicalID: string(i.PhysicalID), Type: i.Body.Type, Properties: i.Body.Properties, Metadata: i.Body.Metadata,
+				PhysicalID: string(i.PhysicalID), Type: i.Body.Type, Properties: m.dialect.shown(askedOf(i)), Metadata: i.Body.Metadata,
 				Unsettled: !i.Body.Attempted.IsNull(), Unborn: i.Unborn(),
 			}
 		},
@@ -246,26 +254,39 @@ func (m *machine) world() plan.World {
 		Form:        m.form,
 		Consequence: m.consequence,
 		Nested:      m.isNested,
+		Anew:        func(logicalID string) bool { return slices.Contains(m.op.Taint, wire.LogicalID(logicalID)) },
+		KeptBy:      m.dialect.rules().keptBy(),
 	}
 }
 
 // consequence says what a change of properties means to a resource of a type.
 func (m *machine) consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
+	idsStay := m.dialect.rules().idsStay
 	if schema := m.native.Schema(resourceType); schema != nil {
-		switch change, reason := schema.Change(before, after); change {
-		case native.InPlace:
+		change, reason := schema.Change(before, after)
+		switch {
+		case change == native.InPlace:
 			return plan.InPlace, ""
-		case native.Replaces:
+		case idsStay && m.replaces(), !idsStay && change == native.Replaces:
 			return plan.Replaces, ""
-		case native.Refused:
-			return plan.Refused, reason
+		case idsStay:
+			return plan.Refused, m.dialect.texts().notUpdatable(reason)
 		}
+		return plan.Refused, reason
 	}
 	for name, reason := range m.dialect.fixed() {
 		was, _ := before.Get(name)
-		if is, _ := after.Get(name); !was.Equal(is) {
+		is, _ := after.Get(name)
+		switch {
+		case was.Equal(is):
+		case m.replaces():
+			return plan.Replaces, ""
+		default:
 			return plan.Refused, reason
 		}
+	}
+	if idsStay {
+		return plan.InPlace, ""
 	}
 	return plan.Decided, ""
 }
@@ -283,10 +304,13 @@ func (m *machine) form(declared *template.Resource, properties value.Value) (val
 	}
 	ask, err := m.request(declared, properties, policy)
 	if err == nil {
-		return ask.properties, nil
+		return m.dialect.shown(ask), nil
 	}
 	for _, p := range properties.Members() {
 		if p.Value.Kind() == value.String && p.Value.Text() == plan.Unknown {
+			if m.dialect.rules().typesStay {
+				return properties, nil
+			}
 			return properties.Stringified(), nil
 		}
 	}

@@ -106,6 +106,14 @@ func (e *Engine) Unrecognized(t *template.Template) []string {
 	return types
 }
 
+// CheckIn is [Engine.Check] of a template of a dialect.
+func (e *Engine) CheckIn(dialect Dialect, text string) (*template.Template, error) {
+	if dialect == CloudFormation {
+		return e.Check(text)
+	}
+	return e.env.parse(dialect, text)
+}
+
 // Check parses a template and refuses what could not be run. One whose macros have not run has no resources.
 func (e *Engine) Check(text string) (*template.Template, error) {
 	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)

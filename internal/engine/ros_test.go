@@ -45,7 +45,7 @@ func rosResource(parameters, properties string, attributes ...string) string {
 }
 
 func rosBody(resources map[string]string, sections ...string) string {
-	return body(resources, sections...)
+	return body(resources, append([]string{`"ROSTemplateFormatVersion": "2015-09-01"`}, sections...)...)
 }
 
 func oneROS(parameters string) string {

@@ -51,6 +51,9 @@ type Options struct {
 	// one that was in force before it.
 	Policy string
 
+	// replace and taint are those of an update, see [UpdateStack].
+	replace bool
+	taint   []wire.LogicalID
 	// stored is what was read of the parameter store.
 	stored map[string]template.Stored
 	// nested says for which request of which parent a nested stack is to be created or updated; nil if it is none.

@@ -79,6 +79,8 @@ func (t *templates) read(key templateKey) (*template.Template, error) {
 	}
 	parse := template.ParseWithin
 	switch {
+	case key.language == template.ROS && key.as == processed:
+		parse = template.ParseROSProcessed
 	case key.language == template.ROS:
 		parse = template.ParseROS
 	case key.as == processed:

@@ -121,7 +121,7 @@ func (c *Change) May() bool {
 // Certain returns the attributes of a modified resource in which it is certain to change, whatever providers answer.
 func (c *Change) Certain() []string {
 	var list []string
-	if c.Again {
+	if c.Again || c.Replacement == ReplacementTrue {
 		list = append(list, Properties)
 	}
 	for _, d := range c.Details {

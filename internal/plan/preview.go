@@ -32,6 +32,11 @@ type World struct {
 	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
 	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
 	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
+	// Anew says of a resource that it is replaced, whatever changes of it. Nil says that none is.
+	Anew func(logicalID string) bool
+	// KeptBy is the policy by which a resource that is replaced is kept: [UpdateReplacePolicy], which "" is too, or
+	// [DeletionPolicy].
+	KeptBy string
 	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
 	Nested func(resourceType string) bool
 }
@@ -132,6 +137,10 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
 	}
+	anew := p.world.Anew != nil && p.world.Anew(c.Logical)
+	if anew && !slices.Contains(change.Scope, Properties) {
+		change.Scope = append([]string{Properties}, change.Scope...)
+	}
 	if len(change.Scope) == 0 {
 		return
 	}
@@ -140,8 +149,14 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if problem == "" {
 		change.After = context(properties, metadata)
 	}
-	change.Replacement = p.replacement(change)
-	change.KeepsReplaced = change.Replacement != ReplacementFalse && c.New.UpdateReplacePolicy == "Retain"
+	if change.Replacement = p.replacement(change); anew && problem == "" {
+		change.Replacement, change.Problem = ReplacementTrue, "" // that it cannot be changed does not matter then
+	}
+	policy := c.New.UpdateReplacePolicy
+	if p.world.KeptBy == DeletionPolicy {
+		policy = c.New.DeletionPolicy
+	}
+	change.KeepsReplaced = change.Replacement != ReplacementFalse && policy == "Retain"
 	if change.Replacement == ReplacementTrue {
 		change.PolicyAction = "ReplaceAndDelete"
 		if change.KeepsReplaced {

@@ -70,6 +70,9 @@ type ChangeSetBody struct {
 	Revision     Revision `json:"revision"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	RoleARN      string   `json:"roleARN,omitempty"`
+	// Replace and Taint are those of the operation that executes it, see [Operation].
+	Replace bool             `json:"replace,omitempty"`
+	Taint   []wire.LogicalID `json:"taint,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
 }
