@@ -15,6 +15,14 @@ import (
 // have problems of their own, while of parameters and conditions with problems nothing is known. The template is nil if there
 // is too much wrong for that. What is sound is for [Template.BindPartly] and what follows from it, and not to be run.
 func Examine(body string, limits Limits) (*Template, Errors) {
+	return CloudFormation.Examine(body, limits)
+}
+
+// Examine is [Examine] for a template in the language.
+func (l Language) Examine(body string, limits Limits) (*Template, Errors) {
+	if l == ROS {
+		return examineROS(body, limits)
+	}
 	limits = limits.withDefaults()
 	root, err := Read(body, limits)
 	if err != nil {

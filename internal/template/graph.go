@@ -79,9 +79,9 @@ func (t *Template) circular(cycle []string) *Error {
 type graph struct {
 	problems
 	language Language
-	needs   map[string][]string
-	missing names
-	first   Error // the place of the first that is missing
+	needs    map[string][]string
+	missing  names
+	first    Error // the place of the first that is missing
 }
 
 func (g *graph) need(r *Resource, to Reference) {

@@ -16,8 +16,6 @@ type DeclaredOutput struct {
 	Value Node
 	// ExportName is what the name of its export is computed from, absent if it is not exported.
 	ExportName Node
-	// Label is what consoles call the output, "" if it has none; of ROS alone.
-	Label string
 	// NoEcho says that the value is secret; of ROS alone.
 	NoEcho bool
 	// Line and Column are where the key stands.

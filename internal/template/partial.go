@@ -31,6 +31,10 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 	b.unknown()
 	for _, declared := range t.Parameters {
 		name := declared.Name
+		if declared.ros {
+			p.rosParameter(b, declared)
+			continue
+		}
 		text, secret, ok := b.text(declared)
 		switch {
 		case !ok || p.open[name] || t.unsound["Parameters/"+name]:
@@ -78,16 +82,19 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 		}
 		p.scope.Conditions[c.Name] = holds
 	}
+	if len(found) == 0 && p.template.counted {
+		found = p.multiply()
+	}
 	if len(found) == 0 {
 		found = first(t.enforce(p.scope, p.open), nil)
 	}
-	return p, found.orNil()
+	return p, t.inItsTerms(found.orNil())
 }
 
 // process applies the transforms of the template, if all that they need is known, and returns what is wrong with that.
 func (p *Partial) process() Errors {
-	if !p.template.Unprocessed() {
-		return nil
+	if !p.template.Unprocessed() || p.template.counted {
+		return nil // resources are counted when the conditions are decided
 	}
 	q := p.template.processing(p.scope)
 	q.rehearse(func(name string) bool { return p.open[name] })

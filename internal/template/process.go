@@ -9,8 +9,9 @@ import (
 )
 
 // Unprocessed reports whether the template has transforms that are still to be applied, see [Template.Process]. Until then
-// it has no resources, conditions and outputs.
-func (t *Template) Unprocessed() bool { return len(t.transforms) > 0 }
+// it has no resources, conditions and outputs. A template of ROS is unprocessed as long as it has resources with a Count: those are
+// there once each, and not to be made.
+func (t *Template) Unprocessed() bool { return len(t.transforms) > 0 || t.counted }
 
 // Processed returns the text of a template that was made by transforms, JSON with its keys in the order in which they were
 // written; "" if the template is what was submitted.
@@ -22,13 +23,21 @@ func ParseProcessed(text string, limits Limits) (*Template, error) {
 }
 
 // Process applies the transforms of the template in a scope that [Template.Bind] returned, and returns what they make and
-// the scope with the conditions of that. Of a template without transforms it returns both as they are. No secret gets into
+// the scope with the conditions of that. Of a template of ROS it returns the one in which its counted resources are multiplied. Of a
+// template without any of this it returns both as they are. No secret gets into
 // the new template: what would be computed from one stays a call. Errors in it have the place of what they came from.
 //
 // The error is an [Errors].
 func (t *Template) Process(s *Scope) (*Template, *Scope, error) {
 	if !t.Unprocessed() {
 		return t, s, nil
+	}
+	if t.counted {
+		made, err := t.multiply(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return made, s, nil
 	}
 	p := t.processing(s)
 	made, err := p.run()

@@ -98,7 +98,7 @@ type Reference struct {
 	// Resource is the logical ID.
 	Resource string
 	// Attribute is the name of the attribute, "" for the physical ID. Where a parameter names the attribute and no scope
-	// is at hand to ask, it is "${" + the parameter's name + "}".
+	// is at hand to ask, it is "${" + the parameter's name + "}". If it is computed otherwise, as ROS has it, it is "${}".
 	Attribute string
 	// Line and Column are where the reference stands.
 	Line, Column int
@@ -129,6 +129,9 @@ func references(n Node, s *Scope, parameters []string) []Reference {
 	})
 	return list
 }
+
+// computedAttribute is the attribute of a Fn::GetAtt that computes its name otherwise than by a parameter.
+const computedAttribute = "${}"
 
 // use is one name a tree refers to.
 type use struct {
@@ -204,8 +207,11 @@ func (w *walk) node(n Node, maybe bool) {
 	case "Fn::GetAtt":
 		logical, attribute := getAttParts(argument)
 		u := use{kind: useGetAtt, name: logical, attribute: attribute.text, at: argument, maybe: maybe}
-		if _, parameter, ok := attribute.call(); ok {
-			u.parameter = parameter.text
+		if function, parameter, ok := attribute.call(); ok {
+			u.parameter, u.attribute = parameter.text, computedAttribute
+			if function != "Ref" { // as ROS has it
+				u.parameter = ""
+			}
 			w.node(attribute, maybe)
 		}
 		w.found(u)
@@ -215,6 +221,8 @@ func (w *walk) node(n Node, maybe bool) {
 		w.found(use{kind: useCondition, name: argument.text, at: argument, maybe: maybe})
 	case "Fn::If":
 		w.branches(argument, maybe)
+	case "Fn::And", "Fn::Or", "Fn::Not":
+		w.operands(argument, maybe)
 	case "Fn::FindInMap":
 		for i, item := range argument.items {
 			switch i {
@@ -227,6 +235,21 @@ func (w *walk) node(n Node, maybe bool) {
 		}
 	default:
 		w.node(argument, maybe)
+	}
+}
+
+// operands follows the operands of a boolean function. One that is a text, as ROS has them, is the name of a condition.
+func (w *walk) operands(argument Node, maybe bool) {
+	operands := argument.items
+	if argument.kind != value.List {
+		operands = []Node{argument}
+	}
+	for _, operand := range operands {
+		if operand.kind == value.String {
+			w.found(use{kind: useCondition, name: operand.text, at: operand, maybe: maybe})
+			continue
+		}
+		w.node(operand, maybe)
 	}
 }
 

@@ -38,6 +38,12 @@ func (p *parser) gatherNames() {
 	p.resourceNames = make(map[string]bool)
 	for _, r := range p.template.Resources {
 		p.resourceNames[r.LogicalID] = true
+		if !r.count.IsZero() {
+			if p.countedNames == nil {
+				p.countedNames = make(map[string]bool)
+			}
+			p.countedNames[r.LogicalID] = true
+		}
 	}
 	for section, names := range map[string]map[string]bool{
 		"Parameters": p.parameterNames, "Conditions": p.conditionNames, "Resources": p.resourceNames,

@@ -22,19 +22,22 @@ func (p *parser) rosConditions(section Node, where path) {
 	}
 }
 
-// decision checks a tree that must become a truth value. Any function may, at the outside.
+const rosDecisionMessage = "What is to be decided must be a function that returns true or false, or the name of a condition."
+
+// decision checks a tree that must become a truth value.
 func (s *shapes) decision(n Node, where path) {
-	if _, _, call := n.truthCall(); !call {
-		s.wrongDecision(n, where)
+	if _, _, call := n.call(); !call && n.kind != value.Bool {
+		s.coded(rosInvalidType, n, where, "%s", rosDecisionMessage)
 		return
 	}
 	s.truth(n, where, rosDecisionMessage)
 }
 
-const rosDecisionMessage = "What is to be decided must be a function that returns true or false, or the name of a condition."
-
-func (s *shapes) wrongDecision(n Node, where path) {
-	s.coded(rosInvalidType, n, where, "%s", rosDecisionMessage)
+// ruleDecision is decision for a rule, in which the name of a condition decides too.
+func (s *shapes) ruleDecision(n Node, where path) {
+	if n.kind != value.String {
+		s.decision(n, where)
+	}
 }
 
 func (p *parser) rosRules(section Node, where path) {
@@ -63,8 +66,8 @@ func (p *parser) rosRule(declared Member, where path) *Rule {
 		at := where.to(m.Key)
 		switch m.Key {
 		case "RuleCondition":
-			r.Condition = decisionOf(m.Value)
-			s.decision(r.Condition, at)
+			r.Condition = m.Value
+			s.ruleDecision(m.Value, at)
 		case "Assertions":
 			r.Assertions = p.rosAssertions(s, m.Value, at)
 		default:
@@ -76,14 +79,6 @@ func (p *parser) rosRule(declared Member, where path) *Rule {
 		p.codedKey(rosValidationFailed, declared, where, "The rule %s has no Assertions.", r.Name)
 	}
 	return r
-}
-
-// decisionOf returns what decides: the name of a condition may stand alone.
-func decisionOf(n Node) Node {
-	if n.kind == value.String {
-		return conditionNamed(n)
-	}
-	return n
 }
 
 func (p *parser) rosAssertions(s *shapes, n Node, where path) []Assertion {
@@ -101,8 +96,8 @@ func (p *parser) rosAssertions(s *shapes, n Node, where path) []Assertion {
 		for _, m := range item.members {
 			switch m.Key {
 			case "Assert":
-				a.Assert = decisionOf(m.Value)
-				s.decision(a.Assert, at.to(m.Key))
+				a.Assert = m.Value
+				s.ruleDecision(m.Value, at.to(m.Key))
 			case "AssertDescription":
 				a.Description = p.rosDescription(m.Value, at.to(m.Key))
 			default:
@@ -185,7 +180,12 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	var found Errors
 	e := &evaluation{scope: s}
 	decide := func(n Node, where path) bool {
-		holds, err := e.truth(n)
+		holds, err := false, error(nil)
+		if n.kind == value.String {
+			holds, err = decideCondition(e, n)
+		} else {
+			holds, err = e.truth(n)
+		}
 		if err != nil {
 			found = append(found, placed(err, where))
 		}
@@ -214,7 +214,7 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	return found.orNil()
 }
 
-// dependsOn reports whether a tree that is decided early depends on a parameter that is open.
+// dependsOn reports whether a tree that is decided early depends on a parameter or a condition that is open.
 func (t *Template) dependsOn(n Node, open map[string]bool) bool {
 	if len(open) == 0 {
 		return false
@@ -222,8 +222,8 @@ func (t *Template) dependsOn(n Node, open map[string]bool) bool {
 	depends, seen := false, make(map[string]bool)
 	var w *walk
 	w = &walk{truth: true, found: func(u use) {
+		depends = depends || open[u.name]
 		if u.kind != useCondition {
-			depends = depends || open[u.name]
 			return
 		}
 		if c := find(t.Conditions, func(c *Condition) bool { return c.Name == u.name }); c != nil && !seen[u.name] {
@@ -231,6 +231,9 @@ func (t *Template) dependsOn(n Node, open map[string]bool) bool {
 			w.node(c.Expression, false)
 		}
 	}}
+	if n.kind == value.String {
+		w.found(use{kind: useCondition, name: n.text})
+	}
 	w.node(n, false)
 	return depends
 }

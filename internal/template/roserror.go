@@ -72,6 +72,9 @@ func rosReference(name string, referencer path) string {
 // asROS gives every problem of a template of ROS a class: that of the text if it has none, and leaves out the words with which
 // CloudFormation begins its messages.
 func asROS(err error, code string) error {
+	if err == nil {
+		return nil
+	}
 	var all Errors
 	if !errors.As(err, &all) {
 		return err

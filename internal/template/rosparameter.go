@@ -1,6 +1,7 @@
 package template
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,7 @@ func (p *parser) rosParameter(declared Member, where path) *Parameter {
 				continue
 			}
 			d.AllowedPattern = m.Value.text
-			d.pattern = p.pattern(m.Value, at)
+			d.pattern = p.rosPattern(m.Value, at)
 		case "MinLength":
 			d.MinLength = p.rosLength(m.Value, at)
 		case "MaxLength":
@@ -148,6 +149,21 @@ func (p *parser) rosAllowed(d *Parameter, n Node, where path) {
 		}
 	}
 }
+
+// rosPattern reads a regular expression that is to match a whole value. ROS takes those of Python, in which every character but
+// letters and digits may stand behind a backslash.
+func (p *parser) rosPattern(n Node, where path) *allowedPattern {
+	pattern, err := parsePattern(needlessEscape.ReplaceAllString(n.text, "$1$2"))
+	if err != nil {
+		p.coded(rosValidationFailed, n, where, "The AllowedPattern cannot be checked by this version of Pintle.")
+		p.explain(err.Error() + "; patterns are matched in linear time, and so cannot have all that Python's have")
+		return nil
+	}
+	return pattern
+}
+
+// needlessEscape is a backslash before a character beyond ASCII, behind an even number of backslashes.
+var needlessEscape = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)\\([^\x00-\x7f])`)
 
 // rosBoolean reads true or false, quoted or not.
 func (p *parser) rosBoolean(n Node, where path) bool {

@@ -3,6 +3,8 @@ package template
 import (
 	"slices"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // resolveROS is resolve for a template of ROS.
@@ -87,11 +89,14 @@ func (p *parser) decidedEarly(n Node, where path, condition func(name string)) N
 		case p.template.Language.isPseudo(u.name) || p.parameterNames[u.name]:
 		case p.isResource(u.name):
 			p.missing(u.name, u.at, where)
-			p.explain("it is a resource, and " + where[0] + " are decided before there are any")
+			p.explain("it is a resource, and this is decided before there are any")
 		default:
 			p.missing(u.name, u.at, where)
 		}
 	}}
+	if n.kind == value.String { // as a rule may have it
+		w.found(use{kind: useCondition, name: n.text, at: n})
+	}
 	w.node(n, false)
 	return n
 }
@@ -104,6 +109,9 @@ func (p *parser) resolveROSResources() {
 			p.missing(r.Condition, at, where.to("Condition"))
 		}
 		r.Properties = p.rosTree(r.Properties, where.to("Properties"), &r.parameters, !r.count.IsZero())
+		if !r.count.IsZero() {
+			r.count = p.decidedEarly(r.count, where.to("Count"), func(string) {})
+		}
 		r.Metadata = p.rosTree(r.Metadata, where.to("Metadata"), &r.parameters, false)
 		for _, name := range r.DependsOn {
 			if !p.isResource(name) {

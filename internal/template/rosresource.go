@@ -122,7 +122,7 @@ func (p *parser) rosOutput(declared Member, where path) *DeclaredOutput {
 		case "Description":
 			o.Description = p.rosDescription(m.Value, at)
 		case "Label":
-			o.Label = p.rosDescription(m.Value, at)
+			// for consoles, and maybe computed
 		case "Condition":
 			o.Condition = p.rosTextOf(m.Value, at, "the name of a condition")
 		case "NoEcho":

@@ -26,6 +26,9 @@ func (l Limits) withROSDefaults() Limits {
 // parseROS reads a template of ROS, or one whose counted resources were multiplied.
 func parseROS(body string, limits Limits, processed bool) (*Template, error) {
 	p := newROSParser(body, limits, processed)
+	if processed {
+		limits.Bytes = processedBytes(limits.Bytes)
+	}
 	if len(body) > limits.Bytes {
 		p.coded(rosInvalidSchema, Node{}, nil, "The template is %d bytes long, the maximum allowed is %d.", len(body), limits.Bytes)
 		return nil, p.found
@@ -60,6 +63,9 @@ func newROSParser(body string, limits Limits, processed bool) *parser {
 func (p *parser) wholeROS(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
 	p.rosSections(root)
+	if p.template.counted {
+		p.template.source = root
+	}
 	if len(p.found) == 0 {
 		p.resolveROS()
 	}
@@ -176,8 +182,8 @@ func (p *parser) rosCount(n Node, where path, limit int) {
 }
 
 // plainROS returns a template in which what may be written in two ways is written in one: a null of YAML or JSON is absent where
-// a declaration has it, and a call for ALIYUN::NoValue inside a value; the name of a condition among the arguments of Fn::And,
-// Fn::Or and Fn::Not is a Condition.
+// a declaration has it, and a call for ALIYUN::NoValue inside a value; a condition among the operands of Fn::And, Fn::Or and Fn::Not
+// is its name.
 func plainROS(root Node) Node {
 	made := root
 	made.members = nil
@@ -230,20 +236,23 @@ func plainTree(n Node) Node {
 	}
 	switch name, argument, _ := made.call(); name {
 	case "Fn::And", "Fn::Or", "Fn::Not":
-		if argument.kind == value.String {
-			return made.within(name, conditionNamed(argument))
-		}
-		for i, item := range argument.items {
-			if item.kind == value.String {
-				argument.items[i] = conditionNamed(item)
-			}
-		}
+		return made.calling(plainOperands(argument))
 	}
 	return made
 }
 
-// conditionNamed wraps the name of a condition.
-func conditionNamed(name Node) Node { return name.within("Condition", name) }
+// plainOperands returns the operands of a boolean function, conditions by their names alone.
+func plainOperands(argument Node) Node {
+	for i, item := range argument.items {
+		if name := item.Get("Condition"); len(item.members) == 1 && name.kind == value.String {
+			argument.items[i] = name
+		}
+	}
+	if name := argument.Get("Condition"); len(argument.members) == 1 && name.kind == value.String {
+		return name
+	}
+	return argument
+}
 
 // within returns the call of a function in the place of n.
 func (n Node) within(function string, argument Node) Node {

@@ -46,6 +46,8 @@ type Template struct {
 	// declared are those that an outline's text calls, which has none to be applied.
 	declared []string
 	source   Node
+	// counted says that resources of a template of ROS have a Count, and are to be multiplied in source.
+	counted bool
 	// zones says that Fn::GetAZs is called.
 	zones bool
 	// processed is the text of a template that was made by transforms.
