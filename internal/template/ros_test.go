@@ -125,7 +125,7 @@ func problemsOf(err error) []string {
 	}
 	lines := make([]string, len(all))
 	for i, e := range all {
-		lines[i] = strings.TrimSpace(e.Code + " " + e.Path + " " + e.Message)
+		lines[i] = strings.Join(strings.Fields(strings.Join([]string{e.Code, e.Path, e.Message}, " ")), " ")
 	}
 	return lines
 }

@@ -16,7 +16,7 @@ func (p *parser) rosConditions(section Node, where path) {
 	s := p.rosShapes(inConditions)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "condition")
+		p.rosName(m, at, "a condition")
 		s.decision(m.Value, at)
 		p.template.Conditions = append(p.template.Conditions, &Condition{m.Key, m.Value, m.line, m.column})
 	}
@@ -47,7 +47,7 @@ func (p *parser) rosRules(section Node, where path) {
 	assertions := 0
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "rule")
+		p.rosName(m, at, "a rule")
 		if !p.rosMap(m.Value, at) {
 			continue
 		}
@@ -121,7 +121,7 @@ func (p *parser) rosMappings(section Node, where path) {
 	p.rosCount(section, where, limits.Mappings)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "mapping")
+		p.rosName(m, at, "a mapping")
 		if !p.rosMap(m.Value, at) {
 			continue
 		}

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +28,7 @@ func (p *parser) rosParameters(section Node, where path) {
 	p.rosCount(section, where, p.template.limits.Parameters)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "parameter")
+		p.rosName(m, at, "a parameter")
 		if p.rosMap(m.Value, at) {
 			p.template.Parameters = append(p.template.Parameters, p.rosParameter(m, at))
 		}
@@ -153,7 +152,7 @@ func (p *parser) rosAllowed(d *Parameter, n Node, where path) {
 // rosPattern reads a regular expression that is to match a whole value. ROS takes those of Python, in which every character but
 // letters and digits may stand behind a backslash.
 func (p *parser) rosPattern(n Node, where path) *allowedPattern {
-	pattern, err := parsePattern(needlessEscape.ReplaceAllString(n.text, "$1$2"))
+	pattern, err := parsePattern(withoutEscapes(n.text))
 	if err != nil {
 		p.coded(rosValidationFailed, n, where, "The AllowedPattern cannot be checked by this version of Pintle.")
 		p.explain(err.Error() + "; patterns are matched in linear time, and so cannot have all that Python's have")
@@ -162,8 +161,26 @@ func (p *parser) rosPattern(n Node, where path) *allowedPattern {
 	return pattern
 }
 
-// needlessEscape is a backslash before a character beyond ASCII, behind an even number of backslashes.
-var needlessEscape = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)\\([^\x00-\x7f])`)
+// withoutEscapes returns a pattern without the backslashes that stand before characters beyond ASCII, where they mean nothing.
+func withoutEscapes(pattern string) string {
+	var b strings.Builder
+	escaped := false
+	for _, r := range pattern {
+		if r == '\\' && !escaped {
+			escaped = true
+			continue
+		}
+		if escaped && r < utf8.RuneSelf {
+			b.WriteByte('\\')
+		}
+		escaped = false
+		b.WriteRune(r)
+	}
+	if escaped {
+		b.WriteByte('\\')
+	}
+	return b.String()
+}
 
 // rosBoolean reads true or false, quoted or not.
 func (p *parser) rosBoolean(n Node, where path) bool {

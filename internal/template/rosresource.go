@@ -13,7 +13,7 @@ func (p *parser) rosResources(section Node, where path) {
 	p.rosCount(section, where, p.template.limits.Resources)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "resource")
+		p.rosName(m, at, "a resource")
 		if p.rosMap(m.Value, at) {
 			r := p.rosResource(m, at)
 			p.template.Resources, p.template.byID[r.LogicalID] = append(p.template.Resources, r), r
@@ -104,7 +104,7 @@ func (p *parser) rosOutputs(section Node, where path) {
 	p.rosCount(section, where, p.template.limits.Outputs)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "output")
+		p.rosName(m, at, "an output")
 		if p.rosMap(m.Value, at) {
 			p.template.Outputs = append(p.template.Outputs, p.rosOutput(m, at))
 		}

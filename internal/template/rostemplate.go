@@ -166,11 +166,11 @@ func (p *parser) rosDescription(n Node, where path) string {
 func (p *parser) rosName(m Member, where path, what string) {
 	switch limit := p.template.limits.NameLength; {
 	case m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		p.codedKey(rosValidationFailed, m, where, "The name of a %s is empty or has control characters in it.", what)
+		p.codedKey(rosValidationFailed, m, where, "The name of %s is empty or has control characters in it.", what)
 	case len([]rune(m.Key)) > limit:
-		p.codedKey(rosValidationFailed, m, where, "The name of a %s is longer than %d characters.", what, limit)
+		p.codedKey(rosValidationFailed, m, where, "The name of %s is longer than %d characters.", what, limit)
 	case strings.Contains(m.Key, "::"):
-		p.codedKey(rosValidationFailed, m, where, "The name %s of a %s is one of pseudo parameters.", m.Key, what)
+		p.codedKey(rosValidationFailed, m, where, "The name %s of %s is one of pseudo parameters.", m.Key, what)
 	}
 }
 
