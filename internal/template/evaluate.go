@@ -138,10 +138,6 @@ func (e *evaluation) node(n Node) (value.Value, error) {
 
 func (e *evaluation) call(n Node, name string, argument Node) (value.Value, error) {
 	f, ok := e.scope.Language.functionNamed(name)
-	if e.scope.Language == ROS && ok && f.truth != nil {
-		holds, err := f.truth(e, argument)
-		return value.Boolean(holds), err
-	}
 	if !ok || f.evaluate == nil {
 		return value.Value{}, e.fail(n, "Template error: %s cannot be evaluated here.", name)
 	}

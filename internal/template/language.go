@@ -64,18 +64,17 @@ func languageOfJSON(body string) Language {
 		switch token {
 		case json.Delim('{'), json.Delim('['):
 			depth++
-			key = true
 			continue
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
-		switch {
-		case depth > 1:
-		case key && token == "ROSTemplateFormatVersion":
-			return ROS
-		default:
-			key = !key
+		if depth != 1 {
+			continue
 		}
+		if key && token == "ROSTemplateFormatVersion" {
+			return ROS
+		}
+		key = !key // a key, a scalar, or the end of what a key has
 	}
 }
 

@@ -26,12 +26,6 @@ func (n Node) truthCall() (name string, argument Node, ok bool) {
 // truth checks a tree that must become a truth value; the message says what is wrong if it cannot.
 func (s *shapes) truth(n Node, where path, message string) {
 	name, argument, ok := n.truthCall()
-	if s.language == ROS && (ok || n.kind == value.String || n.kind == value.Bool) {
-		if ok {
-			s.call(n, name, argument, where.to(name))
-		}
-		return // a text is the name of a condition
-	}
 	if !ok {
 		s.at(n, where, "%s", message)
 		return
@@ -55,7 +49,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 // truth decides a tree that shapes.truth let pass.
 func (e *evaluation) truth(n Node) (bool, error) {
 	name, argument, _ := n.truthCall()
-	if name == "Fn::If" && e.scope.Language == CloudFormation {
+	if name == "Fn::If" {
 		branch, err := e.branch(argument)
 		if err != nil {
 			return false, err
@@ -63,9 +57,6 @@ func (e *evaluation) truth(n Node) (bool, error) {
 		return e.truth(branch)
 	}
 	f, _ := e.scope.Language.functionNamed(name)
-	if f.truth == nil && e.scope.Language == ROS {
-		return e.rosTruth(n)
-	}
 	if f.truth == nil {
 		return false, e.fail(n, logicMessage)
 	}

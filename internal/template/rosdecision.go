@@ -158,22 +158,6 @@ func (p *parser) rosData(n Node, where path) {
 	}
 }
 
-// rosTruth decides a tree that is no call of a function whose result is a truth value: the name of a condition, or what becomes
-// true or false.
-func (e *evaluation) rosTruth(n Node) (bool, error) {
-	if n.kind == value.String {
-		return decideCondition(e, n)
-	}
-	v, err := e.node(n)
-	if err != nil {
-		return false, err
-	}
-	if holds, ok := parseBoolean(v.Text()); ok && v.IsScalar() {
-		return holds, nil
-	}
-	return false, e.fail(n, "%s", rosDecisionMessage)
-}
-
 // enforceROS is enforce for a template of ROS: every function may be called in its rules, and what depends on a parameter without
 // a value is not held against anyone.
 func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
