@@ -137,7 +137,10 @@ func (e *evaluation) node(n Node) (value.Value, error) {
 }
 
 func (e *evaluation) call(n Node, name string, argument Node) (value.Value, error) {
-	f, ok := e.scope.Language.functionNamed(name)
+	if e.scope.Language == ROS {
+		return e.rosCall(n, name, argument)
+	}
+	f, ok := functionNamed(name)
 	if !ok || f.evaluate == nil {
 		return value.Value{}, e.fail(n, "Template error: %s cannot be evaluated here.", name)
 	}

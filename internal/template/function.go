@@ -151,7 +151,7 @@ func (s *shapes) node(n Node, where path) {
 		s.call(n, name, argument, where.to(name))
 		return
 	}
-	if m, stray := n.strayFunction(); stray && m.Key == transformKey {
+	if m, stray := n.strayFunction(); stray && m.Key == transformKey && s.language != ROS {
 		s.call(m.Value, m.Key, m.Value, where.to(m.Key)) // it alone may have siblings
 		return
 	} else if stray {
@@ -192,6 +192,10 @@ func (s *shapes) references(n Node, where path) {
 }
 
 func (s *shapes) call(n Node, name string, argument Node, where path) {
+	if s.language == ROS {
+		s.rosCall(n, name, argument, where)
+		return
+	}
 	f, ok := s.language.functionNamed(name)
 	switch {
 	case name == transformKey:

@@ -33,6 +33,8 @@ type StackOutput struct {
 	Stack, Output string
 	// Region is the stack's, the asking one's own unless the template says otherwise. RoleARN is "" if it says nothing.
 	Region, RoleARN string
+	// Optional says that an output that is not there has no value, as in ROS; else it is an error.
+	Optional bool
 }
 
 // Key returns what the output is called in [Outside.StackOutputs].
@@ -64,8 +66,9 @@ func (t *Template) Wanted(s *Scope) (Wanted, error) {
 			wanted.Imports = append(wanted.Imports, text)
 		case "Fn::GetStackOutput":
 			var output StackOutput
-			output, failure = e.stackOutput(argument)
-			wanted.StackOutputs = append(wanted.StackOutputs, output)
+			if output, failure = e.wantedOutput(argument); output.Stack != "" {
+				wanted.StackOutputs = append(wanted.StackOutputs, output)
+			}
 		}
 	}
 	tree := func(n Node, where ...string) error {
@@ -187,6 +190,14 @@ func evaluateGetStackOutput(e *evaluation, argument Node) (value.Value, error) {
 // NoStackOutput says that an output that Fn::GetStackOutput asks for is not there. The text is ours.
 func NoStackOutput(o StackOutput) string {
 	return fmt.Sprintf("No output %s of a stack %s found in %s", o.Output, o.Stack, o.Region)
+}
+
+// wantedOutput returns what Fn::GetStackOutput of the template's language asks for; nothing if it has no stack.
+func (e *evaluation) wantedOutput(argument Node) (StackOutput, error) {
+	if e.scope.Language == ROS {
+		return e.rosStackOutput(argument)
+	}
+	return e.stackOutput(argument)
 }
 
 func (e *evaluation) stackOutput(argument Node) (StackOutput, error) {

@@ -25,6 +25,10 @@ func (n Node) truthCall() (name string, argument Node, ok bool) {
 
 // truth checks a tree that must become a truth value; the message says what is wrong if it cannot.
 func (s *shapes) truth(n Node, where path, message string) {
+	if s.language == ROS {
+		s.rosTruth(n, where)
+		return
+	}
 	name, argument, ok := n.truthCall()
 	if !ok {
 		s.at(n, where, "%s", message)
@@ -39,7 +43,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 		}
 		return
 	}
-	if f, known := s.language.functionNamed(name); known && f.truth == nil && (s.in != inRules || f.places&inRules != 0) {
+	if f, known := functionNamed(name); known && f.truth == nil && (s.in != inRules || f.places&inRules != 0) {
 		s.at(n, where, "%s", message)
 		return
 	}
@@ -48,6 +52,9 @@ func (s *shapes) truth(n Node, where path, message string) {
 
 // truth decides a tree that shapes.truth let pass.
 func (e *evaluation) truth(n Node) (bool, error) {
+	if e.scope.Language == ROS {
+		return e.rosTruth(n)
+	}
 	name, argument, _ := n.truthCall()
 	if name == "Fn::If" {
 		branch, err := e.branch(argument)
@@ -56,7 +63,7 @@ func (e *evaluation) truth(n Node) (bool, error) {
 		}
 		return e.truth(branch)
 	}
-	f, _ := e.scope.Language.functionNamed(name)
+	f, _ := functionNamed(name)
 	if f.truth == nil {
 		return false, e.fail(n, logicMessage)
 	}

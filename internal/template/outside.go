@@ -16,6 +16,8 @@ type Outside struct {
 	StackOutputs map[string]value.Value
 	// Zones are the names of the availability zones of regions.
 	Zones map[string][]string
+	// Now is the time of the operation for Fn::FormatTime of ROS, in UTC as RFC 3339 has it; "" if nothing asks for it.
+	Now string
 	// Stored is what the parameter store has, by the names that [Template.StoredNames] asks for. It is for [Template.BindWith],
 	// and not kept: what became of it is in Parameters.
 	Stored map[string]Stored
@@ -50,6 +52,7 @@ const (
 	stackOutputsMember = "stackOutputs"
 	zonesMember        = "zones"
 	parametersMember   = "parameters"
+	nowMember          = "now"
 )
 
 // Value returns all of it as one value, to be stored; null if there is nothing.
@@ -71,6 +74,9 @@ func (o Outside) Value() value.Value {
 	if len(o.Parameters) > 0 {
 		members = append(members, value.Member{Key: parametersMember, Value: sorted(o.Parameters)})
 	}
+	if o.Now != "" {
+		members = append(members, value.Member{Key: nowMember, Value: value.Str(o.Now)})
+	}
 	if members == nil {
 		return value.Value{}
 	}
@@ -88,6 +94,8 @@ func NewOutside(v value.Value) Outside {
 			o.StackOutputs = byKey(m.Value)
 		case parametersMember:
 			o.Parameters = byKey(m.Value)
+		case nowMember:
+			o.Now = m.Value.Text()
 		case zonesMember:
 			o.Zones = make(map[string][]string, len(m.Value.Members()))
 			for _, region := range m.Value.Members() {

@@ -256,8 +256,7 @@ func (w *walk) operands(argument Node, maybe bool) {
 func (w *walk) sub(argument Node, maybe bool) {
 	text, variables := subParts(argument)
 	own := subVariables(variables)
-	parts, _ := parseSub(text.text)
-	for _, part := range parts {
+	for _, part := range splitSub(text.text) {
 		if _, defined := own[part.text]; !part.variable || defined {
 			continue
 		}

@@ -52,23 +52,30 @@ type subPart struct {
 
 var subName = regexp.MustCompile(`^[0-9A-Za-z_.:]+$`)
 
-// parseSub splits the text of Fn::Sub. ${!x} is the literal ${x}; a brace that is never closed is literal too.
+// parseSub is splitSub for names as CloudFormation has them.
 func parseSub(text string) ([]subPart, error) {
+	parts := splitSub(text)
+	for _, part := range parts {
+		if part.variable && !subName.MatchString(part.text) {
+			return nil, errors.New(subNameMessage)
+		}
+	}
+	return parts, nil
+}
+
+// splitSub splits the text of Fn::Sub. ${!x} is the literal ${x}; a brace that is never closed is literal too.
+func splitSub(text string) []subPart {
 	var parts []subPart
 	for {
 		before, rest, opened := strings.Cut(text, "${")
 		name, after, closed := strings.Cut(rest, "}")
 		if !opened || !closed {
-			return appendLiteral(parts, text), nil
+			return appendLiteral(parts, text)
 		}
 		parts = appendLiteral(parts, before)
-		literal, escaped := strings.CutPrefix(name, "!")
-		switch {
-		case escaped:
+		if literal, escaped := strings.CutPrefix(name, "!"); escaped {
 			parts = appendLiteral(parts, "${"+literal+"}")
-		case !subName.MatchString(name):
-			return nil, errors.New(subNameMessage)
-		default:
+		} else {
 			parts = append(parts, subPart{name, true})
 		}
 		text = after

@@ -50,6 +50,8 @@ type Template struct {
 	counted bool
 	// zones says that Fn::GetAZs is called.
 	zones bool
+	// time says that Fn::FormatTime is called.
+	time bool
 	// processed is the text of a template that was made by transforms.
 	processed string
 	// unsound are the members of sections, as SECTION/NAME, with which something is wrong; nil but for [Examine].
@@ -93,6 +95,7 @@ func newTemplate(body string, limits Limits) *Template {
 // whole reads everything in a template.
 func (p *parser) whole(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
+	p.template.time = root.calls("Fn::FormatTime")
 	p.sections(root)
 	if len(p.found) > 0 {
 		return nil, p.found
