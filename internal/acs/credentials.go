@@ -159,7 +159,10 @@ func fromINI(text []byte, profile string) (Credentials, error) {
 			values[strings.TrimSpace(name)] = strings.Trim(strings.TrimSpace(text), `"`)
 		}
 	}
-	c := Credentials{ID: values["access_key_id"], Secret: values["access_key_secret"], Token: values["security_token"]}
+	c := Credentials{ID: values["access_key_id"], Secret: values["access_key_secret"]}
+	if values["type"] != "access_key" {
+		c.Token = values["security_token"]
+	}
 	switch kind := values["type"]; {
 	case !found:
 		return Credentials{}, fmt.Errorf("it has no section [%s]: set ALIBABA_CLOUD_PROFILE to one that it has", profile)

@@ -255,6 +255,9 @@ func (d *Delivery) claims(ctx context.Context) {
 	}
 }
 
+// lastReport bounds the report of what was cut off by the end of the drain.
+const lastReport = 2 * time.Second
+
 // claimBatch bounds one reading of the table: bodies are up to wire.MaxRequest bytes each, and wire.MaxPending more.
 const claimBatch = 256
 
@@ -284,6 +287,11 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	s.release()
 	if outcome == nil {
 		return
+	}
+	if hard.Err() != nil { // it was cut off, and is not to be sent again
+		last, cancel := context.WithTimeout(context.WithoutCancel(hard), lastReport)
+		defer cancel()
+		hard = last
 	}
 	settled = d.report(hard, askingOf(s.request), outcome)
 	if accepted, ok := outcome.(Accepted); ok && accepted.Local {

@@ -237,7 +237,11 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence)}}
 	}
 	text := p.hide.text(p.name() + ": " + err.Error())
-	if written && p.once {
+	switch {
+	case written && p.once && errors.Is(ctx.Err(), context.Canceled):
+		// This node ends. What becomes of the request shows at the response URL, and sending it again would be wrong.
+		return verdict{outcome: Accepted{}}
+	case written && p.once:
 		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
 			"a Create is only if the service token says idempotent, as in web[idempotent]:URL"}}
 	}

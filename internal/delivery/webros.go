@@ -30,11 +30,9 @@ const maxConfigHeaders = 32 << 10
 
 // sendWebROS sends a request of ROS to the URL in its service token, as HttpConfig has it.
 func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
-	if token.Sync { // then its timeout is always the same
-		own := *s.request.Body
-		own.Timeout = wire.ROSSyncTimeout
-		s.request.Body = &own
-	}
+	own := *s.request.Body
+	own.Timeout = patience(token, own.Timeout)
+	s.request.Body = &own
 	r := s.request
 	config, err := readHTTPConfig(r.Body.HTTPConfig)
 	if err != nil {
@@ -65,6 +63,14 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubbe
 		p.client = d.web.open
 	}
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+}
+
+// patience is how long a provider has that may take so long by its resource.
+func patience(token wire.Token, timeout time.Duration) time.Duration {
+	if token.Sync {
+		return min(timeout, wire.ROSSyncTimeout)
+	}
+	return timeout
 }
 
 // answeredInPlace takes the body of a response for the answer, as sync has it. Whether it is a valid one is not decided here.
