@@ -26,6 +26,7 @@ type serveOptions struct {
 	keep                                                                      keepOptions
 	references                                                                referenceOptions
 	limits                                                                    limitOptions
+	rosAnswers                                                                rosAnswerOptions
 	zones                                                                     []string
 }
 
@@ -55,6 +56,7 @@ func (a *app) serveCommand() *cobra.Command {
 	o.keep.flags(flags)
 	o.references.flags(flags)
 	o.limits.flags(flags)
+	o.rosAnswers.flags(flags)
 	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
@@ -146,6 +148,9 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		return c, err
 	}
 	if c.Limits, err = o.limits.parse(); err != nil {
+		return c, err
+	}
+	if err = o.rosAnswers.apply(&c); err != nil {
 		return c, err
 	}
 	if c.Zones, err = parseZones(o.zones); err != nil {

@@ -30,6 +30,14 @@
 // [Config.AllowPrivate] is set, by the address that is dialled and not by its name; no proxy is used. A URL that the
 // operator mapped a name to is not guarded.
 //
+// # ROS
+//
+// Requests of stacks of ROS have the document of ROS and go where its tokens say. What a token with web: names gets them as ROS
+// sends them, without a signature of ours. A Create is sent again only as long as nothing of it has left this machine, unless
+// the token says idempotent. Function Compute and Simple Message Queue are called with an access key that is found as
+// Alibaba Cloud's tools find it, by [acs.Find]; ALIBABA_CLOUD_FC_ENDPOINT, ALIBABA_CLOUD_FC3_ENDPOINT and
+// ALIBABA_CLOUD_MNS_ENDPOINT name other endpoints.
+//
 // # AWS
 //
 // Lambda and SNS are called with the AWS SDK's own configuration: environment, shared files, profiles, SSO,

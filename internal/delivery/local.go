@@ -188,13 +188,14 @@ func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
 		if r.Type != store.TypeIsComplete && r.Type != store.TypeMacro && r.Type != store.TypeExecution {
 			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, d.config.Now(), string(r.ID))
 		}
-	case wire.Lambda:
+	case wire.Lambda, wire.FC:
 		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.Queue, wire.Topic:
+		event.FunctionARN = string(r.Body.ServiceToken())
 		if r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete {
 			event.Payload = messageEvent(token, event.Payload, r.ID, d.config.Now())
 		}
-	case wire.HTTP, wire.FC, wire.Web, wire.Other:
+	case wire.HTTP, wire.Web, wire.Other:
 	}
 	return event, nil
 }

@@ -492,7 +492,9 @@ func TestROSTokens(t *testing.T) {
 // TestROSReferences: what looks like a dynamic reference of AWS is a text in ROS.
 func TestROSReferences(t *testing.T) {
 	server, got := capture(t)
-	w := startROS(t, "", func(c *delivery.Config, _ *world) { c.References = &book{texts: map[string]string{"/site/color": "blue"}, known: map[wire.RequestID][]string{}} })
+	w := startROS(t, "", func(c *delivery.Config, _ *world) {
+		c.References = &book{texts: map[string]string{"/site/color": "blue"}, known: map[wire.RequestID][]string{}}
+	})
 	r := rosRequest(wire.Create, "web:"+server.URL)
 	r.Body.Properties = object(member("P", "{{resolve:ssm:/site/color}}"))
 	w.Dispatch([]store.Request{r})
@@ -627,5 +629,25 @@ func TestROSLocalEvents(t *testing.T) {
 				t.Errorf("%v: %s", err, document)
 			}
 		})
+	}
+}
+
+// TestROSMappedAnswer: a provider that the operator has mapped a token to may answer in its response too, within the same limit.
+func TestROSMappedAnswer(t *testing.T) {
+	long := `{"Status":"SUCCESS","Data":{"x":"` + strings.Repeat("x", 5000) + `"}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(len(long)))
+		fmt.Fprint(w, long)
+	}))
+	defer server.Close()
+	for limit, want := range map[int]delivery.Answered{0: {Body: []byte(long[:4097]), Size: len(long)}, 5100: {Body: []byte(long)}} {
+		w := startROS(t, "", func(c *delivery.Config, _ *world) {
+			c.ROSResponse, c.Local = limit, named{"q": {Name: "q", URL: server.URL}}
+		})
+		r := rosRequest(wire.Create, "q")
+		w.Dispatch([]store.Request{r})
+		if diff := cmp.Diff(reported{r.ID, want}, w.next(t)); diff != "" {
+			t.Errorf("%d: %.300s", limit, diff)
+		}
 	}
 }

@@ -95,6 +95,10 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 			return body, header, nil
 		},
 		taken: post.takenOrAnswered,
+		limit: wire.MaxResponse,
+	}
+	if isROS(r) {
+		p.limit, p.sized = d.config.ROSResponse, true
 	}
 	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
 		p.secret = token.Secret()
@@ -141,6 +145,10 @@ type post struct {
 	taken func(p post, ctx context.Context, response *http.Response, here bool) verdict
 	// once says that what may have reached the provider is not sent again.
 	once bool
+	// limit is how many bytes an answer in the response may have.
+	limit int
+	// sized says that what is longer is told with its size, as for ROS.
+	sized bool
 }
 
 // name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
@@ -197,10 +205,10 @@ func (w *web) post(ctx context.Context, p post) verdict {
 
 // takenOrAnswered takes the body of a response for the answer if it is one; otherwise that comes by the response URL.
 func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
-	body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	switch {
-	case isAnswer(body):
-		return verdict{outcome: Answered{Body: body}}
+	case isAnswer(body, p.limit):
+		return verdict{outcome: p.answered(body, response)}
 	case err != nil:
 		// The answer may have been in it, and there is no other way to get it.
 		return p.broken(ctx, err, true)
@@ -209,6 +217,14 @@ func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here
 			"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
 	}
 	return p.accepted(here)
+}
+
+// answered returns the answer, of which body may be the beginning.
+func (p post) answered(body []byte, response *http.Response) Answered {
+	if !p.sized || len(body) <= p.limit {
+		return Answered{Body: body}
+	}
+	return Answered{Body: body, Size: int(max(response.ContentLength, int64(len(body))))} // -1 if the sender did not say
 }
 
 // accepted says that the answer will come by the response URL, if the provider can reach that.
@@ -248,10 +264,10 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	return verdict{text: text, delivered: written}
 }
 
-// isAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off at
-// MaxAnswer is taken for one, since a provider that says so much means to answer.
-func isAnswer(body []byte) bool {
-	cut := len(body) >= MaxAnswer
+// isAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off behind the limit
+// is taken for one, since a provider that says so much means to answer.
+func isAnswer(body []byte, limit int) bool {
+	cut := len(body) > limit
 	body = bytes.Trim(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
 	if len(body) == 0 || body[0] != '{' {
 		return false

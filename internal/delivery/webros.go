@@ -52,12 +52,14 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubbe
 		make:     func(now time.Time) ([]byte, http.Header, error) { return config.body(document, address, now) },
 		taken:    func(p post, _ context.Context, _ *http.Response, here bool) verdict { return p.accepted(here) },
 		once:     r.Type == wire.Create && !token.Idempotent,
+		limit:    d.config.ROSResponse,
+		sized:    true,
 	}
 	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
 	if token.Sync {
 		p.silence += ", which is how long ROS waits for the reply of a provider whose service token says sync, whatever Timeout says: " +
 			"leave the option out, and answer at the ResponseURL"
-		p.taken = d.answeredInPlace
+		p.taken = post.answeredInPlace
 	}
 	if d.config.AllowPrivate {
 		p.client = d.web.open
@@ -74,8 +76,8 @@ func patience(token wire.Token, timeout time.Duration) time.Duration {
 }
 
 // answeredInPlace takes the body of a response for the answer, as sync has it. Whether it is a valid one is not decided here.
-func (d *Delivery) answeredInPlace(p post, ctx context.Context, response *http.Response, _ bool) verdict {
-	body, err := io.ReadAll(io.LimitReader(response.Body, int64(d.config.ROSResponse)+1))
+func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bool) verdict {
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	if err != nil {
 		return p.broken(ctx, err, true)
 	}
@@ -87,11 +89,7 @@ func (d *Delivery) answeredInPlace(p post, ctx context.Context, response *http.R
 		}
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(text)}}
 	}
-	size := 0
-	if len(body) > d.config.ROSResponse {
-		size = int(max(response.ContentLength, int64(len(body)))) // -1 if the sender did not say
-	}
-	return verdict{outcome: Answered{Body: body, Size: size}}
+	return verdict{outcome: p.answered(body, response)}
 }
 
 // httpConfig is the HttpConfig of a resource.
