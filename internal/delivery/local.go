@@ -164,7 +164,7 @@ func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
 	event := local.Event{
 		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
-	event.FunctionARN = s.function
+	event.FunctionARN, event.Contract = s.function, local.ContractOf(r.Body.ServiceToken())
 	var err error
 	switch {
 	case r.Type == store.TypeMacro:

@@ -80,18 +80,43 @@ func addFC(env map[string]string, config *Config, provider Provider, at surround
 	}
 }
 
-// freePort returns a port of this machine that nobody listens at; empty if there is none.
-func freePort() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return ""
+// port returns a port of this machine at which nobody listens, for one process; empty if there is none. The caller gives it back
+// with release: until then no other process of this runtime gets it, and so none gets what is meant for that one.
+func (r *Runtime) port() string {
+	var taken []net.Listener // so that the next one is another
+	defer func() {
+		for _, l := range taken {
+			l.Close()
+		}
+	}()
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return ""
+		}
+		taken = append(taken, l)
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			return ""
+		}
+		r.mu.Lock()
+		free := !r.ports[port]
+		if free {
+			r.ports[port] = true
+		}
+		r.mu.Unlock()
+		if free {
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return ""
-	}
-	return port
+	return ""
+}
+
+// release gives a port back.
+func (r *Runtime) release(port string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.ports, port)
 }
 
 // fcFunction is what a process of Function Compute is told with each event.
@@ -149,11 +174,14 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64(d.Round(time.Second)/time.Second)), 10)
 }
 
+// minSecret is how long a key is at least: to hide what is shorter would make a log unreadable.
+const minSecret = 8
+
 // secrets returns what no log may show.
 func (f *fcFunction) secrets() []string {
 	var secrets []string
 	for _, name := range []string{"x-fc-access-key-secret", "x-fc-security-token"} {
-		if text := f.fixed.Get(name); text != "" {
+		if text := f.fixed.Get(name); len(text) >= minSecret {
 			secrets = append(secrets, text)
 		}
 	}

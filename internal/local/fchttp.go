@@ -43,7 +43,7 @@ func (p *process) bridge() {
 		h := http.Header{}
 		p.fc.tell(h, fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
 		switch outcome, err := p.post(ctx, client, base, "/initialize", h, nil); {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && !wait(ctx, lastWords):
 			return
 		case err != nil:
 			p.initFails(Outcome{Message: "the provider's process broke off while it was initialized"})
@@ -95,8 +95,8 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 	p.fcHeader(h, inv)
 	inv.sent <- nil
 	outcome, err := p.post(ctx, client, base, "/invoke", h, inv)
-	if err != nil && ctx.Err() != nil {
-		return // the end of the process says more
+	if err != nil && !wait(ctx, lastWords) {
+		return // the process has ended, which says more
 	}
 	if err != nil {
 		outcome = Outcome{

@@ -134,6 +134,7 @@ type Runtime struct {
 	closed bool
 	pools  map[string]*pool
 	turns  map[string]chan struct{} // to build, by the package's folder
+	ports  map[string]bool          // where processes may listen
 }
 
 // New returns a runtime that accepts events at once. No process is started before one is needed.
@@ -169,7 +170,7 @@ func New(config Config) (*Runtime, error) {
 		}
 		config.CacheDir = dir
 	}
-	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}}
+	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
 		if err := r.Set(p); err != nil {

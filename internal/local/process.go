@@ -96,7 +96,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	} else {
 		at := surroundings{dir: dir, addr: p.addr, token: event.FunctionARN}
 		if provider.Contract == bootstrap.FC && provider.Target.Kind() != Script {
-			at.port = freePort()
+			at.port = r.port()
 		}
 		env := environment(&r.config, provider, command, at)
 		if provider.Contract == bootstrap.FC {
@@ -110,7 +110,12 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		}}
 	}
 	started := make(chan error)
-	go p.supervise(listener, started)
+	go func() {
+		p.supervise(listener, started)
+		if p.fc != nil {
+			r.release(p.fc.port)
+		}
+	}()
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", command.path, err)
 	}

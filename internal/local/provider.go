@@ -62,16 +62,20 @@ func ParseFunction(dir string, declared project.Provider, role bootstrap.Role) (
 		place = declared.Place + ": "
 	}
 	target, err := parseTarget(dir, declared.Target, declared.Handler, role)
+	p := Provider{
+		Name: declared.Name, Target: target, Env: declared.Env, Timeout: declared.Timeout,
+		Concurrency: declared.Concurrency, Handler: declared.Handler, Initializer: declared.Initializer, Role: role,
+	}
+	if err == nil && declared.Runtime != "" {
+		p.Contract, err = bootstrap.ParseContract(declared.Runtime)
+	}
 	if err == nil {
-		err = CheckEnv(declared.Env)
+		err = p.checkEnv()
 	}
 	if err != nil {
 		return Provider{}, fmt.Errorf("%sprovider %s: %w", place, declared.Name, err)
 	}
-	return Provider{
-		Name: declared.Name, Target: target, Env: declared.Env, Timeout: declared.Timeout,
-		Concurrency: declared.Concurrency, Handler: declared.Handler, Role: role,
-	}, nil
+	return p, nil
 }
 
 func (p Provider) check(cacheDir string) error {

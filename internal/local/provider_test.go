@@ -80,6 +80,10 @@ func runProvider(behaviour string) {
 	api := runtimeClient("http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/")
 	switch behaviour {
 	case "handle":
+	case "fc":
+		runFCProgram()
+	case "fc-http":
+		runFCServer()
 	case "init-exit":
 		fmt.Println("no database")
 		os.Exit(3)

@@ -13,6 +13,7 @@
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
 //	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
 //	  Aws: {builtin: aws, allow: ["ssm:GetParameter"]}
+//	  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
 //	macros:
 //	  Upper: ./upper.py
 //
@@ -69,6 +70,14 @@ const (
 	SSMAWS = "aws"
 )
 
+// What a provider may be written like.
+const (
+	// RuntimeLambda is a function of AWS Lambda.
+	RuntimeLambda = "lambda"
+	// RuntimeFC is one of Alibaba Cloud Function Compute.
+	RuntimeFC = "fc"
+)
+
 // Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
 type Pair struct {
 	Name, Text string
@@ -96,6 +105,11 @@ type Provider struct {
 	Concurrency int
 	// Handler is passed to the provider's runtime; for a Python or Node file it names the function. Empty means the default.
 	Handler string
+	// Runtime is whose functions Target is written like: [RuntimeLambda] or [RuntimeFC]. Empty means that each request says so.
+	Runtime string
+	// Initializer is called once in each process before its first request, if it is written for Function Compute: the name of
+	// a function, or FILE.FUNCTION. Empty means nothing.
+	Initializer string
 	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
 	Builtin string
 	// Allow is what Builtin may do. Empty means nothing.

@@ -41,6 +41,7 @@ providers:
     isComplete: {run: ./f.js, handler: isReady}
     queryInterval: 7s    # no divisor of the next
     totalTimeout: 30m
+  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -65,6 +66,7 @@ providers:
 				IsComplete:    &project.Function{Target: "./f.js", Handler: "isReady"},
 				QueryInterval: 7 * time.Second, TotalTimeout: 30 * time.Minute, Place: file + ":20:3",
 			},
+			{Name: "Disk", Target: "./disk.py", Runtime: project.RuntimeFC, Initializer: "disk.connect", Place: file + ":25:3"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -131,6 +133,14 @@ func TestParseProblems(t *testing.T) {
 			"4:6: provider A: run is missing: it says what runs, for example run: ./provider (or onEvent, a function that returns its result)",
 			"5:5: provider B is empty",
 		}},
+		{"runtimes", "providers: {A: {run: x, runtime: fcc}, B: {run: x, runtime: lambda, initializer: y}, C: {onEvent: x, runtime: fc}, " +
+			"D: {run: 'http://127.0.0.1/', initializer: y}, E: {builtin: aws, runtime: fc}}", []string{
+			`1:34: provider A: runtime: want lambda or fc, got "fcc"; leave it out to have it follow the service token`,
+			"1:82: provider B: initializer is of Function Compute, and runtime says lambda",
+			"1:111: provider C: runtime is about run: a function that returns its result is called in one way only",
+			"1:159: provider D: initializer is about what runs here, and run is a URL",
+			"1:190: provider E: runtime is about a program, and builtin names a provider in this one: keep one of them",
+		}},
 		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
 			`1:34: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "25h"`,
 			`1:61: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "soon"`,
@@ -143,7 +153,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, builtin, allow`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, initializer, builtin, allow`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{

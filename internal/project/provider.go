@@ -87,6 +87,12 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 		note("timeout", func(v *yaml.Node) { p.Timeout = r.duration(v, "timeout") }),
 		note("concurrency", func(v *yaml.Node) { r.concurrency(v, p) }),
 		note("handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }),
+		note("runtime", func(v *yaml.Node) {
+			if p.Runtime = r.text(v, "runtime"); p.Runtime != "" && p.Runtime != RuntimeLambda && p.Runtime != RuntimeFC {
+				r.problem(v, "%s: runtime: want lambda or fc, got %q; leave it out to have it follow the service token", what, p.Runtime)
+			}
+		}),
+		note("initializer", func(v *yaml.Node) { p.Initializer = r.text(v, "initializer") }),
 		note("builtin", func(v *yaml.Node) {
 			p.Builtin = r.text(v, "builtin")
 			if err := CheckBuiltin(p.Builtin); err != nil && p.Builtin != "" {
@@ -101,7 +107,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 // fitting finds keys that do not go together.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
 	if found["builtin"] != nil {
-		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler"} {
+		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer"} {
 			if v := found[name]; v != nil {
 				r.problem(v, "%s: %s is about a program, and builtin names a provider in this one: keep one of them", what, name)
 			}
@@ -125,6 +131,18 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 		}
 	case found["handler"] != nil:
 		r.problem(found["handler"], "%s: handler is about run: write onEvent: {run: FILE, handler: NAME}", what)
+	}
+	for _, name := range []string{"runtime", "initializer"} {
+		v := found[name]
+		switch {
+		case v == nil:
+		case found["onEvent"] != nil:
+			r.problem(v, "%s: %s is about run: a function that returns its result is called in one way only", what, name)
+		case strings.Contains(p.Target, "://"):
+			r.problem(v, "%s: %s is about what runs here, and run is a URL", what, name)
+		case name == "initializer" && p.Runtime == RuntimeLambda:
+			r.problem(v, "%s: initializer is of Function Compute, and runtime says lambda", what)
+		}
 	}
 	if found["isComplete"] == nil {
 		for _, name := range []string{"queryInterval", "totalTimeout"} {

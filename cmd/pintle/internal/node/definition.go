@@ -37,6 +37,9 @@ type Definition struct {
 	TotalTimeout  string `json:"totalTimeout,omitempty"`
 	Concurrency   int    `json:"concurrency,omitempty"`
 	Handler       string `json:"handler,omitempty"`
+	// Runtime and Initializer are those of [project.Provider].
+	Runtime     string `json:"runtime,omitempty"`
+	Initializer string `json:"initializer,omitempty"`
 }
 
 // DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
@@ -75,7 +78,10 @@ type Function struct {
 // Define makes a definition of what a project file or a flag declares, relative to dir; others are declared beside it, so
 // that functions may name them. It returns an error if what is declared does not exist or cannot be run.
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
-	d := Definition{Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler}
+	d := Definition{
+		Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler,
+		Runtime: declared.Runtime, Initializer: declared.Initializer,
+	}
 	for text, duration := range map[*string]time.Duration{
 		&d.Timeout: declared.Timeout, &d.QueryInterval: declared.QueryInterval, &d.TotalTimeout: declared.TotalTimeout,
 	} {
@@ -298,6 +304,7 @@ func (d Definition) parse(name string) (parsed, error) {
 	}
 	of := project.Provider{
 		Name: name, Target: d.Target, Env: d.Env, Timeout: p.timeout, Concurrency: d.Concurrency, Handler: d.Handler,
+		Runtime: d.Runtime, Initializer: d.Initializer,
 	}
 	if d.Builtin != "" {
 		if err := d.checkBuiltin(); err != nil {
@@ -311,6 +318,8 @@ func (d Definition) parse(name string) (parsed, error) {
 		return fail("allow is about builtin, which is missing")
 	case (d.Target == "") == (d.OnEvent == nil):
 		return fail("want one of target and onEvent")
+	case (d.Runtime != "" || d.Initializer != "") && (d.OnEvent != nil || strings.Contains(d.Target, "://")):
+		return fail("runtime and initializer are about a target that is run here")
 	case d.OnEvent == nil && (d.IsComplete != nil || d.QueryInterval != "" || d.TotalTimeout != ""):
 		return fail("isComplete, queryInterval and totalTimeout are asked for after onEvent, which is missing")
 	case d.OnEvent == nil:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/require"
 )
@@ -101,6 +102,23 @@ func TestDefineFunctions(t *testing.T) {
 	}
 }
 
+// What a provider is written like goes from the file to what is run.
+func TestDefineRuntime(t *testing.T) {
+	require.Tool(t, "python3")
+	dir := handlers(t)
+	d, err := node.Define(dir, project.Provider{Name: "Disk", Target: "a.py", Runtime: project.RuntimeFC, Initializer: "a.start"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(node.Definition{Target: filepath.Join(dir, "a.py"), Runtime: "fc", Initializer: "a.start"}, d); diff != "" {
+		t.Error(diff)
+	}
+	program, ok, err := d.Program("Disk")
+	if err != nil || !ok || program.Contract != bootstrap.FC || program.Initializer != "a.start" {
+		t.Errorf("%+v, %v, %v", program, ok, err)
+	}
+}
+
 // What another program sends is looked at like what a file says.
 func TestDefinitionsThatCannotBe(t *testing.T) {
 	require.Tool(t, "python3")
@@ -120,6 +138,11 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 		"isComplete: the target must be an absolute path":        {OnEvent: file, IsComplete: &node.Function{Target: "a.py"}},
 		"the target must be an absolute path or a URL":           {Target: "a.py"},
 		"isComplete: target /does/not/exist: /does/not/exist do": {OnEvent: file, IsComplete: &node.Function{Target: "/does/not/exist"}},
+		"runtime and initializer are about a target that is ru":  {OnEvent: file, Runtime: "fc"},
+		"runtime and initializer are about a target that is run": {Target: "http://127.0.0.1/", Initializer: "x"},
+		"builtin is a provider in this program, which has no ta": {Builtin: "aws", Runtime: "fc"},
+		`"fcc" is no kind of function: want lambda or fc`:        {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
+		"env: FC_REGION is set by the runtime":                   {Target: filepath.Join(dir, "a.py"), Runtime: "fc", Env: map[string]string{"FC_REGION": "x"}},
 		"env: _HANDLER is set by the runtime":                    {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},
 	} {
 		if err := n.Define(t.Context(), "Thing", d); err == nil || !strings.Contains(err.Error(), want) {
