@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // fcAPI is the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes for Go, which
@@ -23,6 +25,7 @@ type fcInvocation struct {
 	hook     bool
 	deadline time.Time
 	event    []byte
+	waits    bool // the engine waits for operations that go on: it is one that runs functions itself
 }
 
 func newFCAPI(hostPort string) fcAPI {
@@ -36,7 +39,7 @@ func (a fcAPI) next(ctx context.Context) (fcInvocation, error) {
 		return fcInvocation{}, err
 	}
 	kind := header.Get("x-fc-function-type")
-	i := fcInvocation{id: header.Get("x-fc-request-id"), hook: kind != "" && kind != "0", event: event}
+	i := fcInvocation{id: header.Get("x-fc-request-id"), hook: kind != "" && kind != "0", event: event, waits: header.Get(wire.HeaderWaits) == wire.Waits}
 	millis, err := strconv.ParseInt(header.Get("x-fc-function-deadline"), 10, 64)
 	switch {
 	case i.id == "":
@@ -48,9 +51,9 @@ func (a fcAPI) next(ctx context.Context) (fcInvocation, error) {
 	return i, nil
 }
 
-// end reports that an event was dealt with, or why it was not.
-func (a fcAPI) end(ctx context.Context, id string, cause error) error {
-	path, body := id+"/response", []byte("{}")
+// end reports that an event was dealt with, and the result, or why it was not.
+func (a fcAPI) end(ctx context.Context, id string, result []byte, cause error) error {
+	path, body := id+"/response", result
 	if cause != nil {
 		path, body = id+"/error", fcFailure(cause)
 	}
@@ -102,16 +105,20 @@ func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 		}
 		s.work.Go(func() { // ends by the deadline of the event
 			defer func() { <-s.web.room }()
+			result := nothing
 			var running <-chan struct{}
 			var err error
 			if !next.hook {
-				_, running, err = s.event(finish, next.event, next.deadline, false)
+				result, running, err = s.event(finish, next.event, next.deadline, next.waits)
 			}
 			if err != nil {
 				s.log.Error("event not answered", "error", err)
 			}
-			if err := api.end(finish, next.id, err); err != nil {
+			if err := api.end(finish, next.id, result, err); err != nil {
 				fail(err)
+			}
+			if errors.Is(err, ErrRunaway) { // of what an EventWaiter has resumed
+				fail(ErrRunaway)
 			}
 			if running != nil {
 				if err := s.join(finish, running, next.deadline); err != nil {
@@ -218,24 +225,32 @@ func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 		within = time.Duration(limit) * time.Second
 	}
 	deadline := s.clock.Now().Add(within)
-	_, running, err := s.event(h.ctx, event, deadline, false)
+	result, running, err := s.event(h.ctx, event, deadline, r.Header.Get(wire.HeaderWaits) == wire.Waits)
 	if err != nil {
 		s.log.Error("event not answered", "error", err)
 		h.reply(w, http.StatusNotFound, fcFailure(err))
 	} else {
-		h.reply(w, http.StatusOK, []byte("{}"))
+		h.reply(w, http.StatusOK, result)
+	}
+	if errors.Is(err, ErrRunaway) { // of what an EventWaiter has resumed
+		h.fail(err)
 	}
 	if running == nil {
 		return
 	}
 	s.work.Go(func() { // ends by the deadline
 		if err := s.join(h.ctx, running, deadline); err != nil {
-			select {
-			case h.fatal <- err:
-			default:
-			}
+			h.fail(err)
 		}
 	})
+}
+
+// fail ends the program, with the first error that it was called with.
+func (h *fcHandler) fail(err error) {
+	select {
+	case h.fatal <- err:
+	default:
+	}
 }
 
 // reply says what became of an event: 404 is a failure, for which the platform calls again if it was asynchronous.

@@ -200,6 +200,7 @@ type functions struct {
 	*httptest.Server
 	events  chan [2]string // kind and event
 	results chan result
+	waits   bool // as an engine does that runs functions itself
 }
 
 func newFunctions(t *testing.T) *functions {
@@ -210,6 +211,9 @@ func newFunctions(t *testing.T) *functions {
 		case event := <-f.events:
 			w.Header().Set("x-fc-request-id", "i-1")
 			w.Header().Set("x-fc-function-type", event[0])
+			if f.waits {
+				w.Header().Set(wire.HeaderWaits, wire.Waits)
+			}
 			w.Header().Set("x-fc-function-deadline", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
 			fmt.Fprint(w, event[1])
 		case <-r.Context().Done():
@@ -265,6 +269,72 @@ func TestROSFunctionRuntimeAPI(t *testing.T) {
 		t.Error(err)
 	}
 	if err := run(t, pintle.Config{ROS: &pintle.ROSConfig{RuntimeAPI: strings.TrimPrefix(c.URL, "http://")}})(); err != nil && !strings.Contains(err.Error(), "runtime API") {
+		t.Error(err)
+	}
+}
+
+// resumed returns the event that asks again about a request, by what the runtime was told of it.
+func resumed(t *testing.T, of, told string, try int) string {
+	t.Helper()
+	w, ok, err := wire.ParseWaiting([]byte(told))
+	if want := fmt.Sprintf("asked %d times", try); !ok || err != nil || !strings.HasPrefix(w.Reason, want) || w.PhysicalResourceID != "it" {
+		t.Fatalf("the runtime was told %s: %v", told, err)
+	}
+	request, err := wire.ParseRequest([]byte(of))
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := wire.Resume{Pending: w.Pending, Try: try, Request: request}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(event)
+}
+
+// An engine that runs functions itself waits in the place of the program, by either of the ways that Function Compute has.
+func TestROSFunctionHostedWait(t *testing.T) {
+	c, f := newROS(t), newFunctions(t)
+	f.waits = true
+	handlers := []pintle.Handler{pintle.New(lasting{})}
+	running(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{RuntimeAPI: strings.TrimPrefix(f.URL, "http://")}})
+	port := freePort(t)
+	log := watched{make(chan string, 100)}
+	stop := run(t, pintle.Config{
+		Handlers: handlers, WebhookSecrets: []string{}, Topics: []string{}, Logger: slog.New(slog.NewTextHandler(log, nil)), ROS: &pintle.ROSConfig{Port: port},
+	})
+	for line := range log.lines {
+		if strings.Contains(line, "listening") {
+			break
+		}
+	}
+	for name, hand := range map[string]func(event string) (told string){
+		"asks": func(event string) string {
+			f.events <- [2]string{"0", event}
+			return (<-f.results).body
+		},
+		"listens": func(event string) string {
+			status, reply := post(t, "http://127.0.0.1:"+port+"/invoke", "", event, func(h http.Header) {
+				h.Set("x-fc-control-path", "/invoke")
+				h.Set(wire.HeaderWaits, wire.Waits)
+			})
+			if status != http.StatusOK {
+				t.Errorf("status %d", status)
+			}
+			return reply
+		},
+	} {
+		of := strings.Replace(c.request(t, wire.Create, "", "", ""), `,"N":7`, "", 1) // which this provider does not know
+		event := of
+		for try := 1; try <= 2; try++ {
+			event = resumed(t, of, hand(event), try)
+		}
+		if told := hand(event); told != "{}" {
+			t.Errorf("%s: in the end the runtime was told %s", name, told)
+		}
+		c.answered(t, name, `"Status":"SUCCESS","PhysicalResourceId":"it"`)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }

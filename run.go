@@ -135,7 +135,7 @@ func Run(ctx context.Context, c Config) error {
 	if !web && c.RuntimeAPI == "" && !ros.runs() {
 		return ErrNoRuntime
 	}
-	if !web && ros.Port == "" {
+	if !web && (c.RuntimeAPI != "" || ros.RuntimeAPI != "" || ros.Port == "") {
 		c.WebhookSecrets, c.Topics = []string{}, []string{} // what is wrong with them in the environment does not matter
 	}
 	s, err := NewServer(c)
