@@ -93,8 +93,13 @@ func (i *invocation) document(r trial.Result) answerDocument {
 		}
 		d.Attributes = data.JSON()
 	}
-	if d.Problem == "" && i.request.RequestType == wire.Update && d.PhysicalID != string(i.request.PhysicalResourceID) {
-		d.Replaces = string(i.request.PhysicalResourceID)
+	if was := string(i.request.PhysicalResourceID); d.Problem == "" && i.request.RequestType == wire.Update && d.PhysicalID != was {
+		switch {
+		case i.request.Dialect == wire.CloudFormation:
+			d.Replaces = was
+		case was != "" && d.Status == string(wire.Success):
+			d.Problem = fmt.Sprintf("PhysicalResourceId is %q and was %q: ROS cannot replace a resource in an Update", d.PhysicalID, was)
+		}
 	}
 	for _, name := range r.Mismatches {
 		d.Notes = append(d.Notes, name+" of the answer is not that of the request: other services refuse that")
@@ -144,7 +149,12 @@ func (i *invocation) print(d answerDocument) {
 		fmt.Fprint(i.app.stdout, "  attributes\n  "+strings.ReplaceAll(strings.TrimSuffix(indented(list), "\n"), "\n", "\n  ")+"\n")
 	}
 	if d.Status == string(wire.Success) && d.Problem == "" && i.request.RequestType != wire.Delete {
-		fmt.Fprintf(i.app.stderr, "next:  pintle invoke %s --type Delete --id %s, with the same properties\n", quote(i.target), quote(display.Clean(d.PhysicalID)))
+		more := ""
+		if i.request.Dialect == wire.ROS {
+			more = " --ros"
+		}
+		fmt.Fprintf(i.app.stderr, "next:  pintle invoke %s%s --type Delete --id %s, with the same properties\n",
+			quote(i.target), more, quote(display.Clean(d.PhysicalID)))
 	}
 }
 

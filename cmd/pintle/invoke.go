@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/nearest"
@@ -33,7 +35,7 @@ type invokeOptions struct {
 	kind, properties, old, id, resourceType, logicalID, event string
 	project, region, output                                   string
 	timeout                                                   time.Duration
-	sns, showSecrets                                          bool
+	sns, ros, showSecrets                                     bool
 }
 
 func (a *app) invokeCommand() *cobra.Command {
@@ -54,6 +56,12 @@ held against the protocol as an engine does it. What the provider prints goes to
 stderr while it runs. An answer with NoEcho is masked. A request to a URL is
 signed if PINTLE_WEBHOOK_SECRET holds the provider's secret.
 
+With --ros it is a request of Alibaba Cloud ROS, whose values keep their types: a
+program or handler gets it as a function of Function Compute does. So does without
+--ros what pintle.yaml declares with runtime: fc.
+
+  pintle invoke ./index.py --ros -p '{"X": 1, "Y": 2}'
+
 Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.invoke(ctx, &o, args[0]) }),
@@ -67,8 +75,9 @@ Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
 	flags.StringVar(&o.logicalID, "logical-id", "", "`NAME` of the resource in the template (default Test)")
 	flags.StringVar(&o.event, "event", "", "send the request in `FILE`; only its ResponseURL is replaced")
 	flags.BoolVar(&o.sns, "sns", false, "send it as a notification of SNS, as a token of a topic would")
+	flags.BoolVar(&o.ros, "ros", false, "send a request of Alibaba Cloud ROS")
 	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
-	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; with --ros cn-hangzhou)")
 	flags.DurationVar(&o.timeout, "timeout", trial.DefaultTimeout, "how long the answer may take")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show the attributes of an answer with NoEcho")
 	fromEnvironment(flags, "region", "project")
@@ -212,8 +221,18 @@ func apart(o *invokeOptions, p *project.Project, declared project.Provider) (nod
 
 // request makes the request of the flags.
 func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request, err error) {
+	if o.ros = o.ros || provider.Contract == bootstrap.FC; o.ros && o.sns {
+		return r, usagef("leave one of them out", "a request of ROS is no notification of SNS")
+	}
 	if o.event != "" {
-		return a.recorded(o)
+		r, err = a.recorded(o)
+		if err == nil && r.Dialect == wire.ROS {
+			r.ServiceToken = o.rosToken(provider)
+		}
+		return r, err
+	}
+	if o.ros {
+		r.Dialect = wire.ROS
 	}
 	r.RequestType = wire.RequestType(o.kind)
 	if o.kind == "" {
@@ -222,7 +241,7 @@ func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request
 	switch {
 	case !r.RequestType.Valid():
 		return r, usagef("want Create, Update or Delete", "--type %q is not known", o.kind)
-	case r.RequestType != wire.Create && o.id == "":
+	case r.RequestType != wire.Create && o.id == "" && !o.ros: // ROS sends these without one, if the Create had failed
 		return r, usagef("give the one that Create answered with", "%s needs the physical ID of the resource: --id", r.RequestType)
 	case r.RequestType == wire.Create && o.id != "":
 		return r, usagef("leave it out, or say --type Update or Delete", "a Create has no --id: it answers with one")
@@ -230,10 +249,56 @@ func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request
 		return r, usagef("", "only an Update has --old properties")
 	}
 	if r.ResourceType = o.resourceType; r.ResourceType != "" {
-		if err := wire.CheckResourceType(r.ResourceType); err != nil {
+		if err := r.Dialect.CheckResourceType(r.ResourceType); err != nil {
 			return r, usageError(err)
 		}
 	}
+	r.LogicalResourceID, r.PhysicalResourceID = wire.LogicalID(o.logicalID), wire.PhysicalID(o.id)
+	if o.logicalID == "" {
+		r.LogicalResourceID = "Test"
+	}
+	if o.ros {
+		o.ofROS(&r, provider)
+	} else {
+		a.ofCloudFormation(o, &r, provider)
+	}
+	if r.ResourceProperties, err = a.properties("properties", o.properties, r); err != nil {
+		return r, err
+	}
+	if r.RequestType == wire.Update {
+		if r.OldResourceProperties = r.ResourceProperties; o.old != "" {
+			r.OldResourceProperties, err = a.properties("old", o.old, r)
+		}
+	}
+	return r, err
+}
+
+// ofROS gives a request what an engine of ROS does.
+func (o *invokeOptions) ofROS(r *wire.Request, provider local.Provider) {
+	r.ServiceToken = o.rosToken(provider)
+	r.StackID, r.StackName = wire.StackID(uuid.NewString()), "invoke"
+	r.RequestID = wire.RequestID(strings.ToUpper(uuid.NewString()))
+	r.ResourceOwnerID, r.CallerID, r.RegionID = rosAccount, rosAccount, o.rosRegion()
+}
+
+// What a request of ROS is of, where nothing is said.
+const (
+	rosAccount = "0000" + sigv4.DefaultAccount
+	rosRegion  = "cn-hangzhou"
+)
+
+func (o *invokeOptions) rosRegion() string { return cmp.Or(o.region, rosRegion) }
+
+// rosToken returns the token by which a template of ROS would name the provider.
+func (o *invokeOptions) rosToken(provider local.Provider) wire.ServiceToken {
+	if provider.Target.Kind() == local.URL {
+		return wire.ServiceToken("web:" + provider.Target.Path())
+	}
+	return wire.ServiceToken("acs:fc:" + o.rosRegion() + ":" + rosAccount + ":functions/" + local.FunctionName(provider.Name))
+}
+
+// ofCloudFormation gives a request what CloudFormation does.
+func (a *app) ofCloudFormation(o *invokeOptions, r *wire.Request, provider local.Provider) {
 	region := a.regionOr(o.region)
 	arn := "arn:" + wire.Partition(region) + ":"
 	account := sigv4.DefaultAccount
@@ -247,19 +312,6 @@ func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request
 	}
 	r.StackID = wire.StackID(arn + "cloudformation:" + region + ":" + account + ":stack/invoke/" + uuid.NewString())
 	r.RequestID = wire.RequestID(uuid.NewString())
-	r.LogicalResourceID, r.PhysicalResourceID = wire.LogicalID(o.logicalID), wire.PhysicalID(o.id)
-	if o.logicalID == "" {
-		r.LogicalResourceID = "Test"
-	}
-	if r.ResourceProperties, err = a.properties("properties", o.properties, r.ServiceToken); err != nil {
-		return r, err
-	}
-	if r.RequestType == wire.Update {
-		if r.OldResourceProperties = r.ResourceProperties; o.old != "" {
-			r.OldResourceProperties, err = a.properties("old", o.old, r.ServiceToken)
-		}
-	}
-	return r, err
 }
 
 // recorded reads a whole request.
@@ -273,7 +325,7 @@ func (a *app) recorded(o *invokeOptions) (r wire.Request, err error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
-		return r, usagef("want the request that CloudFormation sends", "--event %s holds no JSON object", o.event)
+		return r, usagef("want the request that CloudFormation or ROS sends", "--event %s holds no JSON object", o.event)
 	}
 	fields["ResponseURL"] = json.RawMessage(`"http://127.0.0.1/"`) // it gets ours
 	if text, err = json.Marshal(fields); err == nil {
@@ -285,8 +337,8 @@ func (a *app) recorded(o *invokeOptions) (r wire.Request, err error) {
 	return r, nil
 }
 
-// properties reads a JSON object from a flag or from the file that it names.
-func (a *app) properties(flag, given string, token wire.ServiceToken) (json.RawMessage, error) {
+// properties reads the JSON object of a request from a flag, or from the file that it names.
+func (a *app) properties(flag, given string, of wire.Request) (json.RawMessage, error) {
 	text := []byte(given)
 	if file, ok := strings.CutPrefix(given, "@"); ok {
 		var err error
@@ -302,8 +354,11 @@ func (a *app) properties(flag, given string, token wire.ServiceToken) (json.RawM
 		// The parser's words may quote the value, which may be a secret.
 		return nil, usagef(`want for example '{"Name": "a"}', or @FILE`, "--%s: it is no JSON object", flag)
 	}
+	if of.Dialect == wire.ROS {
+		return v.JSON(), nil
+	}
 	if _, ok := v.Get("ServiceToken"); !ok {
-		v = value.Object(append([]value.Member{{Key: "ServiceToken", Value: value.Str(string(token))}}, v.Members()...)...)
+		v = value.Object(append([]value.Member{{Key: "ServiceToken", Value: value.Str(string(of.ServiceToken))}}, v.Members()...)...)
 	}
 	return v.Stringified().JSON(), nil
 }

@@ -23,9 +23,10 @@ import (
 
 // trial is one run.
 type trial struct {
-	config Config
-	signer *wire.Signer
-	key    wire.ResponseKey
+	config    Config
+	signer    *wire.Signer // nil for a request of ROS
+	key       wire.ResponseKey
+	signature string // of ROS's response URL
 	// secrets are texts that nobody may see.
 	secrets []string
 
@@ -68,7 +69,11 @@ func (t *trial) run(ctx context.Context) (Result, error) {
 
 // exchange hands the request over and waits for its answer.
 func (t *trial) exchange(ctx context.Context, runtime *local.Runtime) (Result, error) {
-	message, err := t.config.Request.Encode()
+	request := t.config.Request
+	if request.Dialect == wire.ROS {
+		request.ServiceToken = "" // only the template has it
+	}
+	message, err := request.Encode()
 	if err != nil {
 		return Result{}, err
 	}
@@ -121,9 +126,13 @@ func (t *trial) invoke(runtime *local.Runtime, message []byte, start time.Time) 
 		message = local.SNSEvent(string(t.config.Request.ServiceToken), "AWS CloudFormation custom resource request", message,
 			start, string(t.config.Request.RequestID))
 	}
+	token := t.config.Request.ServiceToken
 	event := local.Event{
 		ID: string(t.config.Request.RequestID), Payload: message, Deadline: start.Add(t.config.Timeout), Secrets: t.secrets,
-		Started: func() { t.began <- time.Now() },
+		Contract: local.ContractOf(token), Started: func() { t.began <- time.Now() },
+	}
+	if t.config.Request.Dialect == wire.ROS {
+		event.FunctionARN = string(token)
 	}
 	if t.config.Calls != nil {
 		t.config.Calls.Begin(event)
@@ -197,7 +206,7 @@ func (t *trial) since(start time.Time) time.Time {
 
 // read makes a result of an answer.
 func (t *trial) read(a answer, start time.Time) Result {
-	response, err := wire.ParseResponse(a.body)
+	response, err := t.config.Request.Dialect.ParseResponse(a.body)
 	if refused, ok := errors.AsType[*wire.ResponseError](err); ok && a.size > len(a.body) {
 		refused.Size = a.size
 	}
@@ -226,6 +235,10 @@ func (t *trial) scrub(text string) string {
 
 // ServeHTTP takes the answer, as an engine's response URL does.
 func (t *trial) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if t.signer == nil {
+		t.serveROS(w, r)
+		return
+	}
 	if r.Method != http.MethodPut {
 		http.Error(w, "MethodNotAllowed", http.StatusMethodNotAllowed)
 		return

@@ -2,7 +2,8 @@
 // request, without stacks, a store or a second try. It is for people who write a provider and want to see what it does.
 //
 // The provider gets the request on its usual way: as an event of the Lambda Runtime API, of SNS if so wanted, or as a
-// signed POST. The response URL is on loopback, for this one request, and is as strict as an engine's.
+// signed POST; a request of ROS as an event of Function Compute, or as a POST. The response URL is on loopback, for this one
+// request, and is as strict as an engine's.
 package trial
 
 import (
@@ -38,7 +39,8 @@ type Config struct {
 	Calls *remote.Calls
 	// Runtime configures the processes; Done, Providers and Log are set by [Run].
 	Runtime local.Config
-	// Request is what it gets; its ResponseURL is set by [Run]. Required.
+	// Request is what it gets; its response URLs are set by [Run]. In the dialect of ROS its ServiceToken is not sent, but
+	// says how the provider is called, as an engine has it from the template. Required.
 	Request wire.Request
 	// SNS wraps the request in a notification from the topic that is its ServiceToken.
 	SNS bool
@@ -111,6 +113,10 @@ func Run(ctx context.Context, c Config) (Result, error) {
 
 // sign makes the response URL.
 func (t *trial) sign(address net.Addr) (err error) {
+	if t.config.Request.Dialect == wire.ROS {
+		t.signROS(address)
+		return nil
+	}
 	base := &url.URL{Scheme: "http", Host: address.String(), Path: "/response"}
 	t.signer, err = wire.NewSigner(wire.SignerConfig{KeyID: "AKIATRIAL", Secret: rand.Text(), Bases: []*url.URL{base}})
 	if err != nil {
