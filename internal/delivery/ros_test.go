@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -596,7 +597,8 @@ func TestROSLocalEvents(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, _ *local.Config) {
+			w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, l *local.Config) {
+				l.Providers[0].Contract = bootstrap.Lambda // what collects asks as Lambda's do
 				c.Now = func() time.Time { return now }
 				c.ResponseURL = func(store.Request) (string, error) { return "http://127.0.0.1:1/?a=1&signature=00", nil }
 			})
