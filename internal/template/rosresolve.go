@@ -2,6 +2,7 @@ package template
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -22,7 +23,7 @@ func (p *parser) resolveROS() {
 	p.resolveROSRules()
 	p.resolveROSResources()
 	p.resolveROSOutputs()
-	if len(p.found) == 0 || p.lenient {
+	if (len(p.found) == 0 || p.lenient) && !p.template.counted { // which of the counted ones need which is known later
 		p.refuseCycles()
 	}
 }
@@ -68,12 +69,23 @@ func (p *parser) resolveROSRules() {
 	for _, r := range p.template.Rules {
 		where := path{"Rules", r.Name}
 		if !r.Condition.IsZero() {
-			r.Condition = p.decidedEarly(r.Condition, where.to("RuleCondition"), func(string) {})
+			r.Condition = p.ruleEarly(r.Condition, where.to("RuleCondition"))
 		}
 		for i := range r.Assertions {
-			r.Assertions[i].Assert = p.decidedEarly(r.Assertions[i].Assert, where.to("Assertions"), func(string) {})
+			r.Assertions[i].Assert = p.ruleEarly(r.Assertions[i].Assert, where.to("Assertions", strconv.Itoa(i)))
 		}
 	}
+}
+
+// ruleEarly is decidedEarly for a part of a rule, which may be the name of a condition.
+func (p *parser) ruleEarly(n Node, where path) Node {
+	if n.kind != value.String {
+		return p.decidedEarly(n, where, func(string) {})
+	}
+	if !p.conditionNames[n.text] {
+		p.missing(n.text, n, where)
+	}
+	return n
 }
 
 // decidedEarly links a tree that is decided before there are resources, and checks its names.
@@ -94,9 +106,6 @@ func (p *parser) decidedEarly(n Node, where path, condition func(name string)) N
 			p.missing(u.name, u.at, where)
 		}
 	}}
-	if n.kind == value.String { // as a rule may have it
-		w.found(use{kind: useCondition, name: n.text, at: n})
-	}
 	w.node(n, false)
 	return n
 }
