@@ -43,7 +43,7 @@ func (t *Template) Graph(s *Scope) (needs map[string][]string, err error) {
 	for _, o := range t.activeOutputs(s) {
 		for _, reference := range references(o.Value, s, o.parameters) {
 			if _, exists := g.needs[reference.Resource]; !exists {
-				g.miss(reference.Resource, reference.Line, reference.Column)
+				g.miss(reference, path{"Outputs", o.Key})
 			}
 		}
 	}
@@ -86,7 +86,7 @@ type graph struct {
 
 func (g *graph) need(r *Resource, to Reference) {
 	if _, exists := g.needs[to.Resource]; !exists {
-		g.miss(to.Resource, to.Line, to.Column)
+		g.miss(to, path{"Resources", r.LogicalID})
 		return
 	}
 	g.edge(r.LogicalID, to.Resource)
@@ -98,26 +98,22 @@ func (g *graph) edge(from, to string) {
 	}
 }
 
-func (g *graph) miss(name string, line, column int) {
-	if len(g.missing.list) == 0 {
-		g.first = Error{Line: line, Column: column}
+// miss notes that what is referred to from a place does not exist in the scope.
+func (g *graph) miss(to Reference, from path) {
+	if g.language == ROS {
+		g.coded(rosInvalidReference, Node{line: to.Line, column: to.Column}, from, "%s", rosReference(to.Resource, from))
+		g.explain("its condition does not hold")
+		return
 	}
-	g.missing.add(name)
+	if len(g.missing.list) == 0 {
+		g.first = Error{Line: to.Line, Column: to.Column}
+	}
+	g.missing.add(to.Resource)
 }
 
 // report turns what is missing in a block into one problem.
 func (g *graph) report(block string) {
 	if len(g.missing.list) == 0 {
-		return
-	}
-	if g.language == ROS {
-		for _, name := range g.missing.list {
-			e := g.first
-			e.Message, e.Code, e.Path = rosReference(name, path{block, block}), rosInvalidReference, "/"+block
-			e.Detail = "the resource does not exist under the conditions of this stack"
-			g.add(&e)
-		}
-		g.missing = names{}
 		return
 	}
 	e := g.first

@@ -13,7 +13,7 @@ const MaxDepth = 48
 
 // Node is one piece of a parsed template: a scalar, a list or an object. A call of a function is an object whose only
 // key is the function's name, whether it was written as such or as a short form. The zero Node is absent: its kind is
-// [value.Null], which no parsed node has. Nodes are immutable.
+// [value.Null], which no parsed node has; but of ROS, where a null stands in what is not evaluated. Nodes are immutable.
 type Node struct {
 	kind    value.Kind
 	text    string

@@ -9,8 +9,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-// maxMultiplied is how many times as large as a submitted template a processed one may be. Source: ours.
-const maxMultiplied = 8
+// Bounds of what becomes of a template when its counted resources are multiplied. Source: ours.
+const (
+	// maxMultiplied is how many times as large as a submitted template it may be.
+	maxMultiplied = 8
+	// mostBytes and mostResources hold whatever the limits are.
+	mostBytes     = 64 << 20
+	mostResources = 100_000
+)
 
 // processedBytes bounds what becomes of a template of so many bytes when its counted resources are multiplied.
 func processedBytes(limit int) int {
@@ -61,9 +67,8 @@ func natural(v value.Value) (int, bool) {
 // multiply returns the template in which every counted resource is there as often as its Count says in a scope: A becomes A[0], A[1]
 // and so on, and what refers to A refers to all of them. Source: ROS, template section Resources, Count.
 func (t *Template) multiply(s *Scope) (*Template, error) {
-	m := &multiplication{
-		scope: s, counts: make(map[string]int), left: processedBytes(t.limits.Bytes), limit: processedBytes(t.limits.Bytes),
-	}
+	limit := min(processedBytes(t.limits.Bytes), mostBytes)
+	m := &multiplication{scope: s, counts: make(map[string]int), left: limit, limit: limit}
 	m.count(t)
 	if len(m.found) > 0 {
 		return nil, asROS(m.found, rosValidationFailed)
@@ -75,7 +80,7 @@ func (t *Template) multiply(s *Scope) (*Template, error) {
 		case "Resources":
 			made.members[i].Value = m.resources(section.Value, path{section.Key})
 		case "Outputs":
-			made.members[i].Value = m.tree(section.Value, path{section.Key}, notCounted)
+			made.members[i].Value = m.outputs(section.Value, path{section.Key})
 		}
 	}
 	if m.left < 0 {
@@ -133,7 +138,7 @@ func (m *multiplication) count(t *Template) {
 			}
 			m.counts[r.LogicalID] = number
 		}
-		if limit := t.limits.Resources; number > limit-total {
+		if limit := min(t.limits.Resources, mostResources); number > limit-total {
 			m.coded(rosValidationFailed, Node{line: r.Line, column: r.Column}, path{"Resources"},
 				"The template has more than %d resources when they are counted, which is the maximum allowed.", limit)
 			return
@@ -182,6 +187,22 @@ func (m *multiplication) resources(section Node, where path) Node {
 				break // it would be the same with all others
 			}
 		}
+	}
+	return made
+}
+
+func (m *multiplication) outputs(section Node, where path) Node {
+	made := section
+	made.members = slices.Clone(section.members)
+	for i, declared := range made.members {
+		output := declared.Value
+		output.members = slices.Clone(output.members)
+		for j, attribute := range output.members {
+			if attribute.Key == "Value" {
+				output.members[j].Value = m.tree(attribute.Value, where.to(declared.Key, attribute.Key), notCounted)
+			}
+		}
+		made.members[i].Value = output
 	}
 	return made
 }

@@ -105,8 +105,8 @@ Outputs: {O: {Value: {'Fn::GetAtt': [A, x]}}}
 	}
 	_, err = parsed.Graph(scope)
 	want := []string{
-		`InvalidTemplateReference /Resources The specified reference "A" (in Resources) is incorrect.`,
-		`InvalidTemplateReference /Outputs The specified reference "A" (in Outputs) is incorrect.`,
+		`InvalidTemplateReference /Resources/B The specified reference "A" (in B) is incorrect.`,
+		`InvalidTemplateReference /Outputs/O The specified reference "A" (in O) is incorrect.`,
 	}
 	if diff := cmp.Diff(want, problemsOf(err)); diff != "" {
 		t.Error(diff)

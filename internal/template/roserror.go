@@ -10,7 +10,6 @@ import (
 const (
 	rosCircular         = "CircularDependency"
 	rosInvalidSchema    = "InvalidSchema"
-	rosInvalidAttribute = "InvalidTemplateAttribute"
 	rosInvalidType      = "InvalidTemplatePropertyType"
 	rosInvalidReference = "InvalidTemplateReference"
 	rosInvalidSection   = "InvalidTemplateSection"

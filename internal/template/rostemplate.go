@@ -207,7 +207,7 @@ func plainSection(n Node, levels int) Node {
 		}
 		return plainTree(n)
 	}
-	if _, _, call := n.call(); call {
+	if _, _, call := n.call(); call && levels == 1 { // a condition
 		return plainTree(n)
 	}
 	made := n

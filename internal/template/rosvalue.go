@@ -103,7 +103,7 @@ func (p *Parameter) rosValue(text string) (v value.Value, misfit string) {
 		}
 		return v, ""
 	case rosList:
-		if text == "" {
+		if strings.TrimSpace(text) == "" {
 			return value.Strs(), ""
 		}
 		return value.Strs(members(text)...), ""
