@@ -5,6 +5,7 @@ import (
 	"iter"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,15 +24,23 @@ type allowedPattern struct {
 type lookahead struct {
 	pattern *regexp.Regexp
 	absent  bool
+	// choices stand in place of a pattern: all demands of one of them must be met.
+	choices [][]lookahead
+}
+
+func (a lookahead) met(text string) bool {
+	if a.choices == nil {
+		return a.pattern.MatchString(text) != a.absent
+	}
+	return slices.ContainsFunc(a.choices, func(all []lookahead) bool { return allMet(all, text) })
+}
+
+func allMet(all []lookahead, text string) bool {
+	return !slices.ContainsFunc(all, func(a lookahead) bool { return !a.met(text) })
 }
 
 func (p *allowedPattern) match(text string) bool {
-	for _, a := range p.ahead {
-		if a.pattern.MatchString(text) == a.absent {
-			return false
-		}
-	}
-	return p.whole.MatchString(text)
+	return allMet(p.ahead, text) && p.whole.MatchString(text)
 }
 
 // parsePattern reads a pattern. The error names what of it cannot be checked here.
@@ -41,21 +50,9 @@ func parsePattern(text string) (*allowedPattern, error) {
 	if after, ok := strings.CutPrefix(rest, "^"); ok {
 		start, rest = "^", after
 	}
-	// Not where there are alternatives: of those it might be the first one's alone.
-	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
-		inner, after, ok := cutGroup(rest)
-		if !ok || alternates(after) {
-			break
-		}
-		translated, err := translatePattern(inner[3:])
-		if err != nil {
-			return nil, err
-		}
-		pattern, err := compile(`\A(?:` + translated + `)`)
-		if err != nil {
-			return nil, err
-		}
-		p.ahead, rest = append(p.ahead, lookahead{pattern, strings.HasPrefix(inner, "(?!")}), after
+	var err error
+	if p.ahead, rest, err = demands(rest, 0); err != nil {
+		return nil, err
 	}
 	translated, err := translatePattern(start + rest)
 	if err != nil {
@@ -65,6 +62,59 @@ func parsePattern(text string) (*allowedPattern, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// deepestChoice is how deep choices of demands may nest. Source: ours.
+const deepestChoice = 4
+
+// demands returns the demands on what follows with which a pattern begins, and the rest of it. A group is one if it has nothing but
+// demands in it.
+func demands(text string, depth int) (list []lookahead, rest string, err error) {
+	if alternates(text) {
+		return nil, text, nil // they might be the first alternative's alone
+	}
+	for strings.HasPrefix(text, "(") {
+		inner, after, ok := cutGroup(text)
+		if !ok || after != "" && strings.Contains("?*+{", after[:1]) {
+			break
+		}
+		if strings.HasPrefix(text, "(?=") || strings.HasPrefix(text, "(?!") {
+			translated, err := translatePattern(inner[3:])
+			if err != nil {
+				return nil, "", err
+			}
+			pattern, err := compile(`\A(?:` + translated + `)`)
+			if err != nil {
+				return nil, "", err
+			}
+			list, text = append(list, lookahead{pattern: pattern, absent: strings.HasPrefix(inner, "(?!")}), after
+			continue
+		}
+		choices, err := choicesOf(strings.TrimPrefix(inner[1:], "?:"), depth)
+		if err != nil {
+			return nil, "", err
+		}
+		if choices == nil {
+			break
+		}
+		list, text = append(list, lookahead{choices: choices}), after
+	}
+	return list, text, nil
+}
+
+// choicesOf returns the demands of each alternative in a group; nil if there is more in it than demands.
+func choicesOf(group string, depth int) (choices [][]lookahead, err error) {
+	if depth == deepestChoice || !strings.HasPrefix(group, "(") {
+		return nil, nil
+	}
+	for _, alternative := range alternativesOf(group) {
+		list, rest, err := demands(alternative, depth+1)
+		if err != nil || rest != "" || list == nil {
+			return nil, err
+		}
+		choices = append(choices, list)
+	}
+	return choices, nil
 }
 
 // heaviest is how much a pattern may come to when it is written out. What has 200 of them takes some ten megabytes.
@@ -137,19 +187,23 @@ func cutGroup(text string) (inner, after string, ok bool) {
 }
 
 // alternates reports whether a pattern has alternatives that stand in no group.
-func alternates(text string) bool {
-	depth := 0
-	for _, c := range structure(text) {
+func alternates(text string) bool { return len(alternativesOf(text)) > 1 }
+
+// alternativesOf returns the alternatives of a pattern that stand in no group; one if it has none.
+func alternativesOf(text string) []string {
+	var list []string
+	depth, start := 0, 0
+	for i, c := range structure(text) {
 		switch {
 		case c == '(':
 			depth++
 		case c == ')':
 			depth--
 		case c == '|' && depth <= 0:
-			return true
+			list, start = append(list, text[start:i]), i+1
 		}
 	}
-	return false
+	return append(list, text[start:])
 }
 
 // translator turns a pattern of Java's into one of RE2's.

@@ -35,6 +35,13 @@ func TestPatterns(t *testing.T) {
 		{pattern: `a{1200}?`, yes: []string{strings.Repeat("a", 1200)}, no: []string{"a"}},
 		{pattern: `^(?=.*[A-Z])(?=.*[0-9])(?!.*\s)[\x21-\x7e]{8,41}$`, yes: []string{"Passw0rd"}, no: []string{"password", "Password", "Pa0", "Passw0rd\n"}},
 		{pattern: `(?=.*a)[]|ab]+`, yes: []string{"a|]", "a"}, no: []string{"b", "ac"}},
+		{
+			pattern: `^(?=.*[a-z])((?=.*[0-9])|(?:(?=.*[!])(?!.*x)))[a-z0-9!]{2,4}$`,
+			yes:     []string{"a0", "a!", "x0!"}, no: []string{"aa", "x!", "0!", "a0a0a"},
+		},
+		{pattern: `((?=a)|b)c`, not: "look-ahead"},
+		{pattern: `((?=a))?b`, not: "look-ahead"},
+		{pattern: strings.Repeat("(", 9) + `(?=a)` + strings.Repeat(")", 9) + "a", not: "look-ahead"},
 		{pattern: `(?=a)a|b`, not: "look-ahead"},
 		{pattern: `a(?!b).*`, not: "look-ahead"},
 		{pattern: `(?<!a)b`, not: "look-behind"},
@@ -95,4 +102,10 @@ func FuzzPattern(f *testing.F) {
 			t.Errorf("%q on %q: %v", pattern, text, p.match(text))
 		}
 	})
+}
+
+func TestManyDemands(t *testing.T) {
+	if _, err := parsePattern(strings.Repeat("(?=a)", 20_000)); err != nil { // in a time that grows with the length alone
+		t.Error(err)
+	}
 }
