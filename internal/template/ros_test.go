@@ -117,6 +117,33 @@ func TestROS(t *testing.T) {
 	}
 }
 
+// TestROSNested has a template in a template, whose names are its own.
+func TestROSNested(t *testing.T) {
+	parsed := parsedROS(t, `
+Resources:
+  Inner:
+    Type: ALIYUN::ROS::Stack
+    Count: 2
+    Properties:
+      TemplateBody: {ROSTemplateFormatVersion: '2015-09-01', Parameters: {P: {Type: String, Default: null}}, Outputs: {O: {Value: {Ref: P}}}}
+      Parameters: {P: {Ref: 'ALIYUN::Index'}}
+`)
+	scope, err := parsed.Bind(nil, nil, rosPseudo)
+	if err != nil {
+		t.Fatal(describe(err))
+	}
+	made, scope, err := parsed.Process(scope)
+	if err != nil {
+		t.Fatal(describe(err))
+	}
+	v, err := template.Evaluate(made.Resource("Inner[1]").Properties, scope, rosMade{})
+	want := `{"TemplateBody":"{\"ROSTemplateFormatVersion\":\"2015-09-01\",\"Parameters\":{\"P\":{\"Type\":\"String\",\"Default\":null}},` +
+		`\"Outputs\":{\"O\":{\"Value\":{\"Ref\":\"P\"}}}}","Parameters":{"P":1}}`
+	if err != nil || v.String() != want {
+		t.Errorf("got  %s, %v\nwant %s", v, err, want)
+	}
+}
+
 // problemsOf returns what is wrong, each as its code, its place and its text.
 func problemsOf(err error) []string {
 	var all template.Errors

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -189,7 +190,9 @@ func plainROS(root Node) Node {
 	made.members = nil
 	for _, m := range root.members {
 		switch m.Key {
-		case "Conditions", "Rules", "Resources", "Outputs":
+		case "Resources":
+			m.Value = plainSection(plainNested(m.Value), 2)
+		case "Conditions", "Rules", "Outputs":
 			m.Value = plainSection(m.Value, 2)
 		}
 		if !m.Value.IsZero() {
@@ -197,6 +200,33 @@ func plainROS(root Node) Node {
 		}
 	}
 	return made
+}
+
+// plainNested returns the Resources in which templates of nested stacks that are written out are the texts that they can be as well:
+// the functions in them are for the nested stack.
+func plainNested(section Node) Node {
+	made := section
+	made.members = slices.Clone(section.members)
+	for i, declared := range made.members {
+		body := declared.Value.Get("Properties").Get("TemplateBody")
+		if strings.HasPrefix(declared.Value.Get("Type").text, "ALIYUN::ROS::") && !body.Get("ROSTemplateFormatVersion").IsZero() {
+			text := Node{kind: value.String, text: body.Value().String(), line: body.line, column: body.column}
+			properties := declared.Value.Get("Properties").with("TemplateBody", text)
+			made.members[i].Value = declared.Value.with("Properties", properties)
+		}
+	}
+	return made
+}
+
+// with returns an object with another value of one of its members.
+func (n Node) with(key string, v Node) Node {
+	n.members = slices.Clone(n.members)
+	for i := range n.members {
+		if n.members[i].Key == key {
+			n.members[i].Value = v
+		}
+	}
+	return n
 }
 
 // plainSection takes nulls away down to so many levels below n, and makes what is below plain.
@@ -223,7 +253,11 @@ func plainSection(n Node, levels int) Node {
 // plainTree makes a tree of functions plain.
 func plainTree(n Node) Node {
 	if n.IsZero() {
-		return n.within("Ref", Node{kind: value.String, text: rosNoValue, line: n.line, column: n.column})
+		name := Node{kind: value.String, text: rosNoValue, line: n.line, column: n.column}
+		return Node{
+			kind: value.Map, line: n.line, column: n.column,
+			members: []Member{{Key: "Ref", Value: name, line: n.line, column: n.column}},
+		}
 	}
 	made := n
 	made.items, made.members = nil, nil
@@ -252,12 +286,4 @@ func plainOperands(argument Node) Node {
 		return name
 	}
 	return argument
-}
-
-// within returns the call of a function in the place of n.
-func (n Node) within(function string, argument Node) Node {
-	return Node{
-		kind: value.Map, line: n.line, column: n.column,
-		members: []Member{{Key: function, Value: argument, line: n.line, column: n.column}},
-	}
 }
