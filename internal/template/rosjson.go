@@ -19,6 +19,8 @@ func rosJSONNamed(name string) (function, bool) {
 			v, _ := object.Get(a.text(0))
 			return v, nil
 		})
+	case "Fn::Jq":
+		return jq()
 	}
 	return function{}, false
 }
