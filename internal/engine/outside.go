@@ -83,13 +83,21 @@ func (m *machine) stackOutputs(wanted []template.StackOutput) (map[string]value.
 			continue
 		}
 		other := m.view.Others[named(o)]
-		if v, ok := other.OutputValues.Get(o.Output); ok {
+		v, ok := other.OutputValues.Get(o.Output)
+		switch {
+		case o.Optional && (!settled(&other) || other.Key == m.stack.Key):
+		case ok:
 			found[o.Key()] = v
-		} else {
+		case !o.Optional:
 			m.lacks(template.NoStackOutput(o))
 		}
 	}
 	return found, nil
+}
+
+// settled reports whether a stack is as its last operation left it. Source: ROS, Fn::GetStackOutput, which has no value of other stacks.
+func settled(s *store.Stack) bool {
+	return s.Phase.Final() && (s.Kind != store.KindDelete || s.Phase == store.PhaseSucceeded)
 }
 
 // elsewhere reports whether a role, if there is one, is of another account.

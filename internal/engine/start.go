@@ -376,6 +376,9 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	if t.WantsZones() {
 		outside.Zones = m.zones
 	}
+	if t.WantsTime() {
+		outside.Now = m.now.UTC().Format(time.RFC3339Nano)
+	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
 	if err != nil {
 		return store.Revision{}, plan.Side{}, refused(m.dialect, err)

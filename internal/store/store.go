@@ -82,7 +82,8 @@ type View struct {
 	// Exports are those that the decision has asked for by [More], by name: of the account and region it is about. One that
 	// nobody exports is there too, with Stack 0. What a decision reads of them is still so when it is written.
 	Exports map[string]Exported
-	// Others are the live stacks that the decision has asked for by [More]; where there is none, with Key 0. Each is as it
+	// Others are the live stacks that the decision has asked for by [More]; where there is none, with Key 0. What is no name of one
+	// may be its ID, in the same account and region. Each is as it
 	// was at some moment of the decision, and may have changed when that is written.
 	Others map[StackName]Stack
 	// Whole says that nothing of the stack's operation is missing.

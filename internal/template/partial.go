@@ -61,7 +61,11 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 	found = append(found, p.process()...)
 	e := &evaluation{scope: p.scope}
 	for _, c := range p.template.Conditions {
-		w := &walk{truth: true, found: func(u use) {
+		w := &walk{truth: true, call: func(name string, _ Node) {
+			if p.untimed(name) {
+				p.undecided[c.Name] = true
+			}
+		}, found: func(u use) {
 			if p.open[u.name] && u.kind != useCondition || p.undecided[u.name] && u.kind == useCondition {
 				p.undecided[c.Name] = true
 			}
@@ -104,6 +108,11 @@ func (p *Partial) process() Errors {
 		p.template = made
 	}
 	return first(err, nil)
+}
+
+// untimed reports whether a function asks for the time of an operation that has not begun.
+func (p *Partial) untimed(function string) bool {
+	return function == "Fn::FormatTime" && p.template.Language == ROS
 }
 
 // Template returns the template whose resources and outputs are looked at: what the transforms make of the one that was
@@ -188,7 +197,7 @@ func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, 
 		}
 	}
 	known = true
-	w := &walk{scope: p.scope, undecided: p.undecided, call: func(name string, _ Node) { known = known && !fetches(name) }, found: func(u use) {
+	w := &walk{scope: p.scope, undecided: p.undecided, call: func(name string, _ Node) { known = known && !fetches(name) && !p.untimed(name) }, found: func(u use) {
 		switch {
 		case u.kind == useCondition:
 			known = known && !p.undecided[u.name]

@@ -200,12 +200,13 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 
 // dependsOn reports whether a tree that is decided early depends on a parameter or a condition that is open.
 func (t *Template) dependsOn(n Node, open map[string]bool) bool {
-	if len(open) == 0 {
+	if open == nil {
 		return false
 	}
 	depends, seen := false, make(map[string]bool)
 	var w *walk
-	w = &walk{truth: true, found: func(u use) {
+	untimed := func(name string, _ Node) { depends = depends || name == "Fn::FormatTime" }
+	w = &walk{truth: true, call: untimed, found: func(u use) {
 		depends = depends || open[u.name]
 		if u.kind != useCondition {
 			return

@@ -63,6 +63,7 @@ func newROSParser(body string, limits Limits, processed bool) *parser {
 // wholeROS is whole for a template of ROS.
 func (p *parser) wholeROS(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
+	p.template.time = root.calls("Fn::FormatTime")
 	p.rosSections(root)
 	if p.template.counted {
 		p.template.source = root

@@ -10,7 +10,7 @@ import (
 )
 
 // WantsTime reports whether the template calls Fn::FormatTime, for which the scope should have [Outside.Now].
-func (t *Template) WantsTime() bool { return t.time && t.Language == ROS }
+func (t *Template) WantsTime() bool { return t.time }
 
 // maxTimeFormat is how long the format of a time may be. Source: ours.
 const maxTimeFormat = 1024

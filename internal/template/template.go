@@ -95,7 +95,6 @@ func newTemplate(body string, limits Limits) *Template {
 // whole reads everything in a template.
 func (p *parser) whole(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
-	p.template.time = root.calls("Fn::FormatTime")
 	p.sections(root)
 	if len(p.found) > 0 {
 		return nil, p.found

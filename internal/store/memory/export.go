@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // exportName is what identifies an export.
@@ -33,6 +34,10 @@ func (s *Store) fillOutside(v *store.View, target store.Target, scope store.Scop
 	for _, name := range scope.Others {
 		v.Others[name] = store.Stack{}
 		if st := s.stacks[s.live[name]]; st != nil {
+			v.Others[name] = st.row
+			continue
+		}
+		if st := s.stacks[s.ids[wire.StackID(name.Name)]]; st != nil && st.row.Live && st.row.Account == name.Account && st.row.Region == name.Region {
 			v.Others[name] = st.row
 		}
 	}

@@ -129,7 +129,7 @@ func (b *batch) fillOthers(v *store.View, names []store.StackName) error {
 		if !clean(name.Account) || !clean(name.Region) || !clean(name.Name) {
 			continue // nothing has that name
 		}
-		trip.Queue(stackByName, name.Account, name.Region, name.Name).Query(func(rows pgx.Rows) error {
+		trip.Queue(stackByNameOrID, name.Account, name.Region, name.Name).Query(func(rows pgx.Rows) error {
 			return collect(rows, b.store.scanStack, func(row store.Stack) { v.Others[name] = row })
 		})
 	}
@@ -144,6 +144,10 @@ func (b *batch) fillOthers(v *store.View, names []store.StackName) error {
 	for _, im := range b.images {
 		name := store.StackName{Account: im.Stack.Account, Region: im.Stack.Region, Name: im.Stack.Name}
 		if _, asked := v.Others[name]; asked && im.Stack.Live {
+			v.Others[name] = im.Stack
+		}
+		name.Name = string(im.Stack.ID)
+		if other, asked := v.Others[name]; asked && im.Stack.Live && other.Key == 0 { // unless one has that name
 			v.Others[name] = im.Stack
 		}
 	}

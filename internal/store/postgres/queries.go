@@ -14,12 +14,14 @@ import (
 )
 
 const (
-	fromStack   = "SELECT " + stackColumns + " FROM stack s JOIN stack_body sb ON sb.key = s.key"
-	stackByName = fromStack + " WHERE s.account = $1 AND s.region = $2 AND s.name = $3 AND s.live"
-	fromRequest = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.id = r.id"
-	fromStep    = "SELECT " + stepColumns + " FROM step s JOIN step_plan p ON p.stack = s.stack AND p.logical = s.logical"
-	fromInst    = "SELECT " + instanceColumns + " FROM instance i JOIN instance_body b ON b.stack = i.stack AND b.number = i.number"
-	fromRev     = "SELECT " + revisionColumns + " FROM revision r JOIN template t ON t.hash = r.template"
+	fromStack = "SELECT " + stackColumns + " FROM stack s JOIN stack_body sb ON sb.key = s.key"
+	// stackByNameOrID has a stack with that name after one with that ID.
+	stackByNameOrID = fromStack + " WHERE s.account = $1 AND s.region = $2 AND (s.name = $3 OR s.id = $3) AND s.live ORDER BY s.name = $3"
+	stackByName     = fromStack + " WHERE s.account = $1 AND s.region = $2 AND s.name = $3 AND s.live"
+	fromRequest     = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.id = r.id"
+	fromStep        = "SELECT " + stepColumns + " FROM step s JOIN step_plan p ON p.stack = s.stack AND p.logical = s.logical"
+	fromInst        = "SELECT " + instanceColumns + " FROM instance i JOIN instance_body b ON b.stack = i.stack AND b.number = i.number"
+	fromRev         = "SELECT " + revisionColumns + " FROM revision r JOIN template t ON t.hash = r.template"
 )
 
 // all returns every row of a query.

@@ -51,6 +51,9 @@ func (t *tx) fillOutside(v *store.View, target store.Target, scope store.Scope) 
 	}
 	for _, name := range scope.Others {
 		stack, err := one(t.query, t.store.scanStack, stackByName, name.Account, name.Region, name.Name)
+		if errors.Is(err, store.ErrNotFound) {
+			stack, err = one(t.query, t.store.scanStack, liveStackByID, name.Account, name.Region, name.Name)
+		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 const (
 	requestByID     = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.id = ?"
+	liveStackByID   = "SELECT " + stackColumns + " FROM stack s WHERE s.account = ? AND s.region = ? AND s.id = ? AND s.live = 1"
 	stackByName     = "SELECT " + stackColumns + " FROM stack s WHERE s.account = ? AND s.region = ? AND s.name = ? AND s.live = 1"
 	stackByKey      = "SELECT " + stackColumns + " FROM stack s WHERE s.key = ?"
 	revision        = "SELECT " + revisionColumns + " FROM revision r JOIN template t ON t.seq = r.template WHERE r.stack = ? AND r.number = ?"

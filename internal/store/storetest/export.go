@@ -173,8 +173,13 @@ var exportTests = []test{
 		b.create(one)
 		b.create(stackOf(2, "two"))
 		gone := store.StackName{Account: "000000000000", Region: "eu-west-1", Name: "gone"}
-		v := b.see(store.Target{Stack: 2}, &store.More{Others: []store.StackName{nameOf(*one.Stack), gone}})
-		same(t, "others", v.Others, map[store.StackName]store.Stack{nameOf(*one.Stack): *one.Stack, gone: {}})
+		byID, elsewhere := nameOf(*one.Stack), nameOf(*one.Stack)
+		byID.Name = string(one.Stack.ID)
+		elsewhere.Name, elsewhere.Region = byID.Name, "another"
+		v := b.see(store.Target{Stack: 2}, &store.More{Others: []store.StackName{nameOf(*one.Stack), gone, byID, elsewhere}})
+		same(t, "others", v.Others, map[store.StackName]store.Stack{
+			nameOf(*one.Stack): *one.Stack, gone: {}, byID: *one.Stack, elsewhere: {},
+		})
 	}},
 	{"a name for many", func(t *testing.T, b *bench) {
 		var mine atomic.Int32
