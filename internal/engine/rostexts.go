@@ -42,6 +42,7 @@ var rosTexts = texts{
 	},
 	transformed:    "",
 	stackCancelled: "Stack UPDATE cancelled",
+	ignored:        "Stack CREATE completed successfully, without the resources that failed",
 	unchanged:      "The change set is completely the same as the stack.",
 	orphaned:       "Stack UPDATE completed, but not every resource that it removed could be deleted",
 	failed: func(reason string, id wire.RequestID) string {

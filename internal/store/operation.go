@@ -32,6 +32,8 @@ const (
 	CallRollback Call = "rollback"
 	// CallCancel begins no operation of its own: it makes an update that is under way roll back.
 	CallCancel Call = "cancel"
+	// CallContinueCreate goes on with a create that failed and was left as it was.
+	CallContinueCreate Call = "continue-create"
 	// CallReview is a change set to create a stack that was not there.
 	CallReview Call = "review"
 )

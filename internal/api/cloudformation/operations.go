@@ -43,7 +43,7 @@ func operationType(op *store.Operation, id string) string {
 		return "ROLLBACK"
 	}
 	switch op.Call {
-	case store.CallCreate:
+	case store.CallCreate, store.CallContinueCreate:
 		return "CREATE_STACK"
 	case store.CallUpdate:
 		return "UPDATE_STACK"
