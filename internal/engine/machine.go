@@ -43,8 +43,10 @@ type environment struct {
 type machine struct {
 	*environment
 	dialect Dialect
-	view    *store.View
-	now     time.Time
+	// fidelity hides that of the environment: it is to AWS, and says nothing to another dialect.
+	fidelity Fidelity
+	view     *store.View
+	now      time.Time
 
 	stack     store.Stack
 	op        store.Operation
@@ -102,6 +104,7 @@ func newMachine(env *environment, dialect Dialect, view *store.View) *machine {
 	m := &machine{
 		environment:  env,
 		dialect:      dialect,
+		fidelity:     fidelityOf(env, dialect),
 		view:         view,
 		now:          view.Now,
 		stack:        view.Stack,
@@ -145,8 +148,15 @@ func newMachine(env *environment, dialect Dialect, view *store.View) *machine {
 // become makes the machine decide about a stack that is not there yet in a dialect. One that is there has its own.
 func (m *machine) become(dialect Dialect) {
 	if m.stack.Key == 0 {
-		m.dialect = dialect
+		m.dialect, m.fidelity = dialect, fidelityOf(m.environment, dialect)
 	}
+}
+
+func fidelityOf(env *environment, dialect Dialect) Fidelity {
+	if dialect == CloudFormation {
+		return env.fidelity
+	}
+	return FidelityPintle
 }
 
 // result returns what is to be written, and the requests in it that are ready to be delivered.

@@ -62,17 +62,24 @@ An operation goes through phases: it **prepares** the template if that calls mac
 or removed; one that did not get there **reverts** what it did, and an update then cleans up what it had created. The
 states in bold are final.
 
-| operation | phase | CloudFormation |
-|---|---|---|
+| operation | phase | CloudFormation | ROS |
+|---|---|---|---|
 `)
 	for _, kind := range kinds {
 		for _, phase := range phases {
-			if status := engine.CloudFormation.StackStatus(kind, phase); status != "" {
-				if phase.Final() {
-					status = "**" + status + "**"
-				}
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", kind, phase, status)
+			words := []string{engine.CloudFormation.StackStatus(kind, phase), engine.ROS.StackStatus(kind, phase)}
+			if words[0] == "" && words[1] == "" {
+				continue
 			}
+			for i, word := range words {
+				switch {
+				case word == "":
+					words[i] = "–"
+				case phase.Final():
+					words[i] = "**" + word + "**"
+				}
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", kind, phase, words[0], words[1])
 		}
 	}
 	b.WriteString(`
@@ -82,6 +89,11 @@ rollback is disabled. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UP
 are operations of their own, which begin by reverting. REVIEW_IN_PROGRESS is a stack with nothing in it but change sets to
 create it by: it is created by executing one, or deleted.
 
+In ROS an update that fails is always rolled back, and may be made after ROLLBACK_FAILED too: it then goes back to where the stack
+last stood if it fails. After CREATE_FAILED a create is gone on with by an operation of its own, which ends with a clean-up if its
+template declares less than the one before. ROLLBACK_COMPLETE means that an update was rolled back there; of a create it is
+CREATE_ROLLBACK_COMPLETE. See [docs/ros-engine.md](ros-engine.md).
+
 A nested stack waits at the beginning of both clean-ups for its parent, and so for its root: nothing of it is deleted
 before that has succeeded, or is back where it was. See [docs/native.md](native.md#stacks-within-stacks).
 
@@ -89,6 +101,9 @@ before that has succeeded, or is back where it was. See [docs/native.md](native.
 stateDiagram-v2
 `)
 	for _, arrow := range arrows {
+		if arrow.ros {
+			continue
+		}
 		from := engine.CloudFormation.StackStatus(arrow.kind, arrow.from)
 		if arrow.from == "" {
 			from = "[*]"
@@ -100,15 +115,17 @@ stateDiagram-v2
 
 ## Resources
 
-| done to it | how far | CloudFormation |
-|---|---|---|
+| done to it | how far | CloudFormation | ROS |
+|---|---|---|---|
 `)
+	fmt.Fprintf(&b, "| nothing yet | | – | %s |\n", engine.ROS.ResourceStatus("", ""))
 	for _, verb := range verbs {
 		for _, progress := range progresses {
 			if progress == store.ProgressSkipped && verb != store.VerbDelete {
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", verb, progress, engine.CloudFormation.ResourceStatus(verb, progress))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", verb, progress,
+				engine.CloudFormation.ResourceStatus(verb, progress), engine.ROS.ResourceStatus(verb, progress))
 		}
 	}
 	b.WriteString(`
@@ -117,18 +134,19 @@ stateDiagram-v2
 A change set is settled when it has been created or, if its template calls macros, when those have run. Whether it can be executed is told by its stack: an operation that
 began since makes it obsolete.
 
-| change set | CloudFormation |
-|---|---|
+| change set | CloudFormation | ROS |
+|---|---|---|
 `)
 	for _, state := range []store.ChangeSetState{store.ChangeSetPreparing, store.ChangeSetAvailable, store.ChangeSetExecuted, store.ChangeSetFailed} {
-		fmt.Fprintf(&b, "| %s | %s |\n", state, engine.CloudFormation.ChangeSetStatus(state))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", state, engine.CloudFormation.ChangeSetStatus(state), engine.ROS.ChangeSetStatus(state))
 	}
-	b.WriteString("\n| execution | CloudFormation |\n|---|---|\n")
+	b.WriteString("\n| execution | CloudFormation | ROS |\n|---|---|---|\n")
 	for _, execution := range []engine.Execution{
 		engine.ExecutionUnavailable, engine.ExecutionAvailable, engine.ExecutionObsolete,
 		engine.ExecutionRunning, engine.ExecutionSucceeded, engine.ExecutionFailed,
 	} {
-		fmt.Fprintf(&b, "| %s | %s |\n", execution, engine.CloudFormation.ExecutionStatus(execution))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", execution,
+			engine.CloudFormation.ExecutionStatus(execution), engine.ROS.ExecutionStatus(execution))
 	}
 	return b.Bytes()
 }
@@ -142,6 +160,8 @@ var arrows = []struct {
 	becomes  store.Kind
 	// nested says that only a nested stack moves so.
 	nested bool
+	// ros says that only a stack of ROS does.
+	ros bool
 }{
 	{kind: store.KindReview, to: store.PhaseSucceeded, when: "a change set to create it by"},
 	{
@@ -167,6 +187,8 @@ var arrows = []struct {
 	{kind: store.KindCreate, from: store.PhaseFailed, to: store.PhaseRevert, when: "it is rolled back"},
 	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseReverted, when: "everything was deleted"},
 	{kind: store.KindCreate, from: store.PhaseRevert, to: store.PhaseRevertFailed, when: "a Delete failed"},
+	{kind: store.KindCreate, from: store.PhaseApply, to: store.PhaseCleanup, when: "gone on with, and everything was created", ros: true},
+	{kind: store.KindCreate, from: store.PhaseCleanup, to: store.PhaseSucceeded, when: "done, whatever became of the Deletes", ros: true},
 	{kind: store.KindUpdate, to: store.PhasePrepare, when: "update, the template calls macros"},
 	{kind: store.KindUpdate, from: store.PhasePrepare, to: store.PhaseApply, when: "the macros have run"},
 	{kind: store.KindUpdate, from: store.PhasePrepare, to: store.PhaseFailed, when: "a macro failed, rollback is disabled"},
@@ -200,7 +222,7 @@ var arrows = []struct {
 // legalMove reports whether the table has a move to a phase of an operation of some kind, of a stack that is not nested.
 func legalMove(kind store.Kind, from store.Phase, becomes store.Kind, to store.Phase) bool {
 	for _, arrow := range arrows {
-		if !arrow.nested && arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {
+		if !arrow.nested && !arrow.ros && arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {
 			return true
 		}
 	}
