@@ -81,9 +81,12 @@ func (m *machine) cancel(s *store.Step) {
 		delete(m.changedReq, request.ID)
 		delete(m.newReq, request.ID)
 		instance.Reached = request.Type != wire.Create
-		if request.Type == wire.Delete && instance.Body.AnsweredBy != "" { // it was to be replaced, and stays
-			instance.Role, verb, reason = store.RoleCurrent, store.VerbUpdate, m.dialect.texts().updateCancelled
+		if request.Type == wire.Delete && m.dialect.rules().idsStay { // it stays what its logical ID stands for
+			instance.Role = store.RoleCurrent
 			m.changeInstance(instance)
+		}
+		if m.startedOver[instance.Number] { // and is whole
+			verb, reason = store.VerbUpdate, m.dialect.texts().updateCancelled
 		}
 		if instance != shown {
 			instance.Role = store.RoleGone

@@ -72,6 +72,8 @@ type machine struct {
 	templates map[int]*template.Template
 	// policy is the operation's stack policy, if it had to be read.
 	policy *plan.Policy
+	// startedOver are the instances that this decision deletes for others to take their place.
+	startedOver set[int]
 	// attend are nested stacks that are to be looked at once this decision is committed.
 	attend []wire.StackID
 	// void says that what happened concerns a sending that is another node's by now.
@@ -115,6 +117,7 @@ func newMachine(env *environment, dialect Dialect, view *store.View) *machine {
 		requests:     make(map[wire.RequestID]*store.Request, len(view.Requests)),
 		scopes:       map[int]*template.Scope{},
 		templates:    map[int]*template.Template{},
+		startedOver:  set[int]{},
 		changedSteps: set[wire.LogicalID]{},
 		newPlans:     set[wire.LogicalID]{},
 		changedInst:  set[int]{},

@@ -48,6 +48,7 @@ func (m *machine) startOver(s *store.Step, i *store.Instance, made []byte, prope
 		return m.launch(s)
 	}
 	i.Role = store.RoleCondemned
+	m.startedOver.add(i.Number)
 	m.askDelete(s, i, false)
 	return nil
 }

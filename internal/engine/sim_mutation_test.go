@@ -22,8 +22,8 @@ type mutation struct {
 	from, to   string
 	// found are the invariants of which the simulation must find one broken.
 	found []invariant
-	// nested says that it is for the simulation of nested stacks to find.
-	nested bool
+	// nested says that it is for the simulation of nested stacks to find, and ros that it is for that of stacks of ROS.
+	nested, ros bool
 }
 
 var mutations = []mutation{
@@ -237,6 +237,46 @@ var mutations = []mutation{
 		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" {",
 		found: []invariant{allEnd, noneLeft, accounted},
 	},
+	{
+		name: "an answer with another id is taken for a replacement", file: "settle.go", ros: true,
+		from: "	if !m.dialect.rules().idsStay || r.Type != wire.Update", to: "	if words := m.dialect; words != nil || r.Type != wire.Update",
+		found: []invariant{agreed, truthful, accounted},
+	},
+	{
+		name: "what is to be replaced goes last", file: "replace.go", ros: true,
+		from: "	m.startedOver.add(i.Number)\n	m.askDelete(s, i, false)\n	return nil", to: "	i.Replaced = true\n	m.changeInstance(i)\n	return m.launch(s)",
+		found: []invariant{oldFirst},
+	},
+	{
+		name: "what cannot be updated is replaced in any case", file: "replace.go", ros: true,
+		from: "(m.op.Replace || m.op.Phase == store.PhaseRevert)", to: "true",
+		found: []invariant{asWanted},
+	},
+	{
+		name: "a rollback leaves out what is gone", file: "launch.go", ros: true,
+		from: "if m.dialect.rules().idsStay && (s.Touched || m.looksAtAll()) &&", to: "if m.dialect.rules().idsStay && instance != nil && s.Touched &&",
+		found: []invariant{agreed},
+	},
+	{
+		name: "a rollback keeps what was made by another provider", file: "launch.go", ros: true,
+		from: "	if problem == \"\" && !ask.token.Equal(instance.Body.Token) {", to: "	if false {",
+		found: []invariant{agreed, truthful},
+	},
+	{
+		name: "what was not asked to go is forgotten", file: "cancel.go", ros: true,
+		from: "if request.Type == wire.Delete && m.dialect.rules().idsStay {", to: "if false {",
+		found: []invariant{oldFirst, agreed, accounted},
+	},
+	{
+		name: "the bound of what is at work at once is for the beginning", file: "launch.go", ros: true,
+		from: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism }", to: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism || m.view.Request != nil }",
+		found: []invariant{withinBounds},
+	},
+	{
+		name: "who waited for the bound is forgotten", file: "launch.go", ros: true,
+		from: "s.State == store.StepPending && s.Waiting == 0 &&", to: "s.State == store.StepPending && s.Waiting < 0 &&",
+		found: []invariant{agreed},
+	},
 }
 
 // TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what
@@ -266,11 +306,17 @@ const mostSeeds = 4000
 // mostNestedSeeds is the same for nested stacks, whose lives are longer.
 const mostNestedSeeds = 1000
 
+// mostROSSeeds is the same for stacks of ROS.
+const mostROSSeeds = 3000
+
 func (m mutation) mustBeFound(t *testing.T) {
 	binary := m.build(t)
 	name, seeds := "^TestSimulation$", fmt.Sprint("-sim.seeds=", mostSeeds)
 	if m.nested {
 		name, seeds = "^TestNestedSimulation$", fmt.Sprint("-sim.nested=", mostNestedSeeds)
+	}
+	if m.ros {
+		name, seeds = "^TestROSSimulation$", fmt.Sprint("-sim.ros=", mostROSSeeds)
 	}
 	run := exec.CommandContext(t.Context(), binary, "-test.run", name, "-test.v", seeds)
 	out, err := run.CombinedOutput()
