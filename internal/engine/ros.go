@@ -111,11 +111,11 @@ func (ros) requestID(uuid string) wire.RequestID { return wire.RequestID(strings
 func (ros) checkType(resourceType string) error { return wire.ROS.CheckResourceType(resourceType) }
 
 func (ros) answer(body []byte, size int, to *store.Request) answer {
-	response, err := wire.ROS.ParseResponse(body)
+	response, err := wire.ROS.ParseReceived(body, size)
 	if err != nil && size == 0 && to.Type == wire.Delete && to.Body.PhysicalID == "" {
 		// What was sent without an id can be answered without one, though the rule is that every SUCCESS has it.
 		if more, ok := withID(body); ok {
-			if again, wrong := wire.ROS.ParseResponse(more); wrong == nil {
+			if again, wrong := wire.ROS.ParseReceived(more, 0); wrong == nil {
 				response, err = again, nil
 			}
 		}

@@ -153,7 +153,7 @@ func standing(t *testing.T, config engine.Config, template string, ids ...string
 }
 
 func TestROSCreateUpdateDelete(t *testing.T) {
-	w := newROS(t, engine.Config{NewID: nil})
+	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS(`"N": 7, "L": [true, 1.50]`), Options: engine.Options{Caller: "42"}}))
 	r := w.inbox[0]
 	type sent struct{ ID, StackID, StackName, Account, Caller, Region, Token string }

@@ -54,9 +54,11 @@ func newWorldWith(t *testing.T, config engine.Config) *world {
 	}
 	config.Store, config.Alone = w.store, true
 	config.Dispatch = func(ready []store.Request) { w.inbox = append(w.inbox, ready...) }
-	config.NewID = func() string {
-		w.ids++
-		return fmt.Sprintf("id-%d", w.ids)
+	if config.NewID == nil {
+		config.NewID = func() string {
+			w.ids++
+			return fmt.Sprintf("id-%d", w.ids)
+		}
 	}
 	if w.engine, err = engine.Open(w.ctx, config); err != nil {
 		t.Fatal(err)

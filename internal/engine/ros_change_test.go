@@ -1,0 +1,189 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// changeLines are changes in a line each.
+func changeLines(t *testing.T, changes []engine.Change) []string {
+	t.Helper()
+	var lines []string
+	for _, c := range changes {
+		line := fmt.Sprintf("%s %s %s", c.Action, c.LogicalID, c.Replacement)
+		for _, d := range c.Details {
+			line += " " + d.Path
+		}
+		if c.Problem != "" {
+			line += " !" + c.Problem
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+// A preview knows what the provider cannot decide, and shows what is declared besides Parameters.
+func TestROSPreview(t *testing.T) {
+	template := func(properties, k string) string {
+		return rosBody(map[string]string{"C": rosResource(`"K": `+k, properties), "D": rosResource(`"Of": {"Ref": "C"}`, "")})
+	}
+	w := standing(t, engine.Config{}, template("", "1"), "C=a", "D=d")
+	for _, test := range []struct {
+		name    string
+		in      engine.PreviewStack
+		want    []string
+		changed bool
+	}{
+		{"nothing", engine.PreviewStack{Template: template("", "1")}, nil, false},
+		{"parameters", engine.PreviewStack{Template: template("", "2")}, []string{"Modify C False /Properties/Parameters/K"}, true},
+		{"timeout", engine.PreviewStack{Template: template(`, "Timeout": 9`, "1")}, []string{"Modify C False /Properties/Timeout"}, true},
+		{"token", engine.PreviewStack{Template: template(otherTokenJSON, "1")}, []string{
+			`Modify C False /Properties/ServiceToken !ServiceToken cannot be changed: the update of this resource will fail with "` +
+				`ServiceToken cannot be updated. Keep it, or update the stack with ReplacementOption Enabled: the resource is then deleted, and created anew"`,
+			"Modify D False /Properties/Parameters/Of",
+		}, true},
+		{"replaced", engine.PreviewStack{Template: template(otherTokenJSON, "1"), Replace: true}, []string{
+			"Modify C True /Properties/ServiceToken", "Modify D False /Properties/Parameters/Of",
+		}, true},
+		{"tainted", engine.PreviewStack{Template: template("", "1"), Taint: []wire.LogicalID{"C"}}, []string{
+			"Modify C True", "Modify D False /Properties/Parameters/Of",
+		}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.in.Stack = w.rosRef()
+			got, err := w.engine.Preview(w.ctx, test.in)
+			w.must(err)
+			if diff := cmp.Diff(test.want, changeLines(t, got.Changes)); diff != "" || got.Unchanged == test.changed {
+				t.Errorf("unchanged %v, changes (-want +got):\n%s", got.Unchanged, diff)
+			}
+		})
+	}
+	got, err := w.engine.Preview(w.ctx, engine.PreviewStack{
+		Stack: engine.Ref{Account: rosAccount, Region: rosRegion, Stack: "New"}, Dialect: engine.ROS,
+		Template: rosBody(map[string]string{"C": rosResource(`"K": 1.50`, `, "HttpConfig": {"SignKey": "hush"}`)}),
+	})
+	w.must(err)
+	if after := got.Changes[0].After.String(); got.Kind != store.KindCreate || !strings.Contains(after, `"Timeout":60,"Parameters":{"K":1.50}`) || strings.Contains(after, "hush") {
+		t.Errorf("%s: %s", got.Kind, after)
+	}
+}
+
+func TestROSChangeSets(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	ref := engine.Ref{Account: rosAccount, Region: rosRegion, Stack: "S"}
+	planned, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: ref, Dialect: engine.ROS, Name: "first", Kind: store.KindCreate, Template: oneROS(`"K": 1`),
+	})
+	w.must(err)
+	w.id = planned.StackID
+	if status := w.rosStatus(); status != "REVIEW_IN_PROGRESS" || strings.Contains(string(planned.ID), "arn:") {
+		t.Errorf("the stack is %s, the set %s", status, planned.ID)
+	}
+	refusedWith(t, w.change(engine.UpdateStack{Template: oneROS("")}), engine.CodeNotSupported,
+		"A stack in status REVIEW_IN_PROGRESS to be updated is not supported. Execute the change set that is to create it, or delete it.")
+	set := func(id store.ChangeSetID) engine.ChangeSetRef {
+		return engine.ChangeSetRef{Ref: engine.Ref{Account: rosAccount, Region: rosRegion, ByID: true}, Name: string(id)}
+	}
+	execute := func(in engine.ExecuteChangeSet) {
+		t.Helper()
+		_, err := w.engine.ExecuteChangeSet(w.ctx, in)
+		w.must(err)
+	}
+	execute(engine.ExecuteChangeSet{ChangeSet: set(planned.ID), Caller: "42"})
+	if r := w.inbox[0]; r.Body.Caller != "42" {
+		t.Errorf("the caller is %q", r.Body.Caller)
+	}
+	w.succeed("C", "a")
+	_, err = w.engine.ExecuteChangeSet(w.ctx, engine.ExecuteChangeSet{ChangeSet: set(planned.ID)})
+	refusedWith(t, err, engine.CodeNotSupported, "The ChangeSet (first) in execution status StatusEnum.EXECUTE_COMPLETE to be executed is not supported.")
+
+	same, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: w.rosRef(), Name: "same", Kind: store.KindUpdate, Template: oneROS(`"K": 1`),
+	})
+	w.must(err)
+	shown, err := w.engine.ChangeSet(w.ctx, set(same.ID))
+	w.must(err)
+	if status := engine.ROS.ChangeSetStatus(shown.State); status != "CREATE_FAILED" || shown.Reason == "" {
+		t.Errorf("a set that changes nothing is %s: %s", status, shown.Reason)
+	}
+	replace, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: w.rosRef(), Name: "replace", Kind: store.KindUpdate, Replace: true,
+		Template: rosBody(map[string]string{"C": rosResource(`"K": 1`, otherTokenJSON)}),
+	})
+	w.must(err)
+	execute(engine.ExecuteChangeSet{ChangeSet: set(replace.ID)})
+	w.succeed("C", "a")
+	w.succeed("C", "b")
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
+		t.Error(status)
+	}
+	_, err = w.engine.ChangeSet(w.ctx, set("8acc3dcd-cf48-4fa1-863e-7c767b61fe42"))
+	refusedWith(t, err, engine.CodeChangeSetNotFound, "The ChangeSet (8acc3dcd-cf48-4fa1-863e-7c767b61fe42) could not be found.")
+}
+
+func TestROSCancelUpdate(t *testing.T) {
+	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
+	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 2`)}))
+	w.must(w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.rosRef()}))
+	w.succeed("C", "a") // the answer to what was cancelled
+	w.succeed("C", "a")
+	w.happened([]string{
+		rosUpdateStarted,
+		`C UPDATE_IN_PROGRESS id=a`,
+		`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was given up"`,
+		`S ROLLBACK_IN_PROGRESS "Stack UPDATE cancelled"`,
+		`C UPDATE_IN_PROGRESS id=a`,
+		`C UPDATE_COMPLETE id=a`,
+		rosRollbackDone,
+	}, `-> Update C id=a {"K":2} was {"K":1}`, `-> Update C id=a {"K":1} was {"K":2}`)
+}
+
+// Another stack's output is read by the name or by the id of the stack, and only of the same account.
+func TestROSStackOutputs(t *testing.T) {
+	ids := 0
+	w := newROS(t, engine.Config{NewID: func() string {
+		ids++
+		return fmt.Sprintf("8acc3dcd-cf48-4fa1-863e-%012d", ids)
+	}})
+	create := func(account, name, template string) engine.Started {
+		t.Helper()
+		started, err := w.engine.Create(w.ctx, engine.CreateStack{
+			Name: store.StackName{Account: account, Region: rosRegion, Name: name}, Dialect: engine.ROS, Template: template,
+		})
+		w.must(err)
+		return started
+	}
+	other := create(rosAccount, "Other", rosBody(map[string]string{"O": rosResource("", "")}, `"Outputs": {"V": {"Value": {"Fn::GetAtt": ["O", "Outputs"]}}}`))
+	w.answer(w.take("O"), success("o")+`, "Data": {"n": 1.50}`)
+	foreign := create("0000999999999999", "Other", rosBody(map[string]string{"O": rosResource("", "")}, `"Outputs": {"V": {"Value": "hush"}}`))
+	w.succeed("O", "o")
+	w.sent = nil
+	create(rosAccount, "S", rosBody(map[string]string{"C": rosResource(fmt.Sprintf(
+		`"A": {"Fn::GetStackOutput": [%q, "V"]}, "B": {"Fn::GetStackOutput": ["Other", "V"]}, "C": {"Fn::GetStackOutput": [%q, "V"]}`,
+		other.StackID, foreign.StackID), "")}))
+	w.succeed("C", "c")
+	if diff := cmp.Diff([]string{`-> Create C id= {"A":{"n":1.50},"B":{"n":1.50}}`}, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A person may answer for a provider here too.
+func TestROSRespond(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
+	w.accept(w.take("C"))
+	done, err := w.engine.Respond(w.ctx, engine.Respond{
+		Stack: w.rosRef(), Logical: "C", Status: wire.Success, Data: []byte(`{"n": 1}`), By: "test",
+	})
+	w.must(err)
+	if status := w.rosStatus(); status != "CREATE_COMPLETE" || !strings.HasPrefix(string(done.PhysicalID), "S-C-") {
+		t.Errorf("the stack is %s, the id %q", status, done.PhysicalID)
+	}
+}
