@@ -36,6 +36,8 @@ func fcHandle(header http.Header, payload []byte, inits int) (result []byte, ok 
 	case "describe":
 		result, _ = json.Marshal(fcTold{header, os.Environ(), inits, string(payload)})
 		return result, true
+	case "large":
+		return bytes.Repeat([]byte("x"), 6<<20+1), true
 	case "error":
 		return []byte(t.Answer), false
 	case "exit":
@@ -77,7 +79,7 @@ func runFCProgram() {
 				}
 			}
 			answer, err := client.Post(base+h.Get("x-fc-request-id")+path, "application/json", bytes.NewReader(result))
-			if err != nil || answer.StatusCode != http.StatusOK {
+			if err != nil || answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusRequestEntityTooLarge {
 				panic(fmt.Sprint("the result was not taken: ", err))
 			}
 			answer.Body.Close()

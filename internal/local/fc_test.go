@@ -448,3 +448,32 @@ func TestFCEnv(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Of Function Compute too, who is told that it may wait may wait.
+func TestFCWaits(t *testing.T) {
+	for _, behaviour := range []string{"fc", "fc-http"} {
+		k := newKit(t, behaviour, func(_ *local.Config, p *local.Provider) { p.Contract = bootstrap.FC })
+		for _, waits := range []bool{false, true} {
+			if err := k.Invoke("P", local.Event{ID: "1", Payload: task{Do: "describe"}.payload(), WantResult: true, Waits: waits}); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, told := k.told(k.next().outcome); waits != (told.Header.Get(wire.HeaderWaits) == wire.Waits) {
+				t.Errorf("%s: waits %t: header %q", behaviour, waits, told.Header)
+			}
+			answer := task{Do: "answer", Answer: `{"pintleWaiting": {"afterSeconds": 2, "until": "2026-11-21T10:00:00Z", "pending": 1}}`}
+			if err := k.Invoke("P", local.Event{ID: "2", Payload: answer.payload(), Waits: waits}); err != nil {
+				t.Fatal(err)
+			}
+			if o := k.next().outcome; waits != (o.Kind == local.Waiting && o.Waiting.After == 2*time.Second) {
+				t.Errorf("%s: waits %t: %+v", behaviour, waits, o)
+			}
+		}
+		large := local.Event{ID: "3", Payload: task{Do: "large"}.payload()}
+		if err := k.Invoke("P", large); err != nil {
+			t.Fatal(err)
+		}
+		if o := k.next().outcome; o.Type != "Function.ResponseSizeTooLarge" {
+			t.Errorf("%s: %+v", behaviour, o)
+		}
+	}
+}

@@ -62,6 +62,9 @@ func (w *worker) handle(event Event) Outcome {
 		w.scrubber.hide(event.Secrets)
 		w.scrubber.hide(w.pool.provider.Secrets) // the last, so that many events do not make it forget them
 		if warm {
+			if w.process.fc != nil {
+				w.scrubber.hide(w.process.fc.secrets()) // likewise
+			}
 			w.process.log.begin(event.ID)
 		} else if failed, ok := w.start(event); !ok {
 			return failed
