@@ -15,7 +15,7 @@ func (e *Engine) Inspect(t *template.Template) template.Errors {
 	unknown, reasons := e.env.unrecognized(CloudFormation, t)
 	for i, r := range unknown {
 		list = append(list, &template.Error{
-			Message: unrecognizedText(r.Type), Detail: reasons[i].Error() + "; this version runs " + e.env.runs(),
+			Message: unrecognizedText(r.Type), Detail: reasons[i].Error() + "; this version runs " + e.env.runs(CloudFormation),
 			Path: "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
 		})
 	}

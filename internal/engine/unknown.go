@@ -29,21 +29,28 @@ func (e *environment) checkType(dialect Dialect, resourceType string) error {
 	switch {
 	case schema == nil:
 		return dialect.checkType(resourceType)
+	case schema.Dialect.String() != dialect.Name():
+		return fmt.Errorf("%s is of %s, whose templates are of another kind than this one", resourceType, native.CloudName(schema.Dialect))
 	case !schema.Recorded || e.unknownTypes == UnknownRecorded:
 		return nil
 	}
 	text := "nobody provides " + resourceType + " here"
 	if native.InCloud(resourceType) {
 		text += ": this server does not run code from templates: start it with --run-functions or --dev"
-	} else if near := nearest.Name(resourceType, e.native.Names()); near != "" {
+	} else if near := nearest.Name(resourceType, e.native.NamesOf(schema.Dialect)); near != "" {
 		text += ", did you mean " + near + "?"
 	}
-	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in AWS", text)
+	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in %s",
+		text, native.CloudName(schema.Dialect))
 }
 
-// runs says which types there are.
-func (e *environment) runs() string {
-	if names := e.native.Names(); len(names) > 0 {
+// runs says which types there are in a dialect.
+func (e *environment) runs(dialect Dialect) string {
+	of := wire.CloudFormation
+	if dialect.Name() == wire.ROS.String() {
+		of = wire.ROS
+	}
+	if names := e.native.NamesOf(of); len(names) > 0 {
 		return "custom resources and " + strings.Join(names, ", ")
 	}
 	return "custom resources"
@@ -72,7 +79,7 @@ func (e *environment) checkRecognized(dialect Dialect, t *template.Template) err
 	if types == nil {
 		return nil
 	}
-	return invalid(unrecognizedText(types...) + ". This version runs " + e.runs() + " only: " + strings.Join(texts, "; "))
+	return invalid(unrecognizedText(types...) + ". This version runs " + e.runs(dialect) + " only: " + strings.Join(texts, "; "))
 }
 
 func unrecognizedText(types ...string) string {
@@ -81,16 +88,17 @@ func unrecognizedText(types ...string) string {
 
 // remark is the reason of an event of success, empty if there is nothing to say.
 func (m *machine) remark(i *store.Instance, verb store.Verb) string {
-	if schema := m.native.Schema(i.Body.Type); schema == nil || !schema.Recorded {
+	schema := m.native.Schema(i.Body.Type)
+	if schema == nil || !schema.Recorded {
 		return ""
 	}
 	switch verb {
 	case store.VerbCreate:
-		return native.RecordedOnly(wire.Create)
+		return native.RecordedOnly(schema.Dialect, wire.Create)
 	case store.VerbUpdate:
-		return native.RecordedOnly(wire.Update)
+		return native.RecordedOnly(schema.Dialect, wire.Update)
 	case store.VerbDelete:
-		return native.RecordedOnly(wire.Delete)
+		return native.RecordedOnly(schema.Dialect, wire.Delete)
 	}
 	return ""
 }

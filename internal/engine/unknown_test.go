@@ -77,3 +77,12 @@ func TestRecordedTypes(t *testing.T) {
 		t.Errorf("no event %s in\n%s", want, w.history())
 	}
 }
+
+// A type of the other cloud is refused, also where what nobody provides is recorded.
+func TestTypeOfTheOtherCloud(t *testing.T) {
+	w := newRecording(t)
+	err := w.create(body(map[string]string{"F": `{"Type": "ALIYUN::FC::Function"}`}))
+	if err == nil || !strings.Contains(err.Error(), "ALIYUN::FC::Function is of Alibaba Cloud") {
+		t.Errorf("the error is %v", err)
+	}
+}

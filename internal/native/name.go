@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"crypto/sha256"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -27,7 +28,7 @@ func Suffix(r *store.Request) string {
 // MadeUpName names what a Create makes that was given no name: by the stack, the resource, and the [Suffix]. The name has at
 // most limit bytes, at least 16; 0 is no limit. What is too long is cut, the longer one of both names first.
 func MadeUpName(r *store.Request, limit int) string {
-	stack, logical := "stack", string(r.Logical)
+	stack, logical := cmp.Or(r.Body.StackName, "stack"), string(r.Logical)
 	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {
 		stack = arn.Name
 	}

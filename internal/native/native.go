@@ -144,6 +144,17 @@ func (g *Registry) Names() []string {
 	return g.names
 }
 
+// NamesOf returns the names of the types that templates of a dialect may declare, sorted.
+func (g *Registry) NamesOf(dialect wire.Dialect) []string {
+	var names []string
+	for _, name := range g.Names() {
+		if g.types[name].Schema().Dialect == dialect {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Schema returns the schema of a type, nil if the registry does not know it. A type that nobody provides has one if it can
 // be kept as a record: see [Schema.Recorded]. Whether it may be declared is for the caller to say; what there is of it can
 // be updated and deleted in any case.

@@ -122,6 +122,60 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// A type of Alibaba Cloud that nobody provides is a record of templates of ROS alone.
+func TestRecordsOfAlibabaCloud(t *testing.T) {
+	types, err := native.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]wire.Dialect{
+		"ALIYUN::OSS::Bucket": wire.ROS, "AWS::S3::Bucket": wire.CloudFormation, "Mine::Own::Thing": wire.CloudFormation,
+	} {
+		if s := types.Schema(name); s == nil || !s.Recorded || s.Dialect != want {
+			t.Errorf("the schema of %s is %+v", name, s)
+		}
+	}
+	for _, name := range []string{"ALIYUN::ROS::Stack", "ALIYUN::ROS::CustomResource", "DATASOURCE::ECS::Images", "Custom::A::B"} {
+		if s := types.Schema(name); s != nil {
+			t.Errorf("%s is recorded", name)
+		}
+	}
+	const id = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
+	for attribute, want := range map[string]string{"Arn": "acs:oss:::bucket/b", "ARN": "acs:oss:::bucket/b", "DomainName": "b.DomainName"} {
+		if got := native.StandIn(id, "ALIYUN::OSS::Bucket", "b", attribute); got.Text() != want {
+			t.Errorf("%s is %s", attribute, got)
+		}
+	}
+	if got := native.RecordedOnly(wire.ROS, wire.Delete); got != "Recorded only: nothing was deleted in Alibaba Cloud" {
+		t.Error(got)
+	}
+	r := request(wire.Create, "ALIYUN::OSS::Bucket")
+	r.Body.StackID, r.Body.StackName = id, "shop"
+	if got := native.MadeUpName(r, 0); !strings.HasPrefix(got, "shop-H-") {
+		t.Errorf("the name %s", got)
+	}
+}
+
+// kind is a type of a dialect.
+type kind struct{ schema native.Schema }
+
+func (k kind) Schema() *native.Schema { return &k.schema }
+
+func (kind) Serve(context.Context, *store.Request) (native.Result, error) {
+	return native.Result{}, nil
+}
+
+func TestNamesOf(t *testing.T) {
+	types, err := native.New(kind{native.Schema{Name: "B"}}, kind{native.Schema{Name: "R", Dialect: wire.ROS}}, kind{native.Schema{Name: "A"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[wire.Dialect][]string{wire.CloudFormation: types.NamesOf(wire.CloudFormation), wire.ROS: types.NamesOf(wire.ROS)}
+	if diff := cmp.Diff(map[wire.Dialect][]string{wire.CloudFormation: {"A", "B"}, wire.ROS: {"R"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // faulty panics, or has the name of another type.
 type faulty struct{ name string }
 

@@ -10,20 +10,39 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// record is a type of AWS, or of somebody else, that nobody provides here: what is declared is kept and nothing is done.
+// record is a type of a cloud, or of somebody else, that nobody provides here: what is declared is kept and nothing is done.
 // Anything may be declared of it and every change is made in place.
 type record struct{ schema Schema }
 
 // recordable is the form of the names of types that can be kept as records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 
-// recordNamed returns a record of the type, nil if it can be none. The service's own types, which act on stacks, would be
-// missed sooner than a bucket, and a custom type has a provider.
+// unrecordable begin the names of types that can be none. The services' own types, which act on stacks, would be missed sooner
+// than a bucket; a custom type has a provider; and what reads what is there already has nothing to make.
+var unrecordable = [...]string{"AWS::CloudFormation::", "ALIYUN::ROS::", "DATASOURCE::", wire.CustomTypePrefix}
+
+// aliyunPrefix begins the names of the types of Alibaba Cloud, which only templates of ROS may declare.
+const aliyunPrefix = "ALIYUN::"
+
+// recordNamed returns a record of the type, nil if it can be none.
 func recordNamed(name string) Type {
-	if !recordable.MatchString(name) || strings.HasPrefix(name, "AWS::CloudFormation::") || strings.HasPrefix(name, wire.CustomTypePrefix) {
+	if !recordable.MatchString(name) {
 		return nil
 	}
-	return record{Schema{Name: name, Recorded: true}}
+	for _, prefix := range unrecordable {
+		if strings.HasPrefix(name, prefix) {
+			return nil
+		}
+	}
+	return record{Schema{Name: name, Dialect: dialectOf(name), Recorded: true}}
+}
+
+// dialectOf returns whose templates may declare a type that nobody provides.
+func dialectOf(name string) wire.Dialect {
+	if strings.HasPrefix(name, aliyunPrefix) {
+		return wire.ROS
+	}
+	return wire.CloudFormation
 }
 
 // Schema implements [Type].
@@ -32,25 +51,39 @@ func (r record) Schema() *Schema { return &r.schema }
 // Serve implements [Type].
 func (record) Serve(context.Context, *store.Request) (Result, error) { return Result{}, nil }
 
-// RecordedOnly is the reason of the event by which a request of a recorded type has succeeded.
-func RecordedOnly(kind wire.RequestType) string {
-	const begin = "Recorded only: nothing was "
+// RecordedOnly is the reason of the event by which a request of a recorded type of a dialect has succeeded.
+func RecordedOnly(dialect wire.Dialect, kind wire.RequestType) string {
+	verb := "done"
 	switch kind {
 	case wire.Create:
-		return begin + "created in AWS"
+		verb = "created"
 	case wire.Update:
-		return begin + "changed in AWS"
+		verb = "changed"
 	case wire.Delete:
-		return begin + "deleted in AWS"
+		verb = "deleted"
 	}
-	return begin + "done in AWS"
+	return "Recorded only: nothing was " + verb + " in " + CloudName(dialect)
+}
+
+// CloudName is what people call the cloud of a dialect.
+func CloudName(dialect wire.Dialect) string {
+	if dialect == wire.ROS {
+		return "Alibaba Cloud"
+	}
+	return "AWS"
 }
 
 // StandIn returns what Fn::GetAtt reads of a recorded resource, whose attributes nobody knows: for a name that ends in Arn
-// something of the form of an ARN, else the physical id, a dot and the name. It is the same for the same resource.
+// something of the form of an ARN, else the physical id, a dot and the name. It is the same for the same resource. The ARNs of
+// Alibaba Cloud leave out the region and the account, which the id of a stack does not tell there.
 func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attribute string) value.Value {
-	if strings.HasSuffix(attribute, "Arn") {
-		parts := strings.Split(strings.ToLower(resourceType), "::")
+	parts := strings.Split(strings.ToLower(resourceType), "::")
+	switch {
+	case dialectOf(resourceType) == wire.ROS:
+		if strings.HasSuffix(strings.ToLower(attribute), "arn") && len(parts) == 3 {
+			return value.Str("acs:" + parts[1] + ":::" + parts[2] + "/" + string(id))
+		}
+	case strings.HasSuffix(attribute, "Arn"):
 		if arn, err := wire.ParseStackARN(stack); err == nil && len(parts) == 3 {
 			return value.Str(strings.Join([]string{"arn", wire.Partition(arn.Region), parts[1], arn.Region, arn.Account, parts[2] + "/" + string(id)}, ":"))
 		}

@@ -8,12 +8,15 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Schema says what may be declared of a type.
 type Schema struct {
 	// Name is the type's name, e.g. "AWS::CDK::Metadata".
 	Name string
+	// Dialect says whose templates may declare the type. The zero value is CloudFormation.
+	Dialect wire.Dialect
 	// Properties are those the type knows.
 	Properties []Property
 	// Attributes are the names that Fn::GetAtt reads.
