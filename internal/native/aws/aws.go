@@ -10,12 +10,14 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -83,24 +85,19 @@ type Config struct {
 	CheckMachine func(definition string) error
 	// Now is the clock. Nil is the system's.
 	Now func() time.Time
-	// Patience is how long one request may take. Zero means [DefaultPatience].
+	// Patience is how long one request may take. Zero means [cloud.DefaultPatience].
 	Patience time.Duration
 }
-
-// DefaultPatience is how long one request of a type may take: enough for the code of a function to be copied.
-const DefaultPatience = 5 * time.Minute
 
 // Types returns the types, to be added to a registry of native ones.
 func Types(c Config) []native.Type {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Patience == 0 {
-		c.Patience = DefaultPatience
-	}
+	c.Patience = cmp.Or(c.Patience, cloud.DefaultPatience)
 	var list []native.Type
-	add := func(t table, ready bool, m maker) {
-		list = append(list, &resource{table: t, schema: t.schema(), maker: m, ready: ready && c.Catalog != nil, patience: c.Patience})
+	add := func(t cloud.Table, ready bool, m cloud.Maker) {
+		list = append(list, cloud.New(t, m, ready && c.Catalog != nil, c.Patience))
 	}
 	add(functionTable, c.Functions != nil, function{c})
 	add(versionTable, c.Functions != nil, version{c})
@@ -113,7 +110,7 @@ func Types(c Config) []native.Type {
 	add(bucketPolicyTable, c.Objects != nil, bucketPolicy{c})
 	add(parameterTable, c.Parameters != nil, parameter{c})
 	for _, r := range records {
-		add(r.table, true, recorder{c, r})
+		add(r.Table, true, cloud.Record(r, c.Catalog, c.Now))
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/aws"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -226,7 +227,7 @@ func TestParameterThatAClientHasDeleted(t *testing.T) {
 	if status := w.create("Soon", of("2")); status != "ROLLBACK_COMPLETE" {
 		t.Errorf("at once: %s", status)
 	}
-	w.now = w.now.Add(aws.DefaultPatience)
+	w.now = w.now.Add(cloud.DefaultPatience)
 	w.twice = true
 	if status := w.create("Later", of("3")); status != "CREATE_COMPLETE" {
 		t.Errorf("later: %s\n%s", status, strings.Join(w.events("Later"), "\n"))

@@ -7,46 +7,47 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 )
 
 // The types that the CDK's bootstrap stack has beside those.
 var (
-	repositoryTable = table{
-		name:  "AWS::ECR::Repository",
-		texts: "ImageTagMutability RepositoryName", truths: "EmptyOnDelete",
-		lists:     "ImageTagMutabilityExclusionFilters Tags",
-		objects:   "EncryptionConfiguration ImageScanningConfiguration LifecyclePolicy",
-		documents: "RepositoryPolicyText",
-		replaces:  "EncryptionConfiguration RepositoryName", attributes: "Arn RepositoryUri",
-		named: "RepositoryName", longest: 256, letters: repositoryForm,
+	repositoryTable = cloud.Table{
+		Name:  "AWS::ECR::Repository",
+		Texts: "ImageTagMutability RepositoryName", Truths: "EmptyOnDelete",
+		Lists:     "ImageTagMutabilityExclusionFilters Tags",
+		Objects:   "EncryptionConfiguration ImageScanningConfiguration LifecyclePolicy",
+		Documents: "RepositoryPolicyText",
+		Replaces:  "EncryptionConfiguration RepositoryName", Attributes: "Arn RepositoryUri",
+		Named: "RepositoryName", Longest: 256, Letters: repositoryForm,
 	}
-	keyTable = table{
-		name:      "AWS::KMS::Key",
-		texts:     "Description KeySpec KeyUsage Origin",
-		numbers:   "PendingWindowInDays RotationPeriodInDays",
-		truths:    "BypassPolicyLockoutSafetyCheck EnableKeyRotation Enabled MultiRegion",
-		lists:     "Tags",
-		documents: "KeyPolicy", attributes: "Arn KeyId",
+	keyTable = cloud.Table{
+		Name:      "AWS::KMS::Key",
+		Texts:     "Description KeySpec KeyUsage Origin",
+		Numbers:   "PendingWindowInDays RotationPeriodInDays",
+		Truths:    "BypassPolicyLockoutSafetyCheck EnableKeyRotation Enabled MultiRegion",
+		Lists:     "Tags",
+		Documents: "KeyPolicy", Attributes: "Arn KeyId",
 	}
-	aliasTable = table{
-		name: "AWS::KMS::Alias", texts: "AliasName TargetKeyId", required: "AliasName TargetKeyId", replaces: "AliasName",
-		named: "AliasName", longest: 256, letters: aliasForm,
+	aliasTable = cloud.Table{
+		Name: "AWS::KMS::Alias", Texts: "AliasName TargetKeyId", Required: "AliasName TargetKeyId", Replaces: "AliasName",
+		Named: "AliasName", Longest: 256, Letters: aliasForm,
 	}
 )
 
-func repositoryName(c *call) string { return strings.ToLower(c.name("RepositoryName", 256)) }
+func repositoryName(c *cloud.Call) string { return strings.ToLower(c.Name("RepositoryName", 256)) }
 
-func repositoryAttributes(c *call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
+func repositoryAttributes(c *cloud.Call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
 	return []string{
-		"Arn", c.arn("ecr", "repository/"+id),
-		"RepositoryUri", c.place.Account + ".dkr.ecr." + c.place.Region + "." + c.domain() + "/" + id,
+		"Arn", c.ARN("ecr", "repository/"+id),
+		"RepositoryUri", c.Place.Account + ".dkr.ecr." + c.Place.Region + "." + domain(c) + "/" + id,
 	}
 }
 
-func keyID(c *call) string {
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(c.holder())).String()
+func keyID(c *cloud.Call) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(c.Holder())).String()
 }
 
-func keyAttributes(c *call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
-	return []string{"Arn", c.arn("kms", "key/"+id), "KeyId", id}
+func keyAttributes(c *cloud.Call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
+	return []string{"Arn", c.ARN("kms", "key/"+id), "KeyId", id}
 }

@@ -7,21 +7,22 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
-var bucketTable = table{
-	name:   "AWS::S3::Bucket",
-	texts:  "AbacStatus AccessControl BucketName BucketNamePrefix BucketNamespace",
-	truths: "ObjectLockEnabled",
-	lists: "AnalyticsConfigurations IntelligentTieringConfigurations InventoryConfigurations MetricsConfigurations " +
+var bucketTable = cloud.Table{
+	Name:   "AWS::S3::Bucket",
+	Texts:  "AbacStatus AccessControl BucketName BucketNamePrefix BucketNamespace",
+	Truths: "ObjectLockEnabled",
+	Lists: "AnalyticsConfigurations IntelligentTieringConfigurations InventoryConfigurations MetricsConfigurations " +
 		"Tags",
-	objects: "AccelerateConfiguration BucketEncryption CorsConfiguration LifecycleConfiguration LoggingConfiguration " +
+	Objects: "AccelerateConfiguration BucketEncryption CorsConfiguration LifecycleConfiguration LoggingConfiguration " +
 		"MetadataConfiguration MetadataTableConfiguration NotificationConfiguration ObjectLockConfiguration OwnershipControls " +
 		"PublicAccessBlockConfiguration ReplicationConfiguration VersioningConfiguration WebsiteConfiguration",
-	replaces:   "BucketName BucketNamePrefix BucketNamespace",
-	attributes: "Arn DomainName DualStackDomainName RegionalDomainName WebsiteURL",
-	named:      "BucketName",
+	Replaces:   "BucketName BucketNamePrefix BucketNamespace",
+	Attributes: "Arn DomainName DualStackDomainName RegionalDomainName WebsiteURL",
+	Named:      "BucketName",
 }
 
 // bucketName is how long the name of a bucket may be. Source: S3, bucket naming rules.
@@ -31,68 +32,68 @@ const bucketName = 63
 // it.
 type bucket struct{ Config }
 
-// create implements [maker].
-func (t bucket) create(ctx context.Context, c *call) (native.Result, error) {
-	of := catalog.Bucket{Owner: c.place}
+// Create implements [cloud.Maker].
+func (t bucket) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	of := catalog.Bucket{Owner: c.Place}
 	if err := bucketOf(c, &of); err != nil {
 		return native.Result{}, err
 	}
-	name := c.text("BucketName")
+	name := c.Text("BucketName")
 	if name == "" {
 		name = strings.ToLower(native.MadeUpName(c.Request, bucketName))
 	}
-	_, err := t.Objects.Make(ctx, catalog.Item[catalog.Bucket]{Place: c.place, Name: name, Holder: c.holder(), Of: of})
+	_, err := t.Objects.Make(ctx, catalog.Item[catalog.Bucket]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
 	if err != nil {
-		return c.failed(ctx, name, name, err, holding(t.Catalog.Buckets, catalog.Everywhere, name))
+		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Buckets, catalog.Everywhere, name))
 	}
 	return bucketResult(c, name), nil
 }
 
-// update implements [maker].
-func (t bucket) update(ctx context.Context, c *call) (native.Result, error) {
-	err := t.Objects.Change(ctx, c.id(), func(b *catalog.Bucket) error { return bucketOf(c, b) })
+// Update implements [cloud.Maker].
+func (t bucket) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	err := t.Objects.Change(ctx, c.Physical(), func(b *catalog.Bucket) error { return bucketOf(c, b) })
 	if errors.Is(err, objects.ErrNoBucket) {
-		err = c.lost()
+		err = c.Lost()
 	}
 	if err != nil {
 		return native.Result{}, err
 	}
-	return bucketResult(c, c.id()), nil
+	return bucketResult(c, c.Physical()), nil
 }
 
-// remove implements [maker].
-func (t bucket) remove(ctx context.Context, c *call) error {
-	if mine, err := own(ctx, c, t.Catalog.Buckets, catalog.Everywhere, c.id()); err != nil || !mine {
+// Remove implements [cloud.Maker].
+func (t bucket) Remove(ctx context.Context, c *cloud.Call) error {
+	if mine, err := cloud.Own(ctx, c, t.Catalog.Buckets, catalog.Everywhere, c.Physical()); err != nil || !mine {
 		return err
 	}
-	switch err := t.Objects.Remove(ctx, c.place, c.id()); {
+	switch err := t.Objects.Remove(ctx, c.Place, c.Physical()); {
 	case errors.Is(err, objects.ErrNoBucket):
 		return nil
 	case errors.Is(err, objects.ErrNotEmpty):
-		return reason("The bucket you tried to delete is not empty")
+		return cloud.Reason("The bucket you tried to delete is not empty")
 	default:
 		return err
 	}
 }
 
 // bucketOf makes a bucket what is declared, as far as clients are told of it.
-func bucketOf(c *call, b *catalog.Bucket) (err error) {
-	if b.Tags, err = c.tags(); err != nil {
+func bucketOf(c *cloud.Call, b *catalog.Bucket) (err error) {
+	if b.Tags, err = c.Tags(); err != nil {
 		return err
 	}
 	ownership := ""
-	for _, rule := range c.at("OwnershipControls", "Rules").Items() { // there is one
+	for _, rule := range c.At("OwnershipControls", "Rules").Items() { // there is one
 		declared, _ := rule.Get("ObjectOwnership")
 		var ok bool
 		if ownership, ok = objects.Ownership(declared.Text()); !ok {
-			return reason("Value of property ObjectOwnership must be BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter")
+			return cloud.Reason("Value of property ObjectOwnership must be BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter")
 		}
 	}
 	if b.Settings == nil {
 		b.Settings = map[string]string{}
 	}
 	for name, setting := range map[string]string{
-		objects.SettingVersioning: c.text("VersioningConfiguration", "Status"), objects.SettingOwnership: ownership,
+		objects.SettingVersioning: c.Text("VersioningConfiguration", "Status"), objects.SettingOwnership: ownership,
 	} {
 		if delete(b.Settings, name); setting != "" {
 			b.Settings[name] = setting
@@ -102,20 +103,20 @@ func bucketOf(c *call, b *catalog.Bucket) (err error) {
 }
 
 // domain is that of the service's names in the call's partition.
-func (c *call) domain() string {
-	if c.stack.Partition == "aws-cn" {
+func domain(c *cloud.Call) string {
+	if c.Partition == "aws-cn" {
 		return "amazonaws.com.cn"
 	}
 	return "amazonaws.com"
 }
 
-func bucketResult(c *call, name string) native.Result {
-	region := c.place.Region
-	return result(name, "Arn", "arn:"+c.stack.Partition+":s3:::"+name,
-		"DomainName", name+".s3."+c.domain(),
-		"DualStackDomainName", name+".s3.dualstack."+region+"."+c.domain(),
-		"RegionalDomainName", name+".s3."+region+"."+c.domain(),
-		"WebsiteURL", "http://"+name+".s3-website"+websiteMark(region)+region+"."+c.domain())
+func bucketResult(c *cloud.Call, name string) native.Result {
+	region := c.Place.Region
+	return cloud.Result(name, "Arn", "arn:"+c.Partition+":s3:::"+name,
+		"DomainName", name+".s3."+domain(c),
+		"DualStackDomainName", name+".s3.dualstack."+region+"."+domain(c),
+		"RegionalDomainName", name+".s3."+region+"."+domain(c),
+		"WebsiteURL", "http://"+name+".s3-website"+websiteMark(region)+region+"."+domain(c))
 }
 
 // websiteMark is what is before the region in the address of a website: a hyphen in the older regions, a dot in all others.

@@ -7,13 +7,14 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-var bucketPolicyTable = table{
-	name: "AWS::S3::BucketPolicy", texts: "Bucket", documents: "PolicyDocument",
-	required: "Bucket PolicyDocument", replaces: "Bucket", named: "Bucket", longest: bucketName, letters: bucketForm,
+var bucketPolicyTable = cloud.Table{
+	Name: "AWS::S3::BucketPolicy", Texts: "Bucket", Documents: "PolicyDocument",
+	Required: "Bucket PolicyDocument", Replaces: "Bucket", Named: "Bucket", Longest: bucketName, Letters: bucketForm,
 }
 
 // bucketPolicy is AWS::S3::BucketPolicy. Clients read it, and nobody heeds it. A bucket has only one, whose holder is among its
@@ -23,45 +24,45 @@ type bucketPolicy struct{ Config }
 // policyHolder is the name of that setting, which no client can ask for.
 const policyHolder = "policy holder"
 
-// create implements [maker].
-func (t bucketPolicy) create(ctx context.Context, c *call) (native.Result, error) {
-	name := c.text("Bucket")
+// Create implements [cloud.Maker].
+func (t bucketPolicy) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	name := c.Text("Bucket")
 	err := t.set(ctx, c, name, func(settings map[string]string) error {
-		if settings[objects.SettingPolicy] != "" && settings[policyHolder] != c.holder() {
-			return reason("The bucket policy already exists on bucket " + name + ".")
+		if settings[objects.SettingPolicy] != "" && settings[policyHolder] != c.Holder() {
+			return cloud.Reason("The bucket policy already exists on bucket " + name + ".")
 		}
 		return nil
 	})
 	if errors.Is(err, objects.ErrNoBucket) {
-		err = reason("The specified bucket does not exist")
+		err = cloud.Reason("The specified bucket does not exist")
 	}
 	if err != nil {
 		return native.Result{}, err
 	}
-	return result(name), nil
+	return cloud.Result(name), nil
 }
 
-// update implements [maker].
-func (t bucketPolicy) update(ctx context.Context, c *call) (native.Result, error) {
-	err := t.set(ctx, c, c.id(), func(settings map[string]string) error {
-		if !c.made(settings[policyHolder]) {
-			return c.lost()
+// Update implements [cloud.Maker].
+func (t bucketPolicy) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	err := t.set(ctx, c, c.Physical(), func(settings map[string]string) error {
+		if !c.Made(settings[policyHolder]) {
+			return c.Lost()
 		}
 		return nil
 	})
 	if errors.Is(err, objects.ErrNoBucket) {
-		err = c.lost()
+		err = c.Lost()
 	}
 	if err != nil {
 		return native.Result{}, err
 	}
-	return result(c.id()), nil
+	return cloud.Result(c.Physical()), nil
 }
 
-// remove implements [maker].
-func (t bucketPolicy) remove(ctx context.Context, c *call) error {
-	err := t.Objects.Change(ctx, c.id(), func(b *catalog.Bucket) error {
-		if c.made(b.Settings[policyHolder]) {
+// Remove implements [cloud.Maker].
+func (t bucketPolicy) Remove(ctx context.Context, c *cloud.Call) error {
+	err := t.Objects.Change(ctx, c.Physical(), func(b *catalog.Bucket) error {
+		if c.Made(b.Settings[policyHolder]) {
 			delete(b.Settings, objects.SettingPolicy)
 			delete(b.Settings, policyHolder)
 		}
@@ -74,14 +75,14 @@ func (t bucketPolicy) remove(ctx context.Context, c *call) error {
 }
 
 // set makes the policy of a bucket the declared one, unless what there is fails the check.
-func (t bucketPolicy) set(ctx context.Context, c *call, bucket string, check func(settings map[string]string) error) error {
-	document, err := c.document("PolicyDocument")
+func (t bucketPolicy) set(ctx context.Context, c *cloud.Call, bucket string, check func(settings map[string]string) error) error {
+	document, err := document(c, "PolicyDocument")
 	if err != nil {
 		return err
 	}
 	return t.Objects.Change(ctx, bucket, func(b *catalog.Bucket) error {
-		if b.Owner.Account != c.place.Account {
-			return reason("Access Denied")
+		if b.Owner.Account != c.Place.Account {
+			return cloud.Reason("Access Denied")
 		}
 		if err := check(b.Settings); err != nil {
 			return err
@@ -89,19 +90,19 @@ func (t bucketPolicy) set(ctx context.Context, c *call, bucket string, check fun
 		if b.Settings == nil {
 			b.Settings = map[string]string{}
 		}
-		b.Settings[objects.SettingPolicy], b.Settings[policyHolder] = document, c.holder()
+		b.Settings[objects.SettingPolicy], b.Settings[policyHolder] = document, c.Holder()
 		return nil
 	})
 }
 
 // document returns the text of a property that is an object or its text.
-func (c *call) document(property string) (string, error) {
-	v := c.at(property)
+func document(c *cloud.Call, property string) (string, error) {
+	v := c.At(property)
 	if v.Kind() == value.Map {
 		return string(v.JSON()), nil
 	}
 	if !json.Valid([]byte(v.Text())) {
-		return "", reason("Value of property " + property + " must be an object, or its text as JSON")
+		return "", cloud.Reason("Value of property " + property + " must be an object, or its text as JSON")
 	}
 	return v.Text(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
@@ -14,28 +15,28 @@ import (
 const maxDefinition = 1 << 20
 
 // definition returns the text of a state machine's definition, with what is substituted in it.
-func (t machine) definition(ctx context.Context, c *call) (string, error) {
+func (t machine) definition(ctx context.Context, c *cloud.Call) (string, error) {
 	given := 0
 	for _, property := range []string{"Definition", "DefinitionString", "DefinitionS3Location"} {
-		if !c.at(property).IsNull() {
+		if !c.At(property).IsNull() {
 			given++
 		}
 	}
 	if given != 1 {
 		return "", errDefinition
 	}
-	substitutions, err := c.textMap("DefinitionSubstitutions")
+	substitutions, err := c.TextMap("DefinitionSubstitutions")
 	if err != nil {
 		return "", err
 	}
 	var text string
-	switch object := c.at("Definition"); {
+	switch object := c.At("Definition"); {
 	case object.Kind() == value.Map:
 		text = string(substituted(object, substitutions).JSON())
 	case !object.IsNull():
 		text = substitute(object.Text(), substitutions)
-	case !c.at("DefinitionString").IsNull():
-		text = substitute(c.text("DefinitionString"), substitutions)
+	case !c.At("DefinitionString").IsNull():
+		text = substitute(c.Text("DefinitionString"), substitutions)
 	default:
 		if text, err = t.stored(ctx, c); err != nil {
 			return "", err
@@ -49,12 +50,12 @@ func (t machine) definition(ctx context.Context, c *call) (string, error) {
 }
 
 // stored reads a definition from a bucket.
-func (t machine) stored(ctx context.Context, c *call) (string, error) {
-	bucket, key := c.text("DefinitionS3Location", "Bucket"), c.text("DefinitionS3Location", "Key")
+func (t machine) stored(ctx context.Context, c *cloud.Call) (string, error) {
+	bucket, key := c.Text("DefinitionS3Location", "Bucket"), c.Text("DefinitionS3Location", "Key")
 	if t.Open == nil {
 		return "", errors.New("DefinitionS3Location cannot be read here: give the definition itself")
 	}
-	body, err := t.Open(ctx, c.place.Account, bucket, key, c.text("DefinitionS3Location", "Version"))
+	body, err := t.Open(ctx, c.Place.Account, bucket, key, c.Text("DefinitionS3Location", "Version"))
 	if err != nil {
 		return "", fmt.Errorf("read the definition s3://%s/%s: %w", bucket, key, err)
 	}

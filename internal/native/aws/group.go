@@ -6,17 +6,18 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 )
 
-var groupTable = table{
-	name:      "AWS::Logs::LogGroup",
-	texts:     "KmsKeyId LogGroupClass LogGroupName",
-	numbers:   "RetentionInDays",
-	truths:    "BearerTokenAuthenticationEnabled DeletionProtectionEnabled",
-	lists:     "FieldIndexPolicies Tags",
-	documents: "DataProtectionPolicy ResourcePolicyDocument",
-	replaces:  "LogGroupName", attributes: "Arn",
-	named: "LogGroupName", longest: groupName, letters: groupLetters,
+var groupTable = cloud.Table{
+	Name:      "AWS::Logs::LogGroup",
+	Texts:     "KmsKeyId LogGroupClass LogGroupName",
+	Numbers:   "RetentionInDays",
+	Truths:    "BearerTokenAuthenticationEnabled DeletionProtectionEnabled",
+	Lists:     "FieldIndexPolicies Tags",
+	Documents: "DataProtectionPolicy ResourcePolicyDocument",
+	Replaces:  "LogGroupName", Attributes: "Arn",
+	Named: "LogGroupName", Longest: groupName, Letters: groupLetters,
 }
 
 // groupName is how long the name of a log group may be. Source: CloudWatch Logs, CreateLogGroup.
@@ -30,52 +31,52 @@ var retentions = []int{
 // group is AWS::Logs::LogGroup: a record that the API of CloudWatch Logs shows. No line is kept in it.
 type group struct{ Config }
 
-// create implements [maker].
-func (t group) create(ctx context.Context, c *call) (native.Result, error) {
+// Create implements [cloud.Maker].
+func (t group) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := t.groupOf(c)
 	if err != nil {
 		return native.Result{}, err
 	}
-	name := c.name("LogGroupName", groupName)
-	if _, err := put(ctx, c, t.Catalog.Groups, catalog.Item[catalog.LogGroup]{Place: c.place, Name: name, Of: of}); err != nil {
-		return c.failed(ctx, name, name, err, holding(t.Catalog.Groups, c.place, name))
+	name := c.Name("LogGroupName", groupName)
+	if _, err := cloud.Put(ctx, c, t.Catalog.Groups, catalog.Item[catalog.LogGroup]{Place: c.Place, Name: name, Of: of}); err != nil {
+		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Groups, c.Place, name))
 	}
 	return groupResult(c, name), nil
 }
 
-// update implements [maker].
-func (t group) update(ctx context.Context, c *call) (native.Result, error) {
+// Update implements [cloud.Maker].
+func (t group) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := t.groupOf(c)
 	if err != nil {
 		return native.Result{}, err
 	}
-	_, err = change(ctx, c, t.Catalog.Groups, c.place, c.id(), func(g *catalog.LogGroup) {
+	_, err = cloud.Change(ctx, c, t.Catalog.Groups, c.Place, c.Physical(), func(g *catalog.LogGroup) {
 		of.Made = g.Made
 		*g = of
 	})
 	if err != nil {
 		return native.Result{}, err
 	}
-	return groupResult(c, c.id()), nil
+	return groupResult(c, c.Physical()), nil
 }
 
-// remove implements [maker].
-func (t group) remove(ctx context.Context, c *call) error {
-	return drop(ctx, c, t.Catalog.Groups, c.place, c.id())
+// Remove implements [cloud.Maker].
+func (t group) Remove(ctx context.Context, c *cloud.Call) error {
+	return cloud.Drop(ctx, c, t.Catalog.Groups, c.Place, c.Physical())
 }
 
-func groupResult(c *call, name string) native.Result {
-	return result(name, "Arn", c.arn("logs", "log-group:"+name+":*"))
+func groupResult(c *cloud.Call, name string) native.Result {
+	return cloud.Result(name, "Arn", c.ARN("logs", "log-group:"+name+":*"))
 }
 
-func (t group) groupOf(c *call) (catalog.LogGroup, error) {
-	tags, err := c.tags()
+func (t group) groupOf(c *cloud.Call) (catalog.LogGroup, error) {
+	tags, err := c.Tags()
 	if err != nil {
 		return catalog.LogGroup{}, err
 	}
-	days := c.number("RetentionInDays")
-	if !c.at("RetentionInDays").IsNull() && !slices.Contains(retentions, days) {
-		return catalog.LogGroup{}, reasonf("Property validation failure: [Value of property {/RetentionInDays} must be one of %v]", retentions)
+	days := c.Number("RetentionInDays")
+	if !c.At("RetentionInDays").IsNull() && !slices.Contains(retentions, days) {
+		return catalog.LogGroup{}, cloud.Reasonf("Property validation failure: [Value of property {/RetentionInDays} must be one of %v]", retentions)
 	}
-	return catalog.LogGroup{Retention: days, Class: c.text("LogGroupClass"), Made: t.Now().UTC(), Tags: tags}, nil
+	return catalog.LogGroup{Retention: days, Class: c.Text("LogGroupClass"), Made: t.Now().UTC(), Tags: tags}, nil
 }

@@ -8,53 +8,54 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 )
 
 // The types of IAM.
 var (
-	roleTable = table{
-		name:      "AWS::IAM::Role",
-		texts:     "Description Path PermissionsBoundary RoleName",
-		numbers:   "MaxSessionDuration",
-		lists:     "ManagedPolicyArns Policies Tags",
-		documents: "AssumeRolePolicyDocument",
-		required:  "AssumeRolePolicyDocument", replaces: "Path RoleName", attributes: "Arn RoleId",
-		named: "RoleName", longest: 64, letters: identityLetters,
+	roleTable = cloud.Table{
+		Name:      "AWS::IAM::Role",
+		Texts:     "Description Path PermissionsBoundary RoleName",
+		Numbers:   "MaxSessionDuration",
+		Lists:     "ManagedPolicyArns Policies Tags",
+		Documents: "AssumeRolePolicyDocument",
+		Required:  "AssumeRolePolicyDocument", Replaces: "Path RoleName", Attributes: "Arn RoleId",
+		Named: "RoleName", Longest: 64, Letters: identityLetters,
 	}
-	policyTable = table{
-		name: "AWS::IAM::Policy", texts: "PolicyName", lists: "Groups Roles Users", documents: "PolicyDocument",
-		required: "PolicyDocument PolicyName", attributes: "Id",
+	policyTable = cloud.Table{
+		Name: "AWS::IAM::Policy", Texts: "PolicyName", Lists: "Groups Roles Users", Documents: "PolicyDocument",
+		Required: "PolicyDocument PolicyName", Attributes: "Id",
 	}
-	managedPolicyTable = table{
-		name: "AWS::IAM::ManagedPolicy", texts: "Description ManagedPolicyName Path", lists: "Groups Roles Users",
-		documents: "PolicyDocument", required: "PolicyDocument", replaces: "Description ManagedPolicyName Path",
-		attributes: "AttachmentCount CreateDate DefaultVersionId IsAttachable PermissionsBoundaryUsageCount PolicyArn PolicyId UpdateDate",
-		named:      "ManagedPolicyName", longest: 128, letters: identityLetters,
+	managedPolicyTable = cloud.Table{
+		Name: "AWS::IAM::ManagedPolicy", Texts: "Description ManagedPolicyName Path", Lists: "Groups Roles Users",
+		Documents: "PolicyDocument", Required: "PolicyDocument", Replaces: "Description ManagedPolicyName Path",
+		Attributes: "AttachmentCount CreateDate DefaultVersionId IsAttachable PermissionsBoundaryUsageCount PolicyArn PolicyId UpdateDate",
+		Named:      "ManagedPolicyName", Longest: 128, Letters: identityLetters,
 	}
 )
 
 // path is that of an identity, which begins and ends with a slash.
-func (c *call) path() string {
-	if path := c.text("Path"); path != "" {
+func path(c *cloud.Call) string {
+	if path := c.Text("Path"); path != "" {
 		return path
 	}
 	return "/"
 }
 
-func (c *call) identityARN(rest string) string {
-	return "arn:" + c.stack.Partition + ":iam::" + c.place.Account + ":" + rest
+func identityARN(c *cloud.Call, rest string) string {
+	return "arn:" + c.Partition + ":iam::" + c.Place.Account + ":" + rest
 }
 
-func roleAttributes(c *call, id string, made catalog.Item[catalog.Record], _ time.Time) []string {
-	return []string{"Arn", c.identityARN("role" + c.path() + id), "RoleId", unique("AROA", made.Holder)}
+func roleAttributes(c *cloud.Call, id string, made catalog.Item[catalog.Record], _ time.Time) []string {
+	return []string{"Arn", identityARN(c, "role"+path(c)+id), "RoleId", unique("AROA", made.Holder)}
 }
 
-func managedPolicyARN(c *call) string {
-	return c.identityARN("policy" + c.path() + c.name("ManagedPolicyName", 128))
+func managedPolicyARN(c *cloud.Call) string {
+	return identityARN(c, "policy"+path(c)+c.Name("ManagedPolicyName", 128))
 }
 
-func managedPolicyAttributes(c *call, id string, made catalog.Item[catalog.Record], changed time.Time) []string {
-	attached := len(c.texts("Groups")) + len(c.texts("Roles")) + len(c.texts("Users"))
+func managedPolicyAttributes(c *cloud.Call, id string, made catalog.Item[catalog.Record], changed time.Time) []string {
+	attached := len(c.Texts("Groups")) + len(c.Texts("Roles")) + len(c.Texts("Users"))
 	return []string{
 		"AttachmentCount", strconv.Itoa(attached), "CreateDate", made.Of.Made.Format(time.RFC3339), "DefaultVersionId", "v1", "IsAttachable", "true",
 		"PermissionsBoundaryUsageCount", "0", "PolicyArn", id, "PolicyId", unique("ANPA", made.Holder), "UpdateDate", changed.Format(time.RFC3339),

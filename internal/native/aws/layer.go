@@ -6,16 +6,17 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 )
 
-var layerTable = table{
-	name:     "AWS::Lambda::LayerVersion",
-	texts:    "Description LayerName LicenseInfo",
-	lists:    "CompatibleArchitectures CompatibleRuntimes",
-	objects:  "Content",
-	required: "Content", replaces: "CompatibleArchitectures CompatibleRuntimes Content Description LayerName LicenseInfo",
-	attributes: "LayerVersionArn",
-	named:      "LayerName", longest: 256, letters: layerLetters,
+var layerTable = cloud.Table{
+	Name:     "AWS::Lambda::LayerVersion",
+	Texts:    "Description LayerName LicenseInfo",
+	Lists:    "CompatibleArchitectures CompatibleRuntimes",
+	Objects:  "Content",
+	Required: "Content", Replaces: "CompatibleArchitectures CompatibleRuntimes Content Description LayerName LicenseInfo",
+	Attributes: "LayerVersionArn",
+	Named:      "LayerName", Longest: 256, Letters: layerLetters,
 }
 
 // layerName is how long the name of a layer may be. Source: Lambda, PublishLayerVersion.
@@ -25,41 +26,41 @@ const layerName = 140
 // versions of its own.
 type layer struct{ Config }
 
-// create implements [maker].
-func (t layer) create(ctx context.Context, c *call) (native.Result, error) {
-	name := c.text("LayerName")
+// Create implements [cloud.Maker].
+func (t layer) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	name := c.Text("LayerName")
 	name = name[strings.LastIndex(name, ":")+1:] // it may be an ARN
 	if name == "" {
 		name = string(c.Logical)
 		name = name[:min(len(name), layerName)]
 	}
-	code, err := c.code("Content")
+	code, err := codeOf(c, "Content")
 	if err != nil {
 		return native.Result{}, err
 	}
 	arn, err := t.Functions.CreateLayer(ctx, catalog.Item[catalog.Layer]{
-		Place: c.place, Name: name, Holder: c.holder(),
-		Of: catalog.Layer{Description: c.text("Description"), Runtimes: c.texts("CompatibleRuntimes"), Made: t.Now().UTC()},
+		Place: c.Place, Name: name, Holder: c.Holder(),
+		Of: catalog.Layer{Description: c.Text("Description"), Runtimes: c.Texts("CompatibleRuntimes"), Made: t.Now().UTC()},
 	}, code)
 	if err != nil {
 		return native.Result{}, err
 	}
-	return result(arn, "LayerVersionArn", arn), nil
+	return cloud.Result(arn, "LayerVersionArn", arn), nil
 }
 
-// update implements [maker]: every property makes a new version, so there is nothing to change.
-func (layer) update(_ context.Context, c *call) (native.Result, error) {
-	return result(c.id(), "LayerVersionArn", c.id()), nil
+// Update implements [cloud.Maker]: every property makes a new version, so there is nothing to change.
+func (layer) Update(_ context.Context, c *cloud.Call) (native.Result, error) {
+	return cloud.Result(c.Physical(), "LayerVersionArn", c.Physical()), nil
 }
 
-// remove implements [maker].
-func (t layer) remove(ctx context.Context, c *call) error {
-	_, name, ok := strings.Cut(c.id(), ":layer:")
+// Remove implements [cloud.Maker].
+func (t layer) Remove(ctx context.Context, c *cloud.Call) error {
+	_, name, ok := strings.Cut(c.Physical(), ":layer:")
 	if !ok {
 		return nil // the id of a Create that made nothing
 	}
-	if mine, err := own(ctx, c, t.Catalog.Layers, c.place, name); err != nil || !mine {
+	if mine, err := cloud.Own(ctx, c, t.Catalog.Layers, c.Place, name); err != nil || !mine {
 		return err
 	}
-	return ignoreMissing(t.Functions.DeleteLayer(ctx, c.id()))
+	return cloud.IgnoreMissing(t.Functions.DeleteLayer(ctx, c.Physical()))
 }

@@ -10,19 +10,20 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-var machineTable = table{
-	name:  "AWS::StepFunctions::StateMachine",
-	texts: "DefinitionString RoleArn StateMachineName StateMachineType",
-	lists: "Tags",
-	objects: "DefinitionS3Location DefinitionSubstitutions EncryptionConfiguration LoggingConfiguration " +
+var machineTable = cloud.Table{
+	Name:  "AWS::StepFunctions::StateMachine",
+	Texts: "DefinitionString RoleArn StateMachineName StateMachineType",
+	Lists: "Tags",
+	Objects: "DefinitionS3Location DefinitionSubstitutions EncryptionConfiguration LoggingConfiguration " +
 		"TracingConfiguration",
-	documents: "Definition",
-	required:  "RoleArn", replaces: "StateMachineName StateMachineType",
-	attributes: "Arn Name StateMachineRevisionId",
-	named:      "StateMachineName", longest: machineName, letters: machineLetters,
+	Documents: "Definition",
+	Required:  "RoleArn", Replaces: "StateMachineName StateMachineType",
+	Attributes: "Arn Name StateMachineRevisionId",
+	Named:      "StateMachineName", Longest: machineName, Letters: machineLetters,
 }
 
 // machineName is how long the name of a state machine may be. Source: Step Functions, CreateStateMachine.
@@ -31,31 +32,31 @@ const machineName = 80
 // machine is AWS::StepFunctions::StateMachine. What runs of it keeps the definition that it began with.
 type machine struct{ Config }
 
-// create implements [maker]. A name that is made up lacks that of the stack, as the service's.
-func (t machine) create(ctx context.Context, c *call) (native.Result, error) {
+// Create implements [cloud.Maker]. A name that is made up lacks that of the stack, as the service's.
+func (t machine) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := t.machineOf(ctx, c)
 	if err != nil {
 		return native.Result{}, err
 	}
-	name := c.text("StateMachineName")
+	name := c.Text("StateMachineName")
 	if name == "" {
 		logical := string(c.Logical)
 		suffix := "-" + native.Suffix(c.Request)
 		name = logical[:min(len(logical), machineName-len(suffix))] + suffix
 	}
-	if _, err := put(ctx, c, t.Catalog.Machines, catalog.Item[catalog.Machine]{Place: c.place, Name: name, Of: of}); err != nil {
-		return c.failed(ctx, machineARN(c, name), name, err, holding(t.Catalog.Machines, c.place, name))
+	if _, err := cloud.Put(ctx, c, t.Catalog.Machines, catalog.Item[catalog.Machine]{Place: c.Place, Name: name, Of: of}); err != nil {
+		return c.Failed(ctx, machineARN(c, name), name, err, cloud.Holding(t.Catalog.Machines, c.Place, name))
 	}
 	return machineResult(c, name), nil
 }
 
-// update implements [maker].
-func (t machine) update(ctx context.Context, c *call) (native.Result, error) {
+// Update implements [cloud.Maker].
+func (t machine) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := t.machineOf(ctx, c)
 	if err != nil {
 		return native.Result{}, err
 	}
-	_, err = change(ctx, c, t.Catalog.Machines, c.place, machineNamed(c), func(m *catalog.Machine) {
+	_, err = cloud.Change(ctx, c, t.Catalog.Machines, c.Place, machineNamed(c), func(m *catalog.Machine) {
 		of.Made = m.Made
 		*m = of
 	})
@@ -65,40 +66,40 @@ func (t machine) update(ctx context.Context, c *call) (native.Result, error) {
 	return machineResult(c, machineNamed(c)), nil
 }
 
-// remove implements [maker]. The row goes first, so that nothing is started any more; what runs is ended also if the row is
+// Remove implements [cloud.Maker]. The row goes first, so that nothing is started any more; what runs is ended also if the row is
 // gone, for a Delete may have been cut off between the two.
-func (t machine) remove(ctx context.Context, c *call) error {
-	there, err := t.Catalog.Machines.Get(ctx, c.place, machineNamed(c))
+func (t machine) Remove(ctx context.Context, c *cloud.Call) error {
+	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
 	switch {
-	case err == nil && !c.made(there.Holder):
+	case err == nil && !c.Made(there.Holder):
 		return nil
 	case err == nil:
-		err = t.Catalog.Machines.Delete(ctx, c.place, there.Name, 0)
+		err = t.Catalog.Machines.Delete(ctx, c.Place, there.Name, 0)
 	}
-	if err := ignoreMissing(err); err != nil {
+	if err := cloud.IgnoreMissing(err); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(c.id(), machineARN(c, "")) {
+	if !strings.HasPrefix(c.Physical(), machineARN(c, "")) {
 		return nil // the id of a Create that made nothing
 	}
-	return t.Executions.AbortExecutions(ctx, c.id())
+	return t.Executions.AbortExecutions(ctx, c.Physical())
 }
 
-func machineARN(c *call, name string) string { return c.arn("states", "stateMachine:"+name) }
+func machineARN(c *cloud.Call, name string) string { return c.ARN("states", "stateMachine:"+name) }
 
-func machineNamed(c *call) string { return strings.TrimPrefix(c.id(), machineARN(c, "")) }
+func machineNamed(c *cloud.Call) string { return strings.TrimPrefix(c.Physical(), machineARN(c, "")) }
 
 // machineResult tells the revision too, which is INITIAL until the first update.
-func machineResult(c *call, name string) native.Result {
+func machineResult(c *cloud.Call, name string) native.Result {
 	arn, revision := machineARN(c, name), "INITIAL"
 	if c.Type == wire.Update {
 		revision = uuid.NewSHA1(uuid.NameSpaceURL, []byte(arn+" "+string(c.ID))).String()
 	}
-	return result(arn, "Arn", arn, "Name", name, "StateMachineRevisionId", revision)
+	return cloud.Result(arn, "Arn", arn, "Name", name, "StateMachineRevisionId", revision)
 }
 
-func (t machine) machineOf(ctx context.Context, c *call) (catalog.Machine, error) {
-	tags, err := c.tags()
+func (t machine) machineOf(ctx context.Context, c *cloud.Call) (catalog.Machine, error) {
+	tags, err := c.Tags()
 	if err != nil {
 		return catalog.Machine{}, err
 	}
@@ -108,14 +109,14 @@ func (t machine) machineOf(ctx context.Context, c *call) (catalog.Machine, error
 	}
 	if t.CheckMachine != nil {
 		if err := t.CheckMachine(definition); err != nil {
-			return catalog.Machine{}, reasonf("Invalid State Machine Definition: '%v'", err)
+			return catalog.Machine{}, cloud.Reasonf("Invalid State Machine Definition: '%v'", err)
 		}
 	}
 	m := catalog.Machine{
-		Definition: definition, Role: c.text("RoleArn"), Type: c.text("StateMachineType"), Stack: c.Body.StackID,
+		Definition: definition, Role: c.Text("RoleArn"), Type: c.Text("StateMachineType"), Stack: c.Body.StackID,
 		Made: t.Now().UTC(), Tags: tags,
 	}
-	if logging := c.at("LoggingConfiguration"); !logging.IsNull() {
+	if logging := c.At("LoggingConfiguration"); !logging.IsNull() {
 		m.Logging = json.RawMessage(logging.JSON())
 	}
 	return m, nil

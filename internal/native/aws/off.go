@@ -8,6 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -21,53 +22,53 @@ func Off(things *catalog.Catalog, recording bool) func(context.Context, *store.R
 			if recording {
 				return nil
 			}
-			return fmt.Errorf("%w: %w", native.ErrAgain, errOff) // this server would have refused the template
+			return fmt.Errorf("%w: %w", native.ErrAgain, cloud.ErrOff) // this server would have refused the template
 		}
-		c, err := readCall(r.Body.ResourceType, r)
+		c, err := cloud.Read(r.Body.ResourceType, r)
 		if err != nil {
 			return nil //nolint:nilerr // no resource of the cloud has such a stack
 		}
 		holder, err := holderOf(ctx, things, c)
 		switch {
-		case errors.Is(err, catalog.ErrNotFound), err == nil && !c.made(holder):
+		case errors.Is(err, catalog.ErrNotFound), err == nil && !c.Made(holder):
 			return nil
 		case err == nil:
-			err = errOff
+			err = cloud.ErrOff
 		}
 		return fmt.Errorf("%w: %w", native.ErrAgain, err)
 	}
 }
 
 // holderOf returns who has made what a call's physical id names.
-func holderOf(ctx context.Context, things *catalog.Catalog, c *call) (string, error) {
-	switch c.kind {
-	case functionTable.name:
-		return holding(things.Functions, c.place, c.id())(ctx)
-	case versionTable.name:
-		return holding(things.Functions, c.place, versionNamed(c))(ctx)
-	case layerTable.name:
-		_, name, _ := strings.Cut(c.id(), ":layer:")
-		return holding(things.Layers, c.place, name)(ctx)
-	case topicTable.name:
-		return holding(things.Topics, c.place, topicNamed(c))(ctx)
-	case subscriptionTable.name:
+func holderOf(ctx context.Context, things *catalog.Catalog, c *cloud.Call) (string, error) {
+	switch c.Kind {
+	case functionTable.Name:
+		return cloud.Holding(things.Functions, c.Place, c.Physical())(ctx)
+	case versionTable.Name:
+		return cloud.Holding(things.Functions, c.Place, versionNamed(c))(ctx)
+	case layerTable.Name:
+		_, name, _ := strings.Cut(c.Physical(), ":layer:")
+		return cloud.Holding(things.Layers, c.Place, name)(ctx)
+	case topicTable.Name:
+		return cloud.Holding(things.Topics, c.Place, topicNamed(c))(ctx)
+	case subscriptionTable.Name:
 		place, name := subscriptionNamed(c)
-		return holding(things.Subscriptions, place, name)(ctx)
-	case machineTable.name:
-		return holding(things.Machines, c.place, machineNamed(c))(ctx)
-	case groupTable.name:
-		return holding(things.Groups, c.place, c.id())(ctx)
-	case bucketTable.name:
-		return holding(things.Buckets, catalog.Everywhere, c.id())(ctx)
-	case bucketPolicyTable.name:
-		there, err := things.Buckets.Get(ctx, catalog.Everywhere, c.id())
+		return cloud.Holding(things.Subscriptions, place, name)(ctx)
+	case machineTable.Name:
+		return cloud.Holding(things.Machines, c.Place, machineNamed(c))(ctx)
+	case groupTable.Name:
+		return cloud.Holding(things.Groups, c.Place, c.Physical())(ctx)
+	case bucketTable.Name:
+		return cloud.Holding(things.Buckets, catalog.Everywhere, c.Physical())(ctx)
+	case bucketPolicyTable.Name:
+		there, err := things.Buckets.Get(ctx, catalog.Everywhere, c.Physical())
 		return there.Of.Settings[policyHolder], err
 	}
-	place := c.place
+	place := c.Place
 	for _, r := range records {
-		if r.name == c.kind {
-			place = recorder{recordType: r}.place(c)
+		if r.Name == c.Kind {
+			place = r.Place(c)
 		}
 	}
-	return holding(things.Records, place, c.recordName(c.id()))(ctx)
+	return cloud.Holding(things.Records, place, c.RecordName(c.Physical()))(ctx)
 }

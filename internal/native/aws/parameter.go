@@ -8,17 +8,18 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
-var parameterTable = table{
-	name:     "AWS::SSM::Parameter",
-	texts:    "AllowedPattern DataType Description Name Policies Tier Type Value",
-	objects:  "Tags",
-	required: "Type Value", replaces: "Name", attributes: "Type Value",
-	named: "Name", longest: 2048, letters: parameterLetters,
+var parameterTable = cloud.Table{
+	Name:     "AWS::SSM::Parameter",
+	Texts:    "AllowedPattern DataType Description Name Policies Tier Type Value",
+	Objects:  "Tags",
+	Required: "Type Value", Replaces: "Name", Attributes: "Type Value",
+	Named: "Name", Longest: 2048, Letters: parameterLetters,
 }
 
 // Bounds of a value, in characters, by tiers. Source: Systems Manager, PutParameter.
@@ -31,9 +32,9 @@ const (
 // bootstrap stack has is there from the start, and becomes that stack's.
 type parameter struct{ Config }
 
-// create implements [maker].
-func (t parameter) create(ctx context.Context, c *call) (native.Result, error) {
-	name := c.text("Name")
+// Create implements [cloud.Maker].
+func (t parameter) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	name := c.Text("Name")
 	if name == "" {
 		name = "CFN-" + string(c.Logical) + "-" + native.Suffix(c.Request)
 	}
@@ -43,56 +44,56 @@ func (t parameter) create(ctx context.Context, c *call) (native.Result, error) {
 	}
 	record, err := t.claim(ctx, c, name)
 	if err != nil {
-		return c.failed(ctx, name, name, err, holding(t.Catalog.Records, c.place, c.recordName(name)))
+		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Records, c.Place, c.RecordName(name)))
 	}
 	_, err = t.Parameters.Put(ctx, of, name == parameters.Bootstrap)
 	if errors.Is(err, store.ErrExists) && record.Version > 1 { // this request may have put it before
 		var there store.Parameter
-		if there, err = t.Parameters.Parameter(ctx, parameters.Place(c.place), name, 0); err == nil && !same(there, of) {
+		if there, err = t.Parameters.Parameter(ctx, parameters.Place(c.Place), name, 0); err == nil && !same(there, of) {
 			err = store.ErrExists
 		}
 	}
 	if errors.Is(err, store.ErrExists) {
 		// What is on record is dropped now: a Delete would take away the parameter that is another's.
-		return native.Result{}, errors.Join(c.taken(name, ""), drop(ctx, c, t.Catalog.Records, c.place, c.recordName(name)))
+		return native.Result{}, errors.Join(c.Taken(name, ""), cloud.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(name)))
 	}
 	if err != nil {
-		return result(name), err
+		return cloud.Result(name), err
 	}
 	return parameterResult(c, name), nil
 }
 
 // claim puts on record that the resource has made the parameter. An older record whose parameter is gone, because a client has
 // deleted it, is nobody's.
-func (t parameter) claim(ctx context.Context, c *call, name string) (catalog.Item[catalog.Record], error) {
-	record := catalog.Item[catalog.Record]{Place: c.place, Name: c.recordName(name), Of: catalog.Record{Made: t.Now().UTC()}}
-	made, err := put(ctx, c, t.Catalog.Records, record)
+func (t parameter) claim(ctx context.Context, c *cloud.Call, name string) (catalog.Item[catalog.Record], error) {
+	record := catalog.Item[catalog.Record]{Place: c.Place, Name: c.RecordName(name), Of: catalog.Record{Made: t.Now().UTC()}}
+	made, err := cloud.Put(ctx, c, t.Catalog.Records, record)
 	if !errors.Is(err, catalog.ErrExists) {
 		return made, err
 	}
-	if _, missing := t.Parameters.Parameter(ctx, parameters.Place(c.place), name, 0); !errors.Is(missing, store.ErrNotFound) {
+	if _, missing := t.Parameters.Parameter(ctx, parameters.Place(c.Place), name, 0); !errors.Is(missing, store.ErrNotFound) {
 		return made, errors.Join(missing, err)
 	}
-	stale, missing := t.Catalog.Records.Get(ctx, c.place, record.Name)
+	stale, missing := t.Catalog.Records.Get(ctx, c.Place, record.Name)
 	if missing != nil {
 		return made, missing
 	}
 	if t.Now().Sub(stale.Of.Made) < t.Patience {
 		return made, err // it may be about to be put
 	}
-	stale.Holder, stale.Of = c.holder(), record.Of
+	stale.Holder, stale.Of = c.Holder(), record.Of
 	return t.Catalog.Records.Put(ctx, stale)
 }
 
-// update implements [maker].
-func (t parameter) update(ctx context.Context, c *call) (native.Result, error) {
-	of, err := t.parameterOf(c, c.id())
+// Update implements [cloud.Maker].
+func (t parameter) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	of, err := t.parameterOf(c, c.Physical())
 	if err != nil {
 		return native.Result{}, err
 	}
-	there, err := t.Parameters.Parameter(ctx, parameters.Place(c.place), c.id(), 0)
+	there, err := t.Parameters.Parameter(ctx, parameters.Place(c.Place), c.Physical(), 0)
 	if errors.Is(err, store.ErrNotFound) {
-		return native.Result{}, c.lost()
+		return native.Result{}, c.Lost()
 	}
 	if err == nil && !same(there, of) {
 		_, err = t.Parameters.Put(ctx, of, true)
@@ -100,19 +101,19 @@ func (t parameter) update(ctx context.Context, c *call) (native.Result, error) {
 	if err != nil {
 		return native.Result{}, err
 	}
-	return parameterResult(c, c.id()), nil
+	return parameterResult(c, c.Physical()), nil
 }
 
-// remove implements [maker].
-func (t parameter) remove(ctx context.Context, c *call) error {
-	mine, err := own(ctx, c, t.Catalog.Records, c.place, c.recordName(c.id()))
+// Remove implements [cloud.Maker].
+func (t parameter) Remove(ctx context.Context, c *cloud.Call) error {
+	mine, err := cloud.Own(ctx, c, t.Catalog.Records, c.Place, c.RecordName(c.Physical()))
 	if err != nil || !mine {
 		return err
 	}
-	if err := t.Parameters.Delete(ctx, parameters.Place(c.place), c.id()); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := t.Parameters.Delete(ctx, parameters.Place(c.Place), c.Physical()); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return drop(ctx, c, t.Catalog.Records, c.place, c.recordName(c.id()))
+	return cloud.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(c.Physical()))
 }
 
 // same reports whether a parameter is what is asked for.
@@ -121,35 +122,35 @@ func same(there, asked store.Parameter) bool {
 }
 
 // parameterResult has the value as it is declared, so one that is secret stays so.
-func parameterResult(c *call, name string) native.Result {
-	r := result(name)
-	r.Attributes = value.Object(value.Member{Key: "Type", Value: c.at("Type")}, value.Member{Key: "Value", Value: c.at("Value")})
+func parameterResult(c *cloud.Call, name string) native.Result {
+	r := cloud.Result(name)
+	r.Attributes = value.Object(value.Member{Key: "Type", Value: c.At("Type")}, value.Member{Key: "Value", Value: c.At("Value")})
 	return r
 }
 
-func (t parameter) parameterOf(c *call, name string) (store.Parameter, error) {
+func (t parameter) parameterOf(c *cloud.Call, name string) (store.Parameter, error) {
 	p := store.Parameter{
-		ParameterKey: store.ParameterKey{Account: c.place.Account, Region: c.place.Region, Name: name},
-		Type:         store.ParameterType(c.text("Type")), Value: c.text("Value"), Description: c.text("Description"),
-		Pattern: c.text("AllowedPattern"), Modified: t.Now().UTC(),
+		ParameterKey: store.ParameterKey{Account: c.Place.Account, Region: c.Place.Region, Name: name},
+		Type:         store.ParameterType(c.Text("Type")), Value: c.Text("Value"), Description: c.Text("Description"),
+		Pattern: c.Text("AllowedPattern"), Modified: t.Now().UTC(),
 	}
 	if p.Type != store.ParameterString && p.Type != store.ParameterList {
-		return p, reason("Property validation failure: [Value of property {/Type} must be String or StringList]")
+		return p, cloud.Reason("Property validation failure: [Value of property {/Type} must be String or StringList]")
 	}
 	longest := standardValue
-	if tier := c.text("Tier"); tier == "Advanced" || tier == "Intelligent-Tiering" {
+	if tier := c.Text("Tier"); tier == "Advanced" || tier == "Intelligent-Tiering" {
 		longest = advancedValue
 	}
 	if length := utf8.RuneCountInString(p.Value); length == 0 || length > longest {
-		return p, reasonf("Property validation failure: [Value of property {/Value} must have 1 to %d characters]", longest)
+		return p, cloud.Reasonf("Property validation failure: [Value of property {/Value} must have 1 to %d characters]", longest)
 	}
 	if p.Pattern != "" {
 		pattern, err := regexp.Compile(p.Pattern)
 		if err != nil {
-			return p, reason("Value of property AllowedPattern must be a regular expression")
+			return p, cloud.Reason("Value of property AllowedPattern must be a regular expression")
 		}
 		if !pattern.MatchString(p.Value) {
-			return p, reason("Parameter value, cannot be validated against allowedPattern: " + p.Pattern)
+			return p, cloud.Reason("Parameter value, cannot be validated against allowedPattern: " + p.Pattern)
 		}
 	}
 	return p, nil

@@ -7,16 +7,17 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
 )
 
-var topicTable = table{
-	name:      "AWS::SNS::Topic",
-	texts:     "DisplayName FifoThroughputScope KmsMasterKeyId SignatureVersion TopicName TracingConfig",
-	truths:    "ContentBasedDeduplication FifoTopic",
-	lists:     "DeliveryStatusLogging Subscription Tags",
-	documents: "ArchivePolicy DataProtectionPolicy",
-	replaces:  "FifoTopic TopicName", attributes: "TopicArn TopicName",
-	named: "TopicName",
+var topicTable = cloud.Table{
+	Name:      "AWS::SNS::Topic",
+	Texts:     "DisplayName FifoThroughputScope KmsMasterKeyId SignatureVersion TopicName TracingConfig",
+	Truths:    "ContentBasedDeduplication FifoTopic",
+	Lists:     "DeliveryStatusLogging Subscription Tags",
+	Documents: "ArchivePolicy DataProtectionPolicy",
+	Replaces:  "FifoTopic TopicName", Attributes: "TopicArn TopicName",
+	Named: "TopicName",
 }
 
 // topicName is how long the name of a topic may be. Source: SNS, CreateTopic.
@@ -25,8 +26,8 @@ const topicName = 256
 // topic is AWS::SNS::Topic.
 type topic struct{ Config }
 
-// create implements [maker].
-func (t topic) create(ctx context.Context, c *call) (native.Result, error) {
+// Create implements [cloud.Maker].
+func (t topic) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := topicOf(c)
 	if err != nil {
 		return native.Result{}, err
@@ -35,20 +36,20 @@ func (t topic) create(ctx context.Context, c *call) (native.Result, error) {
 	if err != nil {
 		return native.Result{}, err
 	}
-	name := c.name("TopicName", topicName)
-	arn := c.arn("sns", name)
-	_, err = t.Topics.Create(ctx, catalog.Item[catalog.Topic]{Place: c.place, Name: name, Holder: c.holder(), Of: of})
+	name := c.Name("TopicName", topicName)
+	arn := c.ARN("sns", name)
+	_, err = t.Topics.Create(ctx, catalog.Item[catalog.Topic]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
 	if err == nil {
 		err = t.subscribe(ctx, c, arn, subscriptions)
 	}
 	if err != nil {
-		return c.failed(ctx, arn, name, err, holding(t.Catalog.Topics, c.place, name))
+		return c.Failed(ctx, arn, name, err, cloud.Holding(t.Catalog.Topics, c.Place, name))
 	}
 	return topicResult(arn), nil
 }
 
-// update implements [maker].
-func (t topic) update(ctx context.Context, c *call) (native.Result, error) {
+// Update implements [cloud.Maker].
+func (t topic) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
 	of, err := topicOf(c)
 	if err != nil {
 		return native.Result{}, err
@@ -57,40 +58,40 @@ func (t topic) update(ctx context.Context, c *call) (native.Result, error) {
 	if err != nil {
 		return native.Result{}, err
 	}
-	_, err = t.Topics.Update(ctx, catalog.Item[catalog.Topic]{Place: c.place, Name: topicNamed(c), Of: of})
+	_, err = t.Topics.Update(ctx, catalog.Item[catalog.Topic]{Place: c.Place, Name: topicNamed(c), Of: of})
 	if errors.Is(err, catalog.ErrNotFound) {
-		return native.Result{}, c.lost()
+		return native.Result{}, c.Lost()
 	}
 	if err == nil {
-		err = t.subscribe(ctx, c, c.id(), subscriptions)
+		err = t.subscribe(ctx, c, c.Physical(), subscriptions)
 	}
 	if err != nil {
 		return native.Result{}, err
 	}
-	return topicResult(c.id()), nil
+	return topicResult(c.Physical()), nil
 }
 
-// remove implements [maker]. The topic's subscriptions go with it, also if the topic is gone, for a Delete may have been cut off
+// Remove implements [cloud.Maker]. The topic's subscriptions go with it, also if the topic is gone, for a Delete may have been cut off
 // between the two.
-func (t topic) remove(ctx context.Context, c *call) error {
-	there, err := t.Catalog.Topics.Get(ctx, c.place, topicNamed(c))
+func (t topic) Remove(ctx context.Context, c *cloud.Call) error {
+	there, err := t.Catalog.Topics.Get(ctx, c.Place, topicNamed(c))
 	switch {
-	case err == nil && !c.made(there.Holder):
+	case err == nil && !c.Made(there.Holder):
 		return nil
-	case ignoreMissing(err) != nil:
+	case cloud.IgnoreMissing(err) != nil:
 		return err
-	case !strings.HasPrefix(c.id(), c.arn("sns", "")):
+	case !strings.HasPrefix(c.Physical(), c.ARN("sns", "")):
 		return nil // the id of a Create that made nothing
 	}
-	return ignoreMissing(t.Topics.Delete(ctx, c.id()))
+	return cloud.IgnoreMissing(t.Topics.Delete(ctx, c.Physical()))
 }
 
 // subscribe makes the subscriptions that a topic declares, and ends those that it declared before.
-func (t topic) subscribe(ctx context.Context, c *call, arn string, wanted []catalog.Subscription) error {
+func (t topic) subscribe(ctx context.Context, c *cloud.Call, arn string, wanted []catalog.Subscription) error {
 	kept := map[string]bool{}
 	for _, s := range wanted {
 		s.Topic = arn
-		made, err := t.Topics.Subscribe(ctx, catalog.Item[catalog.Subscription]{Holder: c.holder(), Of: s})
+		made, err := t.Topics.Subscribe(ctx, catalog.Item[catalog.Subscription]{Holder: c.Holder(), Of: s})
 		if err != nil {
 			return err
 		}
@@ -101,8 +102,8 @@ func (t topic) subscribe(ctx context.Context, c *call, arn string, wanted []cata
 		return err
 	}
 	for _, s := range there {
-		if one := c.arn("sns", s.Name); c.made(s.Holder) && !kept[one] {
-			if err := ignoreMissing(t.Topics.Unsubscribe(ctx, one)); err != nil {
+		if one := c.ARN("sns", s.Name); c.Made(s.Holder) && !kept[one] {
+			if err := cloud.IgnoreMissing(t.Topics.Unsubscribe(ctx, one)); err != nil {
 				return err
 			}
 		}
@@ -110,20 +111,20 @@ func (t topic) subscribe(ctx context.Context, c *call, arn string, wanted []cata
 	return nil
 }
 
-func topicNamed(c *call) string { return strings.TrimPrefix(c.id(), c.arn("sns", "")) }
+func topicNamed(c *cloud.Call) string { return strings.TrimPrefix(c.Physical(), c.ARN("sns", "")) }
 
 func topicResult(arn string) native.Result {
-	return result(arn, "TopicArn", arn, "TopicName", arn[strings.LastIndex(arn, ":")+1:])
+	return cloud.Result(arn, "TopicArn", arn, "TopicName", arn[strings.LastIndex(arn, ":")+1:])
 }
 
 // inline reads the subscriptions that a topic declares.
-func inline(c *call) ([]catalog.Subscription, error) {
+func inline(c *cloud.Call) ([]catalog.Subscription, error) {
 	var list []catalog.Subscription
-	for _, item := range c.at("Subscription").Items() {
+	for _, item := range c.At("Subscription").Items() {
 		protocol, _ := item.Get("Protocol")
 		endpoint, _ := item.Get("Endpoint")
 		if protocol.Text() == "" || endpoint.Text() == "" || len(item.Members()) != 2 {
-			return nil, reason("Value of property Subscription must be a list of objects with the members Endpoint and Protocol")
+			return nil, cloud.Reason("Value of property Subscription must be a list of objects with the members Endpoint and Protocol")
 		}
 		list = append(list, catalog.Subscription{Protocol: protocol.Text(), Endpoint: endpoint.Text()})
 	}
@@ -132,8 +133,8 @@ func inline(c *call) ([]catalog.Subscription, error) {
 
 // topicOf reads what is declared of a topic. What SNS calls by the same name is an attribute of it; the policies of FIFO topics
 // and of the protection of data are recorded with the resource.
-func topicOf(c *call) (catalog.Topic, error) {
-	tags, err := c.tags()
+func topicOf(c *cloud.Call) (catalog.Topic, error) {
+	tags, err := c.Tags()
 	if err != nil {
 		return catalog.Topic{}, err
 	}
@@ -142,10 +143,10 @@ func topicOf(c *call) (catalog.Topic, error) {
 }
 
 // attributesOf returns properties as SNS has them, as a map of texts: objects as JSON, and without those that are false.
-func attributesOf(c *call, names ...string) map[string]string {
+func attributesOf(c *cloud.Call, names ...string) map[string]string {
 	var attributes map[string]string
 	for _, name := range names {
-		v := c.at(name)
+		v := c.At(name)
 		text := v.Text()
 		if !v.IsScalar() && !v.IsNull() {
 			text = string(v.JSON())
