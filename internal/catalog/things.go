@@ -7,8 +7,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Function is a Lambda function. Its item has its name.
+// Contracts of functions.
+const (
+	ContractLambda = ""
+	ContractFC     = "fc"
+)
+
+// Function is a Lambda function, or one of Function Compute of Alibaba Cloud. Its item has its name: of the latter what its ARN
+// ends with, functions/NAME or services/SERVICE/functions/NAME, which is the name of no Lambda function.
 type Function struct {
+	// Contract is [ContractLambda] or [ContractFC].
+	Contract    string `json:"contract,omitempty"`
 	Runtime     string `json:"runtime,omitempty"`
 	Handler     string `json:"handler,omitempty"`
 	Role        string `json:"role,omitempty"`
@@ -40,9 +49,26 @@ type Function struct {
 	// Last is the number of the last version that was published; 0 if none was. A version is an item of its own, NAME:NUMBER,
 	// that no change reaches.
 	Last int `json:"last,omitempty"`
+	// Initializer, of Function Compute, is what is called once in each process; empty for nothing. Command is what a custom runtime
+	// starts. LogProject and LogStore are told to it.
+	Initializer string   `json:"initializer,omitempty"`
+	Command     []string `json:"command,omitempty"`
+	LogProject  string   `json:"logProject,omitempty"`
+	LogStore    string   `json:"logStore,omitempty"`
 	// Rest is what else was declared of it, and is only recorded.
 	Rest json.RawMessage `json:"rest,omitempty"`
 }
+
+// FCName returns the name of the item of a function of Function Compute; service is empty for one of 3.0.
+func FCName(service, function string) string {
+	if service == "" {
+		return "functions/" + function
+	}
+	return FCService(service) + function
+}
+
+// FCService begins the names of the items of the functions of a service of Function Compute 2.0.
+func FCService(name string) string { return "services/" + name + "/functions/" }
 
 // LayerCode is the zip file of a layer, as [Function.Code], and where the layer is.
 type LayerCode struct {

@@ -41,8 +41,22 @@ var (
 	runtimeForm  = regexp.MustCompile(`^[a-z][a-z0-9.]{1,63}$`)
 )
 
+// checkName returns an error unless a function can be called so.
+func checkName(i item) error {
+	switch {
+	case i.Of.Contract == catalog.ContractFC && !fcName.MatchString(i.Name):
+		return invalid("%.200s is no name of a function: a name is 1 to 128 letters, digits, _ and -, and begins with a letter or _", i.Name)
+	case i.Of.Contract == catalog.ContractLambda && !ownName.MatchString(i.Name):
+		return constraint("functionName", i.Name, "Member must satisfy regular expression pattern: "+namePattern)
+	}
+	return nil
+}
+
 // check fills in what a function has by default and returns an error if it cannot be one.
 func check(f *catalog.Function) error {
+	if f.Contract == catalog.ContractFC {
+		return checkFC(f)
+	}
 	f.Timeout = cmp.Or(f.Timeout, defaultTimeout)
 	f.Memory = cmp.Or(f.Memory, defaultMemory)
 	f.LogFormat = cmp.Or(f.LogFormat, "Text")

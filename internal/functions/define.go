@@ -20,8 +20,8 @@ type item = catalog.Item[catalog.Function]
 // Create makes a function. If its Holder has made it before, it becomes what is asked for now. Of what it is made, Code, CodeSize,
 // LayerCode, Modified, Revision and Last are set here. The error is an [*Error], [ErrExists] among them, or of the store or disk.
 func (f *Functions) Create(ctx context.Context, i item, code catalog.Code) (item, error) {
-	if !ownName.MatchString(i.Name) {
-		return i, constraint("functionName", i.Name, "Member must satisfy regular expression pattern: "+namePattern)
+	if err := checkName(i); err != nil {
+		return i, err
 	}
 	i.Version, i.Of.Last = 0, 0
 	if err := f.complete(ctx, &i, &code); err != nil {
@@ -37,7 +37,7 @@ func (f *Functions) Create(ctx context.Context, i item, code catalog.Code) (item
 	}
 	if there.Holder == "" || there.Holder != i.Holder {
 		return there, &Error{
-			Code: "ResourceConflictException", Message: "Function already exist: " + i.Name, Status: 409, kind: ErrExists,
+			Code: "ResourceConflictException", Message: "Function already exist: " + i.Name, Status: http.StatusConflict, kind: ErrExists,
 		}
 	}
 	return f.replace(ctx, i)

@@ -8,10 +8,13 @@
 // A call waits for a process when all are busy, up to a bound, unless the function has reserved concurrency: then it is told
 // so, as on Lambda. Events, which nobody waits for, are kept in memory and tried three times.
 //
+// Functions of Function Compute of Alibaba Cloud are functions like those: they are defined, kept and prepared here, and called by
+// whoever delivers requests to what [Functions.Match] finds.
+//
 // Not as on Lambda: nothing limits memory or the disk, no role is assumed, architectures are only recorded, the file system
 // is this machine's, and there is no /opt.
 //
-// Source: AWS Lambda developer guide; Lambda API Reference, version 2015-03-31.
+// Source: AWS Lambda developer guide; Lambda API Reference, version 2015-03-31; Function Compute developer guide.
 package functions
 
 import (

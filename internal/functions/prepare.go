@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/wire"
@@ -36,7 +37,7 @@ type turn struct {
 // means that there is no such function here. The error is the store's, and means that nobody knows.
 func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool, err error) {
 	parsed, err := wire.ParseToken(token)
-	if err != nil || parsed.Service != wire.Lambda {
+	if err != nil || parsed.Service != wire.Lambda && parsed.Service != wire.FC {
 		return "", false, nil //nolint:nilerr // any text may be a token
 	}
 	place := catalog.Place{Account: parsed.Account, Region: parsed.Region}
@@ -83,14 +84,16 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	}
 	provider, err := f.provider(name, i)
 	if err != nil {
-		provider = local.Provider{Name: name, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue}
+		provider = local.Provider{
+			Name: name, Contract: bootstrap.Lambda, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue,
+		}
 		definition = "" // it may have been a moment's trouble
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
 		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
-		provider = local.Provider{Name: name, Serve: broken(err)}
+		provider = local.Provider{Name: name, Contract: bootstrap.Lambda, Serve: broken(err)}
 		_ = f.config.Runtime.Set(provider) // which fails only if the runtime is closed
 		definition = ""
 	}
@@ -151,7 +154,12 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	if err != nil {
 		return p, err
 	}
+	if i.Of.Contract == catalog.ContractFC {
+		err := fcProvider(&p, i, dir)
+		return p, err
+	}
 	r := of(i)
+	p.Contract = bootstrap.Lambda
 	p.Function = &local.Function{
 		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
 		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules,

@@ -39,8 +39,15 @@ const (
 )
 
 // ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
-// without :QUALIFIER. qualifier is one given beside; empty if none was. With no place at all, an ARN is of any.
+// without :QUALIFIER. qualifier is one given beside; empty if none was. With no place at all, an ARN is of any. It reads those of
+// functions of Function Compute too.
 func ParseReference(place catalog.Place, text, qualifier string) (Reference, error) {
+	if r, ok := fcReference(place, text); ok {
+		if place != (catalog.Place{}) && r.Place != place {
+			return r, notFound(r.ARN())
+		}
+		return r, nil
+	}
 	m := referenceForm.FindStringSubmatch(text)
 	if m == nil || len(text) > maxReference || m[1] != "" && m[2] == "" || len(m[3]) > 64 {
 		return Reference{}, constraint("functionName", text, "Member must satisfy regular expression pattern: "+namePattern)
@@ -77,6 +84,9 @@ func ParseReference(place catalog.Place, text, qualifier string) (Reference, err
 
 // ARN returns the ARN, with the qualifier if there is one.
 func (r Reference) ARN() string {
+	if isFC(r.Name) {
+		return "acs:fc:" + r.Region + ":" + r.Account + ":" + r.Name
+	}
 	arn := "arn:" + wire.Partition(r.Region) + ":lambda:" + r.Region + ":" + r.Account + ":function:" + r.Name
 	if r.Qualifier != "" {
 		arn += ":" + r.Qualifier

@@ -48,11 +48,10 @@ func (f *Functions) sweepPrepared(ctx context.Context) {
 	names := slices.Collect(maps.Keys(f.prepared))
 	f.mu.Unlock()
 	for _, name := range names {
-		m := referenceForm.FindStringSubmatch(name)
-		if m == nil {
+		r, err := ParseReference(catalog.Place{}, name, "")
+		if err != nil {
 			continue // no region or account looks like this
 		}
-		r := Reference{Place: catalog.Place{Account: m[2], Region: m[1]}, Name: m[3], Qualifier: m[4]}
 		if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); errors.Is(err, catalog.ErrNotFound) {
 			f.forget(name)
 		}
