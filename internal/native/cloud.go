@@ -5,6 +5,20 @@ import "slices"
 // cloud are the types of the cloud of this machine. Some of them run code of templates, so they are there only where that is
 // allowed, all together.
 var cloud = []string{
+	"ALIYUN::FC3::Function",
+	"ALIYUN::FC::Function",
+	"ALIYUN::FC::Service",
+	"ALIYUN::MNS::Queue",
+	"ALIYUN::MNS::Topic",
+	"ALIYUN::RAM::AccessKey",
+	"ALIYUN::RAM::AttachPolicyToRole",
+	"ALIYUN::RAM::AttachPolicyToUser",
+	"ALIYUN::RAM::ManagedPolicy",
+	"ALIYUN::RAM::Role",
+	"ALIYUN::RAM::User",
+	"ALIYUN::ROS::AutoEnableService",
+	"ALIYUN::SLS::Logstore",
+	"ALIYUN::SLS::Project",
 	"AWS::ECR::Repository",
 	"AWS::IAM::ManagedPolicy",
 	"AWS::IAM::Policy",

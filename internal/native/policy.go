@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Bounds of a ResourceSignal. Source: CloudFormation, CreationPolicy attribute.
@@ -41,7 +42,7 @@ func parseCreationPolicy(v value.Value) (creationPolicy, error) {
 		switch m.Key {
 		case "Count":
 			count := Property{Name: "Count", Kind: Integer, Max: MaxSignals}
-			if err = count.check(m.Value); err == nil {
+			if err = count.check(wire.CloudFormation, m.Value); err == nil {
 				p.count, err = strconv.Atoi(m.Value.Text())
 			}
 		case "Timeout":

@@ -98,6 +98,29 @@ func missing(property string) error {
 	return wrong("Property validation failure: [The property {/" + property + "} is required]")
 }
 
+// unsupported is the error of a property that the type does not know, missing that of one that is required and not there.
+func (s *Schema) unsupported(property string) error {
+	if s.Dialect == wire.ROS {
+		return wrong("Unknown Property " + property)
+	}
+	return unsupported(property)
+}
+
+func (s *Schema) missing(property string) error {
+	if s.Dialect == wire.ROS {
+		return wrong("Property " + property + " not assigned")
+	}
+	return missing(property)
+}
+
+// BadValue is the error of a property's value, as the service of a dialect begins it. must is what it must be, e.g. "be a list".
+func BadValue(dialect wire.Dialect, property, must string) error {
+	if dialect == wire.ROS {
+		return wrong("Property " + property + ": the value must " + must)
+	}
+	return wrong("Value of property " + property + " must " + must)
+}
+
 // property returns a property by its name, nil if there is none.
 func (s *Schema) property(name string) *Property {
 	for i := range s.Properties {
@@ -115,8 +138,11 @@ func (s *Schema) HasAttribute(name string) bool {
 }
 
 // Normal returns properties as a type gets them, and as old and new ones are compared: every number and boolean as its text,
-// but for those in a [Document].
+// but for those in a [Document]. In ROS null stands for a property that is not given.
 func (s *Schema) Normal(properties value.Value) value.Value {
+	if s.Dialect == wire.ROS {
+		properties = given(properties)
+	}
 	normal := properties.Stringified()
 	for i := range s.Properties {
 		if p := &s.Properties[i]; p.Kind == Document {
@@ -128,6 +154,17 @@ func (s *Schema) Normal(properties value.Value) value.Value {
 	return normal
 }
 
+// given returns an object without its members that are null.
+func given(properties value.Value) value.Value {
+	var members []value.Member
+	for _, m := range properties.Members() {
+		if !m.Value.IsNull() {
+			members = append(members, m)
+		}
+	}
+	return value.Object(members...)
+}
+
 // check returns the first thing that is wrong with an evaluated declaration.
 func (s *Schema) check(d Declaration) error {
 	if s.Recorded {
@@ -136,16 +173,16 @@ func (s *Schema) check(d Declaration) error {
 	for _, m := range d.Properties.Members() {
 		p := s.property(m.Key)
 		if p == nil {
-			return unsupported(m.Key)
+			return s.unsupported(m.Key)
 		}
-		if err := p.check(m.Value); err != nil {
+		if err := p.check(s.Dialect, m.Value); err != nil {
 			return err
 		}
 	}
 	for i := range s.Properties {
 		p := &s.Properties[i]
 		if _, given := d.Properties.Get(p.Name); !given && p.needed(!d.CreationPolicy.IsNull()) {
-			return missing(p.Name)
+			return s.missing(p.Name)
 		}
 	}
 	return nil
@@ -168,15 +205,16 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 			p := s.property(m.Key)
 			switch {
 			case p == nil:
-				add(unsupported(m.Key), m.Value.Line(), m.Value.Column())
+				add(s.unsupported(m.Key), m.Value.Line(), m.Value.Column())
+			case s.Dialect == wire.ROS && !m.Value.Computed() && m.Value.Value().IsNull(): // it is not given
 			case !m.Value.Computed():
-				add(p.check(m.Value.Value()), m.Value.Line(), m.Value.Column())
+				add(p.check(s.Dialect, m.Value.Value()), m.Value.Line(), m.Value.Column())
 			}
 		}
 		for i := range s.Properties {
 			p := &s.Properties[i]
 			if r.Properties.Get(p.Name).IsZero() && p.needed(!r.CreationPolicy.IsZero()) {
-				add(missing(p.Name), r.Line, r.Column)
+				add(s.missing(p.Name), r.Line, r.Column)
 			}
 		}
 	}
@@ -228,9 +266,9 @@ func (s *Schema) Change(before, after value.Value) (change Change, reason string
 func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !p.Waived) }
 
 // check returns what is wrong with a value, which may be secret and is not quoted.
-func (p *Property) check(v value.Value) error {
+func (p *Property) check(dialect wire.Dialect, v value.Value) error {
 	bad := func(format string, args ...any) error {
-		return wrong("Value of property " + p.Name + " must be " + fmt.Sprintf(format, args...))
+		return BadValue(dialect, p.Name, "be "+fmt.Sprintf(format, args...))
 	}
 	switch p.Kind {
 	case Text:

@@ -2,41 +2,16 @@ package aws
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
-// Off is for a server that has no cloud: it returns what is to be asked before a resource of one of these types is served as a
-// record. What the cloud has made, or is to make, is none: its requests wait for a server that has it, with an error that wraps
-// [native.ErrAgain]. recording says that the server takes new resources of these types as records.
+// Off is what [cloud.Off] returns, of these types.
 func Off(things *catalog.Catalog, recording bool) func(context.Context, *store.Request) error {
-	return func(ctx context.Context, r *store.Request) error {
-		if r.Type == wire.Create {
-			if recording {
-				return nil
-			}
-			return fmt.Errorf("%w: %w", native.ErrAgain, cloud.ErrOff) // this server would have refused the template
-		}
-		c, err := cloud.Read(r.Body.ResourceType, r)
-		if err != nil {
-			return nil //nolint:nilerr // no resource of the cloud has such a stack
-		}
-		holder, err := holderOf(ctx, things, c)
-		switch {
-		case errors.Is(err, catalog.ErrNotFound), err == nil && !c.Made(holder):
-			return nil
-		case err == nil:
-			err = cloud.ErrOff
-		}
-		return fmt.Errorf("%w: %w", native.ErrAgain, err)
-	}
+	return cloud.Off(recording, func(ctx context.Context, c *cloud.Call) (string, error) { return holderOf(ctx, things, c) })
 }
 
 // holderOf returns who has made what a call's physical id names.

@@ -115,7 +115,7 @@ func (c *Call) TextMap(path ...string) (map[string]string, error) {
 }
 
 func (c *Call) badMap(path []string) error {
-	return Reason("Value of property " + path[len(path)-1] + " must be an object with String (or simple type) properties")
+	return c.Bad(path[len(path)-1], "be an object with String (or simple type) properties")
 }
 
 // Tags reads the property Tags, a list of keys and values.
@@ -125,7 +125,7 @@ func (c *Call) Tags() (map[string]string, error) {
 		key, _ := tag.Get("Key")
 		text, _ := tag.Get("Value")
 		if !key.IsScalar() || key.Text() == "" || !text.IsScalar() && !text.IsNull() {
-			return nil, Reason("Value of property Tags must be a list of objects with the members Key and Value")
+			return nil, c.Bad("Tags", "be a list of objects with the members Key and Value")
 		}
 		if tags == nil {
 			tags = map[string]string{}

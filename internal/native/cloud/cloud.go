@@ -10,7 +10,6 @@ package cloud
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/native"
@@ -32,12 +31,3 @@ type Maker interface {
 
 // ErrOff is the reason of what is served where there is no cloud.
 var ErrOff = errors.New("the cloud of this machine is off: start the server with --dev or --run-functions")
-
-// Reason is an error in the service's own words.
-type Reason string
-
-// Error implements error.
-func (r Reason) Error() string { return string(r) }
-
-// Reasonf returns a [Reason].
-func Reasonf(format string, args ...any) error { return Reason(fmt.Sprintf(format, args...)) }

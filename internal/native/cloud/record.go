@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -15,6 +16,9 @@ type RecordType struct {
 	Global bool
 	// ID returns the physical id of what a Create makes.
 	ID func(c *Call) string
+	// Lenient is a property which, if it is true, has a Create take what is there under the name as it is, and an Update leave it.
+	// Empty is none.
+	Lenient string
 	// Attributes returns pairs of a name and a text for what is there, which was last changed then; nil returns none.
 	Attributes func(c *Call, id string, made catalog.Item[catalog.Record], changed time.Time) []string
 }
@@ -44,6 +48,9 @@ func (t recorder) Create(ctx context.Context, c *Call) (native.Result, error) {
 	id := t.ID(c)
 	item := catalog.Item[catalog.Record]{Place: t.Place(c), Name: c.RecordName(id), Of: t.recordOf(c)}
 	made, err := Put(ctx, c, t.things.Records, item)
+	if errors.Is(err, catalog.ErrExists) && t.lenient(c) {
+		made, err = t.things.Records.Get(ctx, item.Place, item.Name)
+	}
 	if err != nil {
 		return c.Failed(ctx, id, id, err, Holding(t.things.Records, item.Place, item.Name))
 	}
@@ -53,6 +60,12 @@ func (t recorder) Create(ctx context.Context, c *Call) (native.Result, error) {
 // Update implements [Maker].
 func (t recorder) Update(ctx context.Context, c *Call) (native.Result, error) {
 	fresh := t.recordOf(c)
+	if t.lenient(c) {
+		there, err := t.things.Records.Get(ctx, t.Place(c), c.RecordName(c.Physical()))
+		if err == nil && !c.Made(there.Holder) {
+			return t.result(c, c.Physical(), there, there.Of.Made), nil
+		}
+	}
 	made, err := Change(ctx, c, t.things.Records, t.Place(c), c.RecordName(c.Physical()), func(r *catalog.Record) {
 		fresh.Made = r.Made
 		*r = fresh
@@ -70,6 +83,8 @@ func (t recorder) Remove(ctx context.Context, c *Call) error {
 
 // RecordName is the name of the record of what is called id.
 func (c *Call) RecordName(id string) string { return c.Kind + "/" + id }
+
+func (t recorder) lenient(c *Call) bool { return t.Lenient != "" && c.Text(t.Lenient) == "true" }
 
 func (t recorder) recordOf(c *Call) catalog.Record {
 	return catalog.Record{Properties: c.Declared.JSON(), Made: t.now().UTC()}

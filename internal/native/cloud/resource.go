@@ -35,7 +35,7 @@ func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 	wanted := native.Wanted{Timeout: native.DefaultTimeout}
 	for _, property := range []string{t.Named, "Path"} {
 		if v, given := d.Properties.Get(property); given && v.Secret() {
-			return wanted, Reason("Value of property " + property + " must not be a secret: names are shown")
+			return wanted, native.BadValue(t.Dialect, property, "not be a secret: names are shown")
 		}
 	}
 	name, given := d.Properties.Get(t.Named)
@@ -43,9 +43,9 @@ func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 	case !given:
 		return wanted, nil
 	case name.Text() == "":
-		return wanted, Reasonf("Property validation failure: [Value of property {/%s} must not be empty]", t.Named)
+		return wanted, t.badName("not be empty")
 	case t.Letters != nil && (len(name.Text()) > t.Longest || !t.Letters.MatchString(name.Text())):
-		return wanted, Reasonf("Property validation failure: [Value of property {/%s} must be 1 to %d characters that match %s]", t.Named, t.Longest, t.Letters)
+		return wanted, t.badName(fmt.Sprintf("be 1 to %d characters that match %s", t.Longest, t.Letters))
 	}
 	return wanted, nil
 }

@@ -3,30 +3,11 @@ package cloud
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
 )
-
-// Taken is the reason of a Create whose name is another's, in CloudFormation's words. holder has what is there.
-func (c *Call) Taken(name, holder string) error {
-	switch {
-	case c.Made(holder):
-		return Reason("CloudFormation cannot update a stack when a custom-named resource requires replacing. Rename " +
-			name + " and update the stack again.")
-	case holder != "":
-		stack, _, _ := strings.Cut(holder, "|")
-		return errors.New(name + " already exists in stack " + stack)
-	}
-	return errors.New(name + " already exists")
-}
-
-// Lost is the reason of an Update of what is not there, in CloudFormation's words.
-func (c *Call) Lost() error {
-	return Reason("Resource of type '" + c.Kind + "' with identifier '" + c.Physical() + "' was not found.")
-}
 
 // lookPatience is how long it may take to see what a failed Create has left.
 const lookPatience = 5 * time.Second

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -41,6 +42,7 @@ func (t *Table) Schema() *native.Schema {
 		{native.Object, t.Objects}, {native.Document, t.Documents},
 	} {
 		for _, name := range strings.Fields(of.names) {
+			name, bounds, bounded := strings.Cut(name, ":")
 			p := native.Property{Name: name, Kind: of.kind, Required: slices.Contains(required, name)}
 			if slices.Contains(replaces, name) {
 				p.Change = native.Replaces
@@ -48,9 +50,20 @@ func (t *Table) Schema() *native.Schema {
 			if p.Kind == native.Integer { // whoever makes the resource knows the bounds
 				p.Min, p.Max = math.MinInt32, math.MaxInt32
 			}
+			if bounded {
+				p.Min, p.Max = parseBounds(bounds)
+			}
 			s.Properties = append(s.Properties, p)
 		}
 	}
 	slices.SortFunc(s.Properties, func(a, b native.Property) int { return strings.Compare(a.Name, b.Name) })
 	return s
+}
+
+// parseBounds reads LEAST-MOST. What tables say is fixed, so what cannot be read is a mistake of this program.
+func parseBounds(text string) (least, most int64) {
+	if n, err := fmt.Sscanf(text, "%d-%d", &least, &most); n != 2 || err != nil {
+		panic("bad bounds " + text)
+	}
+	return least, most
 }
