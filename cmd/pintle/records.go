@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/aliyun"
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
@@ -19,7 +20,7 @@ func nativeTypes(functions bool) (*native.Registry, error) {
 		return "", errors.New("nothing is made in a preview")
 	}}
 	if functions {
-		c.More = aws.Types(aws.Config{})
+		c.More = append(aliyun.Types(aliyun.Config{}), aws.Types(aws.Config{})...)
 	}
 	return native.CloudFormation(c)
 }

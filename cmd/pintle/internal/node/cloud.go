@@ -160,7 +160,9 @@ func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 		_, err = things.Functions.Get(ctx, place, parsed.Name)
 	case wire.SNS:
 		_, err = things.Topics.Get(ctx, place, parsed.Name)
-	case wire.HTTP, wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
+	case wire.FC:
+		_, err = things.Functions.Get(ctx, place, catalog.FCName(parsed.FCService, parsed.Name))
+	case wire.HTTP, wire.Queue, wire.Topic, wire.Web, wire.Other:
 		return false
 	}
 	return !errors.Is(err, catalog.ErrNotFound) // what cannot be read now is looked up again

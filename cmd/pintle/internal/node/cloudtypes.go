@@ -5,9 +5,14 @@ import (
 	"io"
 
 	"github.com/pintle-dev/pintle/internal/asl"
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/aliyun"
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // cloudTypes returns the native types of the cloud of this machine, none if there is no cloud.
@@ -15,7 +20,7 @@ func (n *Node) cloudTypes() []native.Type {
 	if n.cloud == nil {
 		return nil
 	}
-	return aws.Types(aws.Config{
+	return append(aliyun.Types(aliyun.Config{Functions: n.cloud.functions, Catalog: n.cloud.catalog}), aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
 		Parameters: parameters.NewOwn(n.store), Executions: executions{n},
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
@@ -26,7 +31,19 @@ func (n *Node) cloudTypes() []native.Type {
 			_, err := asl.Parse(definition)
 			return err
 		},
-	})
+	})...)
+}
+
+// cloudOff returns what is asked before a resource of one of those types is served as a record, for a node that has no cloud.
+func (n *Node) cloudOff() func(context.Context, *store.Request) error {
+	things, recording := catalog.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded
+	ofAWS, ofAliyun := aws.Off(things, recording), aliyun.Off(things, recording)
+	return func(ctx context.Context, r *store.Request) error {
+		if r.Body.Dialect == wire.ROS.String() {
+			return ofAliyun(ctx, r)
+		}
+		return ofAWS(ctx, r)
+	}
 }
 
 // executions are those of the engine, which is opened after the types are made and before any of them is served.

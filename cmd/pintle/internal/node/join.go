@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -85,7 +83,7 @@ const signalLife = 24 * time.Hour
 func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
 		Names: n.store, More: n.cloudTypes(),
-		Off: aws.Off(catalog.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded),
+		Off: n.cloudOff(),
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},

@@ -1,0 +1,51 @@
+package aliyun
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// mnsName is how long the name of a queue or topic may be. Source: ROS, ALIYUN::MNS::Queue and ALIYUN::MNS::Topic.
+const mnsName = 256
+
+// mnsLetters are those of such names; a topic's begins with a letter, which the service checks and is not checked here.
+var mnsLetters = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
+
+// queueType and topicType are records: what is sent to them by their ARNs goes to a local provider of the name.
+var (
+	queueType = cloud.RecordType{
+		Table: cloud.Table{
+			Name: "ALIYUN::MNS::Queue", Dialect: wire.ROS,
+			Texts: "QueueName",
+			Numbers: "DelaySeconds:0-604800 MaximumMessageSize:1024-65536 MessageRetentionPeriod:60-604800 PollingWaitSeconds:0-30 " +
+				"VisibilityTimeout:1-43200",
+			Truths: "LoggingEnabled", Lists: "Tags", Objects: "DlqPolicy",
+			Required: "QueueName", Replaces: "QueueName", Attributes: "ARN.WithSlash QueueName QueueUrl",
+			Named: "QueueName", Longest: mnsName, Letters: mnsLetters,
+		},
+		ID: called("QueueName"), Attributes: mnsAttributes("queues", "QueueName", "QueueUrl"),
+	}
+	topicType = cloud.RecordType{
+		Table: cloud.Table{
+			Name: "ALIYUN::MNS::Topic", Dialect: wire.ROS,
+			Texts: "TopicName", Numbers: "MaximumMessageSize:1024-65536", Truths: "LoggingEnabled", Lists: "Tags",
+			Required: "TopicName", Replaces: "TopicName", Attributes: "ARN.WithSlash TopicName TopicUrl",
+			Named: "TopicName", Longest: mnsName, Letters: mnsLetters,
+		},
+		ID: called("TopicName"), Attributes: mnsAttributes("topics", "TopicName", "TopicUrl"),
+	}
+)
+
+// mnsAttributes returns the attributes of a queue or a topic. ARN.WithSlash is a service token.
+func mnsAttributes(kind, name, url string) func(*cloud.Call, string, catalog.Item[catalog.Record], time.Time) []string {
+	return func(c *cloud.Call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
+		return []string{
+			"ARN.WithSlash", c.ARN("mns", "/"+kind+"/"+id), name, id,
+			url, "http://" + c.Place.Account + ".mns." + c.Place.Region + ".aliyuncs.com/" + kind + "/" + id,
+		}
+	}
+}
