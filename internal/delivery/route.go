@@ -60,11 +60,12 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
+	inCloud := token.Service == wire.Lambda || token.Service == wire.SNS || token.Service == wire.FC
+	if d.config.Away != nil && inCloud && d.config.Away(soft, r.Body.ServiceToken()) {
+		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
+	}
 	if isROS(r) {
 		return d.sendROS(soft, hard, s, hide, token)
-	}
-	if d.config.Away != nil && (token.Service == wire.Lambda || token.Service == wire.SNS) && d.config.Away(soft, r.Body.ServiceToken()) {
-		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
 	}
 	switch token.Service {
 	case wire.HTTP:
