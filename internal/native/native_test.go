@@ -129,7 +129,7 @@ func TestRecordsOfAlibabaCloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]wire.Dialect{
-		"ALIYUN::OSS::Bucket": wire.ROS, "AWS::S3::Bucket": wire.CloudFormation, "Mine::Own::Thing": wire.CloudFormation,
+		"ALIYUN::OSS::Bucket": wire.ROS, "ALIYUN::ROS::AutoEnableService": wire.ROS, "AWS::S3::Bucket": wire.CloudFormation, "Mine::Own::Thing": wire.CloudFormation,
 	} {
 		if s := types.Schema(name); s == nil || !s.Recorded || s.Dialect != want {
 			t.Errorf("the schema of %s is %+v", name, s)

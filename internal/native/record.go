@@ -17,7 +17,7 @@ type record struct{ schema Schema }
 // recordable is the form of the names of types that can be kept as records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 
-// unrecordable begin the names of types that can be none. The services' own types, which act on stacks, would be missed sooner
+// unrecordable begin the names of types that can be none, but for those that the cloud of this machine has. The services' own types, which act on stacks, would be missed sooner
 // than a bucket; a custom type has a provider; and what reads what is there already has nothing to make.
 var unrecordable = [...]string{"AWS::CloudFormation::", "ALIYUN::ROS::", "DATASOURCE::", wire.CustomTypePrefix}
 
@@ -30,7 +30,7 @@ func recordNamed(name string) Type {
 		return nil
 	}
 	for _, prefix := range unrecordable {
-		if strings.HasPrefix(name, prefix) {
+		if strings.HasPrefix(name, prefix) && !InCloud(name) {
 			return nil
 		}
 	}

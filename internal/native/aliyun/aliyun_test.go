@@ -110,6 +110,7 @@ func TestRefusals(t *testing.T) {
 		`"Runtime": "java11", ` + source:                              "SourceCode is run for the runtimes of Node.js and Python only",
 		`"ServiceName": "none", ` + source:                            "ServiceNotFound: service 'none' does not exist",
 		`"Runtime": "java11", "Code": {"ZipFile": "bm8gemlw"}`:        "the runtime java11 is not run here",
+		`"ServiceName": "", ` + source:                                "Property ServiceName: the value must be 1 to 128 characters",
 		`"MemorySize": 1, ` + source:                                  "the MemorySize must be from 128",
 		`"Handler": "a b", ` + source:                                 "the Handler must be 1 to",
 		`"EnvironmentVariables": {"FC_A": "x"}, ` + source:            "the environment variable FC_A is set by Function Compute",

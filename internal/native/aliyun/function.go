@@ -149,6 +149,9 @@ func uniqueID(holder string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []b
 
 // functionOf2 reads what is declared of a function of Function Compute 2.0, but for its code.
 func functionOf2(c *cloud.Call) (catalog.Function, error) {
+	if !fcLetters.MatchString(c.Text("ServiceName")) || len(c.Text("ServiceName")) > fcNameLength {
+		return catalog.Function{}, c.Bad("ServiceName", fmt.Sprintf("be 1 to %d characters that match %s", fcNameLength, fcLetters))
+	}
 	f, err := functionOf(c)
 	f.Initializer = c.Text("Initializer")
 	f.Rest = c.Rest("Code CustomRuntimeConfig Description EnvironmentVariables FunctionName Handler Initializer MemorySize Runtime ServiceName Timeout")

@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -75,9 +76,10 @@ func (t service) Remove(ctx context.Context, c *cloud.Call) error {
 // tagged adds the tags to the attributes of what was made.
 func tagged(c *cloud.Call) func(native.Result, error) (native.Result, error) {
 	return func(r native.Result, err error) (native.Result, error) {
-		if tags := c.At("Tags"); err == nil && !tags.IsNull() {
-			r.Attributes = r.Attributes.With("Tags", tags)
+		if err != nil {
+			return r, err
 		}
-		return r, err
+		r.Attributes = r.Attributes.With("Tags", value.Items(c.At("Tags").Items()...))
+		return r, nil
 	}
 }
