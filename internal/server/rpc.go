@@ -19,7 +19,7 @@ import (
 func (s *Server) openROS() (err error) {
 	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now})
 	s.ros, err = ros.New(ros.Config{
-		Now: s.config.Now, Log: s.log,
+		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log,
 		Caller: func(ctx context.Context) (ros.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
 			account := rosAccount(id.Account)

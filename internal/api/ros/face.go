@@ -9,14 +9,19 @@
 package ros
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Version is the version of the API.
@@ -30,35 +35,90 @@ type Caller struct {
 	ID string
 }
 
+// Engine is what the face needs of an [engine.Engine].
+type Engine interface {
+	Create(context.Context, engine.CreateStack) (engine.Started, error)
+	Update(context.Context, engine.UpdateStack) (engine.Started, error)
+	Delete(context.Context, engine.DeleteStack) (engine.Started, error)
+	CancelUpdate(context.Context, engine.CancelUpdate) error
+	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
+	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
+	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
+	Find(context.Context, engine.Ref) (store.Stack, error)
+	Revision(context.Context, store.Stack) (store.Revision, error)
+	Resources(context.Context, store.Stack) ([]store.Instance, error)
+	CheckAs(dialect engine.Dialect, text string) (*template.Template, error)
+	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
+	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
+	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)
+	ExecuteChangeSet(context.Context, engine.ExecuteChangeSet) (engine.Started, error)
+	DeleteChangeSet(context.Context, engine.ChangeSetRef) error
+}
+
+// Rows is what the face needs of a [store.Store].
+type Rows interface {
+	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
+	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
+}
+
+// Texts fetches what calls only name: a [fetch.Fetcher].
+type Texts interface {
+	// Template returns the text behind a URL, or a [fetch.Error].
+	Template(ctx context.Context, url string) (string, error)
+}
+
 // Config is what the face is made of.
 type Config struct {
+	// Engine and Rows are required.
+	Engine Engine
+	Rows   Rows
 	// Caller tells on whose behalf a call is served; false is a fault of the server. Required.
 	Caller func(context.Context) (Caller, bool)
-	// Now is the clock; nil means [time.Now].
-	Now func() time.Time
+	// Texts fetches templates and policies; nil refuses those that are not passed with the call.
+	Texts Texts
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
 
 // face answers the actions.
 type face struct {
+	engine Engine
+	rows   Rows
+	texts  Texts
 	caller func(context.Context) (Caller, bool)
-	now    func() time.Time
 }
 
 // New returns a service that answers the actions of ROS. It returns an error if the config lacks something.
 func New(config Config) (*rpc.Service, error) {
-	if config.Caller == nil {
-		return nil, errors.New("ros: the caller is required")
+	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
+		return nil, errors.New("ros: the engine, the rows and the caller are required")
 	}
-	f := &face{caller: config.Caller, now: config.Now}
-	if f.now == nil {
-		f.now = time.Now
-	}
+	f := &face{engine: config.Engine, rows: config.Rows, texts: config.Texts, caller: config.Caller}
 	service, err := rpc.New(rpc.Config{Name: "ros", Version: Version, Errors: shown, Log: config.Log})
 	if err != nil {
 		return nil, err
 	}
+	rpc.Handle(service, "CreateStack", f.createStack)
+	rpc.Handle(service, "UpdateStack", f.updateStack)
+	rpc.Handle(service, "DeleteStack", f.deleteStack)
+	rpc.Handle(service, "CancelUpdateStack", f.cancelUpdateStack)
+	rpc.Handle(service, "SetDeletionProtection", f.setDeletionProtection)
+	rpc.Handle(service, "GetStack", f.getStack)
+	rpc.Handle(service, "ListStacks", f.listStacks)
+	rpc.Handle(service, "ListStackEvents", f.listStackEvents)
+	rpc.Handle(service, "GetStackResource", f.getStackResource)
+	rpc.Handle(service, "ListStackResources", f.listStackResources)
+	rpc.Handle(service, "GetTemplate", f.getTemplate)
+	rpc.Handle(service, "ValidateTemplate", f.validateTemplate)
+	rpc.Handle(service, "PreviewStack", f.previewStack)
+	rpc.Handle(service, "CreateChangeSet", f.createChangeSet)
+	rpc.Handle(service, "GetChangeSet", f.getChangeSet)
+	rpc.Handle(service, "ListChangeSets", f.listChangeSets)
+	rpc.Handle(service, "ExecuteChangeSet", f.executeChangeSet)
+	rpc.Handle(service, "DeleteChangeSet", f.deleteChangeSet)
+	rpc.Handle(service, "GetStackPolicy", f.getStackPolicy)
+	rpc.Handle(service, "SetStackPolicy", f.setStackPolicy)
+	rpc.Handle(service, "ListTagResources", f.listTagResources)
 	rpc.Handle(service, "DescribeRegions", f.describeRegions)
 	return service, nil
 }
@@ -73,9 +133,82 @@ func shown(err error) *rpc.Error {
 	switch input.Code {
 	case engine.CodeStackNotFound, engine.CodeResourceNotFound, engine.CodeChangeSetNotFound:
 		status = http.StatusNotFound
-	case engine.CodeStackExists, engine.CodeActionInProgress:
+	case engine.CodeStackExists, engine.CodeActionInProgress, engine.CodeChangeSetExists:
 		status = http.StatusConflict
 	default: // the codes of templates are of this class too
 	}
 	return &rpc.Error{Code: string(input.Code), Message: input.Message, Status: status}
+}
+
+// stackInput is how a call names a stack.
+type stackInput struct {
+	region
+	StackID string `rpc:"StackId,required" length:",64"`
+}
+
+// ref names a stack on behalf of the caller.
+func (f *face) ref(ctx context.Context, in stackInput) (engine.Ref, Caller, error) {
+	caller, err := f.who(ctx)
+	return engine.Ref{Account: caller.Account, Region: in.RegionID, Stack: strings.ToLower(in.StackID), ByID: true}, caller, err
+}
+
+// find returns a stack that was named, deleted ones too.
+func (f *face) find(ctx context.Context, in stackInput) (store.Stack, error) {
+	ref, _, err := f.ref(ctx, in)
+	if err != nil {
+		return store.Stack{}, err
+	}
+	stack, err := f.engine.Find(ctx, ref)
+	if errors.Is(err, store.ErrNotFound) || err == nil && stack.Dialect != engine.ROS.Name() {
+		return store.Stack{}, noStack(in.StackID)
+	}
+	return stack, err
+}
+
+func noStack(given string) error {
+	return &rpc.Error{Code: "StackNotFound", Message: "The Stack (" + given + ") could not be found.", Status: http.StatusNotFound}
+}
+
+func (f *face) who(ctx context.Context) (Caller, error) {
+	caller, ok := f.caller(ctx)
+	if !ok {
+		return Caller{}, errors.New("the call reached ROS without a caller")
+	}
+	return caller, nil
+}
+
+// revision returns a stack's revision in force; one without anything in it for a stack that holds change sets only.
+func (f *face) revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
+	if stack.Revision == 0 {
+		return store.Revision{}, nil
+	}
+	return f.engine.Revision(ctx, stack)
+}
+
+// paging is how a call asks for a part of a list.
+type paging struct {
+	PageNumber int `range:"1,"`
+	PageSize   int `range:"1,50"`
+}
+
+// paged says which part of a list a reply has.
+type paged struct {
+	TotalCount int
+	PageNumber int
+	PageSize   int
+}
+
+// page returns the part of a list that is asked for. Source: ROS, ListStacks: ten items, unless the call says otherwise.
+func page[T any](in paging, all []T) ([]T, paged) {
+	at := paged{TotalCount: len(all), PageNumber: cmp.Or(in.PageNumber, 1), PageSize: cmp.Or(in.PageSize, 10)}
+	from := min(len(all), (at.PageNumber-1)*at.PageSize)
+	return append([]T{}, all[from:min(len(all), from+at.PageSize)]...), at
+}
+
+// timeText is a time as replies have it, "" for none.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05")
 }

@@ -1,0 +1,172 @@
+package ros
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// templateInput is how a call brings its template.
+type templateInput struct {
+	TemplateBody      string
+	TemplateURL       string `length:",1024"`
+	TemplateID        string `rpc:"TemplateId" length:",64"`
+	TemplateVersion   string
+	TemplateScratchID string `rpc:"TemplateScratchId" length:",64"`
+}
+
+// text returns the template, fetched if a URL names it; given is false if there is none.
+func (f *face) text(ctx context.Context, in templateInput) (text string, given bool, err error) {
+	count := 0
+	for _, way := range []string{in.TemplateBody, in.TemplateURL, in.TemplateID, in.TemplateScratchID} {
+		if way != "" {
+			count++
+		}
+	}
+	switch {
+	case count > 1:
+		return "", true, rpc.Invalid("TemplateBody", "only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given")
+	case in.TemplateID != "":
+		return "", true, &rpc.Error{
+			Code: "TemplateNotFound", Message: "The Tempalte (" + in.TemplateID + ") could not be found.", Status: http.StatusNotFound,
+			Recommend: "No templates are kept here: pass the text as TemplateBody, or where it is as TemplateURL.",
+		}
+	case in.TemplateScratchID != "":
+		return "", true, rpc.NotSupported("TemplateScratchId", "Pass the text as TemplateBody, or where it is as TemplateURL.")
+	case in.TemplateURL != "":
+		text, err = f.fetched(ctx, "TemplateURL", in.TemplateURL)
+		return text, true, err
+	}
+	return in.TemplateBody, in.TemplateBody != "", nil
+}
+
+// needed returns the template of a call that has to bring one.
+func (f *face) needed(ctx context.Context, in templateInput) (string, error) {
+	text, given, err := f.text(ctx, in)
+	if err == nil && !given {
+		err = &rpc.Error{
+			Code:    "MissingParameter",
+			Message: "One of the input parameters TemplateBody, TemplateURL, TemplateId and TemplateScratchId should be specified.",
+		}
+	}
+	return text, err
+}
+
+// fetched returns the text behind a URL.
+func (f *face) fetched(ctx context.Context, name, url string) (string, error) {
+	if f.texts == nil {
+		return "", rpc.Invalid(name, "this server fetches nothing: pass the text itself")
+	}
+	text, err := f.texts.Template(ctx, url)
+	if told, ok := errors.AsType[*fetch.Error](err); ok {
+		return "", rpc.Invalid(name, "%s", strings.TrimSuffix(told.Text, "."))
+	}
+	return text, err
+}
+
+// policy returns a stack policy of which either the text or the URL may be given, in parameters of that name.
+func (f *face) policy(ctx context.Context, body, url, name string) (string, error) {
+	switch {
+	case body != "" && url != "":
+		return "", rpc.Invalid(name+"Body", "only one of %sBody and %sURL can be given", name, name)
+	case url != "":
+		text, err := f.fetched(ctx, name+"URL", url)
+		if err == nil && len(text) > maxPolicy {
+			err = rpc.Invalid(name+"URL", "the policy is longer than %d bytes", maxPolicy)
+		}
+		return text, err
+	}
+	return body, nil
+}
+
+// maxPolicy bounds a stack policy, in bytes. Source: ROS, SetStackPolicy.
+const maxPolicy = 16384
+
+// policyInput is how a call brings the stack policy.
+type policyInput struct {
+	StackPolicyBody string `length:",16384"`
+	StackPolicyURL  string `length:",1350"`
+}
+
+// parameterInput is one parameter of a stack.
+type parameterInput struct {
+	ParameterKey   string `rpc:",required" length:",255"`
+	ParameterValue *string
+}
+
+// tagInput is one tag of a stack.
+type tagInput struct {
+	Key   string `rpc:",required" length:",128"`
+	Value string `length:",128"`
+}
+
+// optionsInput is what creates, updates and previews have in common, the template apart.
+type optionsInput struct {
+	Parameters  []parameterInput `length:",200"`
+	Tags        []tagInput       `length:",20"`
+	RAMRoleName string           `rpc:"RamRoleName" length:",64"`
+	Parallelism int              `range:"1,"`
+	ClientToken string           `length:",64" pattern:"[-_a-zA-Z0-9]*"`
+
+	// What follows is only looked at to be refused.
+	ResourceGroupID  string   `rpc:"ResourceGroupId" length:",64"`
+	NotificationURLs []string `length:",5"`
+}
+
+// options returns what the engine takes. It refuses what cannot be meant, and what is not acted on.
+func (in *optionsInput) options(caller Caller) (engine.Options, error) {
+	o := engine.Options{Token: in.ClientToken, RoleARN: in.RAMRoleName, Caller: caller.ID, Parallelism: in.Parallelism}
+	switch {
+	case in.ResourceGroupID != "":
+		return o, rpc.NotSupported("ResourceGroupId", "There are no resource groups here: leave it out.")
+	case in.NotificationURLs != nil:
+		return o, rpc.NotSupported("NotificationURLs", "Nobody is told of a stack's end here: leave them out, and ask by GetStack.")
+	}
+	seen := map[string]bool{}
+	for _, p := range in.Parameters {
+		switch {
+		case p.ParameterKey == "": // was told
+		case seen[p.ParameterKey]:
+			return o, &rpc.Error{Code: "MultipleParameter", Message: "The Parameter (" + p.ParameterKey + ") is given more than once."}
+		case strings.HasPrefix(p.ParameterKey, "ALIYUN::"):
+			continue // GetStack shows them among the others, and clients send back what they got
+		}
+		seen[p.ParameterKey] = true
+		given := engine.Parameter{Key: p.ParameterKey}
+		if p.ParameterValue != nil {
+			given.Value = *p.ParameterValue
+		}
+		o.Parameters = append(o.Parameters, given)
+	}
+	if in.Tags == nil {
+		return o, nil
+	}
+	seen = map[string]bool{}
+	o.Tags = make([]store.Tag, 0, len(in.Tags))
+	for _, t := range in.Tags {
+		switch lower := strings.ToLower(t.Key); {
+		case strings.HasPrefix(lower, "aliyun") || strings.HasPrefix(lower, "acs:"):
+			return o, rpc.Invalid("Tags", "the key of a tag cannot begin with aliyun or acs:")
+		case seen[t.Key]:
+			return o, &rpc.Error{Code: "MultipleParameter", Message: "The tag (" + t.Key + ") is given more than once."}
+		}
+		seen[t.Key] = true
+		o.Tags = append(o.Tags, store.Tag{Key: t.Key, Value: t.Value})
+	}
+	return o, nil
+}
+
+func logicalIDs(names []string) []wire.LogicalID {
+	var ids []wire.LogicalID
+	for _, name := range names {
+		ids = append(ids, wire.LogicalID(name))
+	}
+	return ids
+}

@@ -1,0 +1,126 @@
+package ros
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// resourceView is a resource as it is shown.
+type resourceView struct {
+	StackID             string `json:"StackId"`
+	StackName           string
+	LogicalResourceID   string `json:"LogicalResourceId"`
+	PhysicalResourceID  string `json:"PhysicalResourceId"`
+	ResourceType        string
+	Status              string
+	StatusReason        string
+	CreateTime          string `json:",omitempty"`
+	UpdateTime          string
+	ResourceDriftStatus string
+}
+
+func viewResource(stack store.Stack, i store.Instance) resourceView {
+	view := resourceView{
+		StackID: string(stack.ID), StackName: stack.Name, LogicalResourceID: string(i.Logical), PhysicalResourceID: string(i.PhysicalID),
+		Status: engine.ROS.ResourceStatus(i.Verb, i.Progress), StatusReason: i.Reason, UpdateTime: timeText(i.Changed),
+		ResourceDriftStatus: "NOT_CHECKED",
+	}
+	if i.Verb == store.VerbCreate {
+		view.CreateTime = timeText(i.Changed)
+	}
+	if i.Body != nil {
+		view.ResourceType = i.Body.Type
+	}
+	return view
+}
+
+type listStackResourcesOutput struct {
+	Resources []resourceView
+}
+
+func (f *face) listStackResources(ctx context.Context, in stackInput) (out listStackResourcesOutput, err error) {
+	stack, instances, err := f.resources(ctx, in)
+	out.Resources = []resourceView{}
+	for _, i := range instances {
+		out.Resources = append(out.Resources, viewResource(stack, i))
+	}
+	return out, err
+}
+
+// resources returns a stack and its resources by logical id. A resource of which no event tells is not there yet.
+func (f *face) resources(ctx context.Context, in stackInput) (store.Stack, []store.Instance, error) {
+	stack, err := f.find(ctx, in)
+	if err != nil {
+		return store.Stack{}, nil, err
+	}
+	instances, err := f.engine.Resources(ctx, stack)
+	return stack, slices.DeleteFunc(instances, func(i store.Instance) bool { return i.Verb == "" }), err
+}
+
+type getStackResourceInput struct {
+	stackInput
+	LogicalResourceID      string   `rpc:"LogicalResourceId,required" length:",255"`
+	ResourceAttributes     []string `length:",20"`
+	ShowResourceAttributes bool
+}
+
+type attributeView struct {
+	ResourceAttributeKey   string
+	ResourceAttributeValue value.Value
+}
+
+type getStackResourceOutput struct {
+	resourceView
+	Description        string
+	Metadata           *value.Value    `json:",omitempty"`
+	ResourceAttributes []attributeView `json:",omitempty"`
+}
+
+// getStackResource shows one resource. Its attributes, all or those that are named, are shown if they are asked for.
+func (f *face) getStackResource(ctx context.Context, in getStackResourceInput) (out getStackResourceOutput, err error) {
+	stack, instances, err := f.resources(ctx, in.stackInput)
+	if err != nil {
+		return out, err
+	}
+	at := slices.IndexFunc(instances, func(i store.Instance) bool { return string(i.Logical) == in.LogicalResourceID })
+	if at < 0 {
+		return out, &rpc.Error{
+			Code: "ResourceNotFound", Status: http.StatusNotFound,
+			Message: "The Resource (" + in.LogicalResourceID + ") could not be found in Stack " + stack.Name + ".",
+		}
+	}
+	i := instances[at]
+	out.resourceView = viewResource(stack, i)
+	if i.Body == nil {
+		return out, nil
+	}
+	if !i.Body.Metadata.IsNull() {
+		out.Metadata = &i.Body.Metadata
+	}
+	if in.ShowResourceAttributes || len(in.ResourceAttributes) > 0 {
+		for _, a := range attributesOf(i.Body) {
+			if len(in.ResourceAttributes) == 0 || slices.Contains(in.ResourceAttributes, a.ResourceAttributeKey) {
+				out.ResourceAttributes = append(out.ResourceAttributes, a)
+			}
+		}
+	}
+	return out, nil
+}
+
+// attributesOf returns what Fn::GetAtt reads of a resource: what its provider sent, and of a custom resource all of that at once.
+func attributesOf(body *store.InstanceBody) []attributeView {
+	var list []attributeView
+	if !body.Token.IsNull() {
+		list = append(list, attributeView{"Outputs", body.Data})
+	}
+	for _, m := range body.Data.Members() {
+		list = append(list, attributeView{m.Key, m.Value})
+	}
+	return list
+}

@@ -1,0 +1,351 @@
+package ros
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// parameterView is a parameter as it is shown.
+type parameterView struct {
+	ParameterKey   string
+	ParameterValue string
+}
+
+// secretText stands for the value of a NoEcho parameter. Source: ROS, GetStack.
+const secretText = "******"
+
+// viewParameters shows the parameters of a revision, and the pseudo parameters with them, as the service does.
+func viewParameters(pseudo template.Pseudo, revision *store.Revision) []parameterView {
+	list := []parameterView{}
+	for _, p := range revision.Parameters.Members() {
+		list = append(list, parameterView{p.Key, parameterText(p.Value)})
+	}
+	for _, p := range pseudo.ROS() {
+		list = append(list, parameterView{p.Key, p.Value.Text()})
+	}
+	return list
+}
+
+// parameterText returns a parameter as a client would pass it. Of a secret list not even the length is shown.
+func parameterText(v value.Value) string {
+	if v.HasSecret() {
+		return secretText
+	}
+	switch v.Kind() {
+	case value.List:
+		var items []string
+		for _, item := range v.Items() {
+			if !item.IsScalar() {
+				return v.String()
+			}
+			items = append(items, item.Text())
+		}
+		return strings.Join(items, ",")
+	case value.Map:
+		return v.String()
+	case value.Null, value.Bool, value.Number, value.String:
+	}
+	return v.Text()
+}
+
+// outputView is an output as it is shown; the value is of any type, secrets masked.
+type outputView struct {
+	OutputKey   string
+	Description string `json:",omitempty"`
+	OutputValue value.Value
+}
+
+// tagView is a tag as it is shown.
+type tagView struct {
+	Key   string
+	Value string
+}
+
+func viewTags(tags []store.Tag) []tagView {
+	list := []tagView{}
+	for _, t := range tags {
+		list = append(list, tagView(t))
+	}
+	return list
+}
+
+// headView is what GetStack and ListStacks have in common.
+type headView struct {
+	StackID            string `json:"StackId"`
+	StackName          string
+	Status             string
+	StatusReason       string
+	CreateTime         string
+	UpdateTime         string `json:",omitempty"`
+	DisableRollback    bool
+	TimeoutInMinutes   int
+	DeletionProtection string
+	ParentStackID      string `json:"ParentStackId,omitempty"`
+	StackType          string
+	StackDriftStatus   string
+	ServiceManaged     bool
+	RegionID           string `json:"RegionId"`
+	Tags               []tagView
+}
+
+func viewHead(stack store.Stack, revision *store.Revision) headView {
+	view := headView{
+		StackID: string(stack.ID), StackName: stack.Name, Status: stackStatus(stack), StatusReason: stack.Reason,
+		CreateTime: timeText(stack.Created), UpdateTime: timeText(stack.Updated), DisableRollback: stack.DisableRollback,
+		TimeoutInMinutes: stack.TimeoutMinutes, DeletionProtection: "Disabled", ParentStackID: string(stack.Parent),
+		StackType: "ROS", StackDriftStatus: "NOT_CHECKED", RegionID: stack.Region, Tags: viewTags(revision.Tags),
+	}
+	if stack.TerminationProtection {
+		view.DeletionProtection = "Enabled"
+	}
+	return view
+}
+
+func stackStatus(stack store.Stack) string { return engine.ROS.StackStatus(stack.Kind, stack.Phase) }
+
+type getStackInput struct {
+	stackInput
+	OutputOption         string `enum:"Enabled,Disabled"`
+	LogOption            string `enum:"None,Stack,Resource,All"`
+	ShowResourceProgress string `enum:"Disabled,EnabledIfCreateStack,PercentageOnly"`
+}
+
+// progressView counts resources by where they are.
+type progressView struct {
+	TotalResourceCount        int
+	SuccessResourceCount      int
+	FailedResourceCount       int
+	InProgressResourceCount   int
+	PendingResourceCount      int
+	InProgressResourceDetails []progressDetail
+}
+
+type progressDetail struct {
+	ResourceName  string
+	ResourceType  string
+	ProgressValue int `json:",omitempty"`
+}
+
+// failureView is what failed first of an operation that has failed.
+type failureView struct {
+	Action            string
+	LogicalResourceID string `json:"LogicalResourceId"`
+	ResourceType      string
+	Message           string
+}
+
+type getStackOutput struct {
+	headView
+	Description              string
+	TemplateDescription      string
+	Parameters               []parameterView
+	Outputs                  []outputView `json:",omitempty"`
+	NotificationURLs         []string
+	RAMRoleName              string        `json:"RamRoleName,omitempty"`
+	RootStackID              string        `json:"RootStackId,omitempty"`
+	ResourceProgress         *progressView `json:",omitempty"`
+	OperationInfo            *failureView  `json:",omitempty"`
+	RollbackFailedRootReason string        `json:",omitempty"`
+}
+
+func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutput, err error) {
+	stack, err := f.find(ctx, in.stackInput)
+	if err != nil {
+		return out, err
+	}
+	revision, err := f.revision(ctx, stack)
+	if err != nil {
+		return out, err
+	}
+	caller, err := f.who(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = getStackOutput{
+		headView: viewHead(stack, &revision), Description: stack.Description, TemplateDescription: stack.Description,
+		Parameters: viewParameters(pseudoOf(stack, caller), &revision), NotificationURLs: []string{}, RAMRoleName: stack.RoleARN,
+		RootStackID: string(stack.Root),
+	}
+	if in.OutputOption != "Disabled" {
+		for _, o := range stack.Outputs {
+			result, _ := stack.OutputValues.Get(o.Key)
+			out.Outputs = append(out.Outputs, outputView{o.Key, o.Description, result})
+		}
+	}
+	instances, err := f.engine.Resources(ctx, stack)
+	if err != nil {
+		return out, err
+	}
+	if in.ShowResourceProgress != "Disabled" {
+		out.ResourceProgress = progressOf(instances)
+	}
+	if strings.HasSuffix(out.Status, "_FAILED") || strings.HasSuffix(out.Status, "ROLLBACK_COMPLETE") {
+		out.OperationInfo = failureOf(instances)
+	}
+	if strings.HasSuffix(out.Status, "ROLLBACK_FAILED") {
+		out.RollbackFailedRootReason = stack.Reason
+	}
+	return out, nil
+}
+
+// pseudoOf returns the pseudo parameters of a stack as its caller sees them.
+func pseudoOf(stack store.Stack, caller Caller) template.Pseudo {
+	return template.Pseudo{
+		StackName: stack.Name, StackID: string(stack.ID), Region: stack.Region, AccountID: caller.ID, TenantID: stack.Account,
+	}
+}
+
+func progressOf(instances []store.Instance) *progressView {
+	view := &progressView{InProgressResourceDetails: []progressDetail{}}
+	for _, i := range instances {
+		view.TotalResourceCount++
+		switch i.Progress {
+		case store.ProgressSucceeded, store.ProgressSkipped:
+			view.SuccessResourceCount++
+		case store.ProgressFailed:
+			view.FailedResourceCount++
+		case store.ProgressRunning:
+			view.InProgressResourceCount++
+			view.InProgressResourceDetails = append(view.InProgressResourceDetails, progressDetail{ResourceName: string(i.Logical), ResourceType: i.Body.Type})
+		default: // nothing has happened to it yet
+			view.PendingResourceCount++
+		}
+	}
+	return view
+}
+
+// failureOf returns what failed first, nil if it is not known any more.
+func failureOf(instances []store.Instance) *failureView {
+	var first *store.Instance
+	for i := range instances {
+		if n := &instances[i]; n.Progress == store.ProgressFailed && (first == nil || n.Changed.Before(first.Changed)) {
+			first = n
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &failureView{
+		Action: strings.ToUpper(string(first.Verb)), LogicalResourceID: string(first.Logical), ResourceType: first.Body.Type, Message: first.Reason,
+	}
+}
+
+type listStacksInput struct {
+	region
+	paging
+	StackID         string   `rpc:"StackId" length:",64"`
+	StackIDs        []string `rpc:"StackIds" length:",20"`
+	ParentStackID   string   `rpc:"ParentStackId" length:",64"`
+	ShowNestedStack bool
+	StackName       []string    `length:",5"`
+	Status          []string    `length:",5" enum:"CREATE_IN_PROGRESS,CREATE_FAILED,CREATE_COMPLETE,UPDATE_IN_PROGRESS,UPDATE_FAILED,UPDATE_COMPLETE,DELETE_IN_PROGRESS,DELETE_FAILED,DELETE_COMPLETE,CREATE_ROLLBACK_IN_PROGRESS,CREATE_ROLLBACK_FAILED,CREATE_ROLLBACK_COMPLETE,ROLLBACK_IN_PROGRESS,ROLLBACK_FAILED,ROLLBACK_COMPLETE,CHECK_IN_PROGRESS,CHECK_FAILED,CHECK_COMPLETE,REVIEW_IN_PROGRESS,IMPORT_CREATE_IN_PROGRESS,IMPORT_CREATE_FAILED,IMPORT_CREATE_COMPLETE,IMPORT_CREATE_ROLLBACK_IN_PROGRESS,IMPORT_CREATE_ROLLBACK_FAILED,IMPORT_CREATE_ROLLBACK_COMPLETE,IMPORT_UPDATE_IN_PROGRESS,IMPORT_UPDATE_FAILED,IMPORT_UPDATE_COMPLETE,IMPORT_UPDATE_ROLLBACK_IN_PROGRESS,IMPORT_UPDATE_ROLLBACK_FAILED,IMPORT_UPDATE_ROLLBACK_COMPLETE"`
+	Tag             []tagFilter `length:",20"`
+	ResourceGroupID string      `rpc:"ResourceGroupId"`
+}
+
+type listStacksOutput struct {
+	Stacks []headView
+	paged
+}
+
+// listStacks lists stacks, newest first. Deleted ones are among them only if they are asked for by their id or their status.
+func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
+	ids := map[string]bool{}
+	for _, id := range append(in.StackIDs, in.StackID) {
+		if id != "" {
+			ids[strings.ToLower(id)] = true
+		}
+	}
+	var found []store.Stack
+	deleted := len(ids) > 0 || slices.Contains(in.Status, "DELETE_COMPLETE")
+	err = f.eachStack(ctx, in.RegionID, deleted, func(stack store.Stack) error {
+		switch {
+		case len(ids) > 0 && !ids[string(stack.ID)],
+			len(in.Status) > 0 && !slices.Contains(in.Status, stackStatus(stack)),
+			len(in.StackName) > 0 && !slices.ContainsFunc(in.StackName, func(p string) bool { return matches(p, stack.Name) }),
+			in.ParentStackID != "" && string(stack.Parent) != strings.ToLower(in.ParentStackID),
+			in.ParentStackID == "" && stack.Parent != "" && !in.ShowNestedStack && len(ids) == 0,
+			in.ResourceGroupID != "": // nothing is in one
+			return nil
+		}
+		if len(in.Tag) > 0 {
+			revision, err := f.revision(ctx, stack)
+			if err != nil || !has(revision.Tags, in.Tag) {
+				return err
+			}
+		}
+		found = append(found, stack)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	found, out.paged = page(in.paging, found)
+	out.Stacks = make([]headView, len(found))
+	for i, stack := range found {
+		revision, err := f.revision(ctx, stack)
+		if err != nil {
+			return out, err
+		}
+		out.Stacks[i] = viewHead(stack, &revision)
+	}
+	return out, nil
+}
+
+// matches reports whether a name is what a pattern says, in which each asterisk stands for any text.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		if _, rest, ok = strings.Cut(rest, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
+
+// scanned is how many stacks are read at a time.
+const scanned = 500
+
+// eachStack calls a function with the caller's stacks of ROS, newest first.
+func (f *face) eachStack(ctx context.Context, region string, deleted bool, visit func(store.Stack) error) error {
+	caller, err := f.who(ctx)
+	if err != nil {
+		return err
+	}
+	for after := store.StackKey(0); ; {
+		rows, err := f.rows.Stacks(ctx, caller.Account, region, deleted, after, scanned)
+		if errors.Is(err, store.ErrNotFound) && after != 0 { // the last one has gone meanwhile, for good
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if row.Dialect != engine.ROS.Name() {
+				continue
+			}
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < scanned {
+			return nil
+		}
+		after = rows[len(rows)-1].Key
+	}
+}

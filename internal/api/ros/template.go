@@ -1,0 +1,137 @@
+package ros
+
+import (
+	"context"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+type getTemplateInput struct {
+	region
+	StackID       string `rpc:"StackId" length:",64"`
+	ChangeSetID   string `rpc:"ChangeSetId" length:",64"`
+	TemplateID    string `rpc:"TemplateId" length:",64"`
+	TemplateStage string `enum:"Original,Processed"`
+}
+
+type getTemplateOutput struct {
+	TemplateBody string
+	StackID      string `json:"StackId,omitempty"`
+	ChangeSetID  string `json:"ChangeSetId,omitempty"`
+	RegionID     string `json:"RegionId"`
+}
+
+// getTemplate returns the text as it was submitted or, as the stage Processed, with its counted resources multiplied. Without a
+// stage it is the first, where the service has the other: what was submitted is what can be submitted again.
+func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (getTemplateOutput, error) {
+	out := getTemplateOutput{StackID: in.StackID, ChangeSetID: in.ChangeSetID, RegionID: in.RegionID}
+	var revision store.Revision
+	switch {
+	case in.TemplateID != "":
+		_, _, err := f.text(ctx, templateInput{TemplateID: in.TemplateID})
+		return out, err
+	case in.ChangeSetID != "":
+		set, err := f.changeSet(ctx, changeSetInput{region: in.region, ChangeSetID: in.ChangeSetID})
+		if err != nil {
+			return out, err
+		}
+		revision, out.StackID = set.Body.Revision, string(set.Owner.ID)
+	case in.StackID != "":
+		stack, err := f.find(ctx, stackInput{in.region, in.StackID})
+		if err != nil {
+			return out, err
+		}
+		if revision, err = f.revision(ctx, stack); err != nil {
+			return out, err
+		}
+	default:
+		return out, &rpc.Error{
+			Code: "MissingParameter", Message: "One of the input parameters StackId, ChangeSetId and TemplateId should be specified.",
+		}
+	}
+	out.TemplateBody = revision.Template
+	if in.TemplateStage == "Processed" && revision.Processed != "" {
+		out.TemplateBody = revision.Processed
+	}
+	return out, nil
+}
+
+type validateTemplateInput struct {
+	region
+	templateInput
+	ValidationOption string
+}
+
+// declaredParameter is a parameter of a template as it is shown.
+type declaredParameter struct {
+	ParameterKey  string
+	Type          string
+	Description   string   `json:",omitempty"`
+	NoEcho        string   // a text, as the service has it
+	Default       *string  `json:",omitempty"`
+	AllowedValues []string `json:",omitempty"`
+}
+
+type declaredOutput struct {
+	OutputKey   string
+	Description string `json:",omitempty"`
+}
+
+type resourceTypesView struct {
+	Resources   []string
+	DataSources []string
+}
+
+type validateTemplateOutput struct {
+	Description   string
+	Parameters    []declaredParameter
+	Outputs       []declaredOutput
+	ResourceTypes resourceTypesView
+}
+
+func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
+	text, err := f.needed(ctx, in.templateInput)
+	if err != nil {
+		return out, err
+	}
+	t, err := f.engine.CheckAs(engine.ROS, text)
+	if err != nil {
+		return out, err
+	}
+	summary := t.Summary()
+	out = validateTemplateOutput{
+		Description: summary.Description, Parameters: []declaredParameter{}, Outputs: outputsOf(t),
+		ResourceTypes: resourceTypesView{Resources: []string{}, DataSources: []string{}},
+	}
+	for _, p := range summary.Parameters {
+		shown := declaredParameter{ParameterKey: p.Key, Type: p.Type, Description: p.Description, NoEcho: "false", Default: p.Default, AllowedValues: p.AllowedValues}
+		if p.NoEcho {
+			shown.NoEcho = "true"
+			if p.Default != nil {
+				mask := secretText
+				shown.Default = &mask
+			}
+		}
+		out.Parameters = append(out.Parameters, shown)
+	}
+	for _, name := range summary.ResourceTypes {
+		if strings.HasPrefix(name, "DATASOURCE::") {
+			out.ResourceTypes.DataSources = append(out.ResourceTypes.DataSources, name)
+		} else {
+			out.ResourceTypes.Resources = append(out.ResourceTypes.Resources, name)
+		}
+	}
+	return out, nil
+}
+
+func outputsOf(t *template.Template) []declaredOutput {
+	list := []declaredOutput{}
+	for _, o := range t.Outputs {
+		list = append(list, declaredOutput{o.Key, o.Description})
+	}
+	return list
+}

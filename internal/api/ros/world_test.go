@@ -1,0 +1,179 @@
+package ros_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/api/ros"
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/fetch"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+)
+
+const (
+	account = "0000123456789012"
+	region  = "cn-hangzhou"
+)
+
+// object is a JSON object of a reply.
+type object = map[string]any
+
+// world is the face before an engine on a memory store. What the engine hands over waits until the test plays the provider.
+type world struct {
+	t       *testing.T
+	store   store.Store
+	engine  *engine.Engine
+	service *rpc.Service
+
+	mu    sync.Mutex
+	inbox []store.Request
+}
+
+func newWorld(t *testing.T, change ...func(*ros.Config)) *world {
+	t.Helper()
+	w := &world{t: t}
+	var err error
+	w.store, err = memory.New(memory.Config{})
+	w.must(err)
+	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: func(ready []store.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.inbox = append(w.inbox, ready...)
+	}})
+	w.must(err)
+	config := ros.Config{
+		Engine: w.engine, Rows: w.store, Texts: fetch.New(fetch.Config{AllowPrivate: true}),
+		Caller: func(context.Context) (ros.Caller, bool) { return ros.Caller{Account: account, ID: "42"}, true },
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	w.service, err = ros.New(config)
+	w.must(err)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ask calls an action with parameters in pairs, in the region of the tests, and returns the reply.
+func (w *world) ask(action string, pairs ...string) (int, object) {
+	w.t.Helper()
+	parameters := url.Values{"RegionId": {region}}
+	for i := 0; i < len(pairs); i += 2 {
+		parameters.Set(pairs[i], pairs[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	w.service.Serve(recorder, httptest.NewRequest("POST", "http://localhost/", nil), &rpc.Call{Action: action, Version: ros.Version, Parameters: parameters})
+	var reply object
+	w.must(json.Unmarshal(recorder.Body.Bytes(), &reply))
+	return recorder.Code, reply
+}
+
+// call is ask of what succeeds.
+func (w *world) call(action string, pairs ...string) object {
+	w.t.Helper()
+	status, reply := w.ask(action, pairs...)
+	if _, coded := reply["Code"]; status != 200 || coded {
+		w.t.Fatalf("%s: %d %v", action, status, reply)
+	}
+	return reply
+}
+
+// refused is ask of what does not; it returns status, code and message.
+func (w *world) refused(action string, pairs ...string) string {
+	w.t.Helper()
+	status, reply := w.ask(action, pairs...)
+	return fmt.Sprintf("%d %v: %v", status, reply["Code"], reply["Message"])
+}
+
+// answer answers the next request with what a provider sends besides what it copies.
+func (w *world) answer(status string, more string) store.Request {
+	w.t.Helper()
+	w.mu.Lock()
+	if len(w.inbox) == 0 {
+		w.t.Fatal("no request was handed over")
+	}
+	r := w.inbox[0]
+	w.inbox = w.inbox[1:]
+	w.mu.Unlock()
+	w.must(w.engine.Report(w.t.Context(), r.ID, engine.Outcome{Kind: engine.Accepted}))
+	body := fmt.Sprintf(`{"Status": %q, "StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`, status, r.Body.StackID, r.ID, r.Logical, more)
+	w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
+	return r
+}
+
+func (w *world) succeed(id string, data ...string) store.Request {
+	w.t.Helper()
+	more := fmt.Sprintf(`"PhysicalResourceId": %q`, id)
+	if data != nil {
+		more += `, "Data": ` + data[0]
+	}
+	return w.answer("SUCCESS", more)
+}
+
+func (w *world) fail(reason string) { w.t.Helper(); w.answer("FAILED", fmt.Sprintf(`"Reason": %q`, reason)) }
+
+// status returns that of a stack.
+func (w *world) status(id string) string {
+	w.t.Helper()
+	return w.call("GetStack", "StackId", id)["Status"].(string)
+}
+
+// plain is a template with one resource.
+func plain(parameters string) string {
+	return `{"ROSTemplateFormatVersion": "2015-09-01", "Description": "A thing.", "Resources": {"A": ` + thing(parameters) + `}}`
+}
+
+func thing(parameters string) string {
+	return `{"Type": "Custom::Thing", "Properties": {"ServiceToken": "web:http://localhost/", "Parameters": {` + parameters + `}}}`
+}
+
+// create makes a stack that stands, of the template plain.
+func (w *world) create(name, parameters string, more ...string) string {
+	w.t.Helper()
+	id := w.call("CreateStack", append([]string{"StackName", name, "TemplateBody", plain(parameters)}, more...)...)["StackId"].(string)
+	w.succeed("a")
+	return id
+}
+
+// names returns a member of each item of a list.
+func names(list any, member string) string {
+	var all []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		all = append(all, fmt.Sprint(item.(object)[member]))
+	}
+	return strings.Join(all, " ")
+}
+
+// byKey returns a list of keys and values as a map.
+func byKey(list any, key, value string) object {
+	made := object{}
+	items, _ := list.([]any)
+	for _, item := range items {
+		made[item.(object)[key].(string)] = item.(object)[value]
+	}
+	return made
+}
+
+// broken is an engine that cannot find anything.
+type broken struct{ ros.Engine }
+
+func (broken) Find(context.Context, engine.Ref) (store.Stack, error) {
+	return store.Stack{}, errors.New("the database is hunter2")
+}
+
