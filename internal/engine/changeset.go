@@ -62,6 +62,8 @@ type CreateChangeSet struct {
 	// Replace and Taint are those of the update, see [UpdateStack].
 	Replace bool
 	Taint   []wire.LogicalID
+	// TimeoutMinutes is how long the operation may take; 0 is for ever. Of ROS.
+	TimeoutMinutes int
 	// Kind is KindCreate for a stack that is not there, or was made by another such set; KindUpdate for one that is.
 	Kind store.Kind
 	// Template is the text; UsePrevious takes the stack's own.
@@ -116,7 +118,10 @@ func (m *machine) draftChangeSet(
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
 		DisableRollback: in.DisableRollback,
-		Body:            &store.ChangeSetBody{Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint},
+		Body: &store.ChangeSetBody{
+			Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint,
+			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes,
+		},
 	}
 	switch {
 	case found.problem != "":
@@ -368,9 +373,6 @@ type ExecuteChangeSet struct {
 	DisableRollback *bool
 	// Caller is who asks, as requests of ROS tell it.
 	Caller string
-	// Parallelism bounds how many resources are at work at once, and TimeoutMinutes how long the operation may take; 0 does not.
-	// Of ROS.
-	Parallelism, TimeoutMinutes int
 	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
 	RetainExceptOnCreate bool
 }
@@ -425,9 +427,12 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	begun := store.Operation{
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
-		Caller:          in.Caller, Parallelism: in.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
+		Caller:          in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
 	}
-	if err := m.carryOut(row, in.TimeoutMinutes, begun); err != nil {
+	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {
+		m.stack.TimeoutMinutes = minutes
+	}
+	if err := m.carryOut(row, row.Body.TimeoutMinutes, begun); err != nil {
 		return err
 	}
 	if m.stack.Live { // or it has failed, and is deleted already

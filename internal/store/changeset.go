@@ -70,9 +70,12 @@ type ChangeSetBody struct {
 	Revision     Revision `json:"revision"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	RoleARN      string   `json:"roleARN,omitempty"`
-	// Replace and Taint are those of the operation that executes it, see [Operation].
-	Replace bool             `json:"replace,omitempty"`
-	Taint   []wire.LogicalID `json:"taint,omitempty"`
+	// Replace, Taint and Parallelism are those of the operation that executes it, see [Operation], and TimeoutMinutes is how long
+	// that may take.
+	Replace        bool             `json:"replace,omitempty"`
+	Taint          []wire.LogicalID `json:"taint,omitempty"`
+	Parallelism    int              `json:"parallelism,omitempty"`
+	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
 }

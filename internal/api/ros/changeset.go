@@ -45,7 +45,8 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 	}
 	made := engine.CreateChangeSet{
 		Name: in.ChangeSetName, Kind: store.KindUpdate, Description: in.Description, Dialect: engine.ROS,
-		Replace: in.ReplacementOption == "Enabled", Taint: logicalIDs(in.TaintResources),
+		TimeoutMinutes: cmp.Or(in.TimeoutInMinutes, defaultTimeout),
+		Replace:        in.ReplacementOption == "Enabled", Taint: logicalIDs(in.TaintResources),
 	}
 	var stack store.Stack
 	switch {
@@ -200,7 +201,7 @@ func (f *face) getChangeSet(ctx context.Context, in getChangeSetInput) (out getC
 	}
 	out = getChangeSetOutput{
 		changeSetView: viewChangeSet(set), Changes: []changeView{}, DisableRollback: set.DisableRollback,
-		Parameters: viewParameters(pseudoOf(set.Owner, caller), &set.Body.Revision), TimeoutInMinutes: cmp.Or(set.Owner.TimeoutMinutes, defaultTimeout),
+		Parameters: viewParameters(pseudoOf(set.Owner, caller), &set.Body.Revision), TimeoutInMinutes: set.Body.TimeoutMinutes,
 	}
 	if in.ShowTemplate {
 		out.TemplateBody = set.Body.Revision.Template
@@ -279,7 +280,11 @@ func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (
 	if err != nil {
 		return rpc.None{}, err
 	}
-	_, err = f.engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{ChangeSet: ref, Token: in.ClientToken})
+	caller, err := f.who(ctx)
+	if err != nil {
+		return rpc.None{}, err
+	}
+	_, err = f.engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{ChangeSet: ref, Token: in.ClientToken, Caller: caller.ID})
 	return rpc.None{}, err
 }
 

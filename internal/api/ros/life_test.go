@@ -287,7 +287,7 @@ func TestPreviewStack(t *testing.T) {
 
 func TestChangeSets(t *testing.T) {
 	w := newWorld(t)
-	made := w.call("CreateChangeSet", "ChangeSetName", "c", "ChangeSetType", "CREATE", "StackName", "s", "TemplateBody", plain(`"N": 1`))
+	made := w.call("CreateChangeSet", "ChangeSetName", "c", "ChangeSetType", "CREATE", "StackName", "s", "TemplateBody", plain(`"N": 1`), "TimeoutInMinutes", "20")
 	id, set := made["StackId"].(string), made["ChangeSetId"].(string)
 	if !uuid.MatchString(id) || !uuid.MatchString(set) || w.status(id) != "REVIEW_IN_PROGRESS" {
 		t.Fatal(made, w.status(id))
@@ -297,9 +297,14 @@ func TestChangeSets(t *testing.T) {
 	if got["ChangeSetType"] != "CREATE" || got["TemplateBody"] != plain(`"N": 1`) || len(changes) != 1 || changes[0].(object)["ResourceChange"].(object)["Action"] != "Add" {
 		t.Error(got)
 	}
+	if got["TimeoutInMinutes"] != 20.0 || got["ExecutionStatus"] != "AVAILABLE" {
+		t.Error(got)
+	}
 	w.call("ExecuteChangeSet", "ChangeSetId", set)
-	w.succeed("a")
-	if got := w.status(id); got != "CREATE_COMPLETE" {
+	if r := w.succeed("a"); r.Body.Caller != "42" {
+		t.Errorf("caller %q", r.Body.Caller)
+	}
+	if got := w.call("GetStack", "StackId", id); got["Status"] != "CREATE_COMPLETE" || got["TimeoutInMinutes"] != 20.0 {
 		t.Error(got)
 	}
 	set = w.call("CreateChangeSet", "ChangeSetName", "d", "StackId", id, "TemplateBody", plain(`"N": 2`))["ChangeSetId"].(string)

@@ -125,7 +125,10 @@ func (w *world) succeed(id string, data ...string) store.Request {
 	return w.answer("SUCCESS", more)
 }
 
-func (w *world) fail(reason string) { w.t.Helper(); w.answer("FAILED", fmt.Sprintf(`"Reason": %q`, reason)) }
+func (w *world) fail(reason string) {
+	w.t.Helper()
+	w.answer("FAILED", fmt.Sprintf(`"Reason": %q`, reason))
+}
 
 // status returns that of a stack.
 func (w *world) status(id string) string {
@@ -176,4 +179,3 @@ type broken struct{ ros.Engine }
 func (broken) Find(context.Context, engine.Ref) (store.Stack, error) {
 	return store.Stack{}, errors.New("the database is hunter2")
 }
-
