@@ -132,6 +132,24 @@ func CDKCLI(t testing.TB) string {
 	return dir
 }
 
+// PopcoreVariable is the environment variable that names the folder where tools/popcore/install has put the clients of Alibaba Cloud.
+const PopcoreVariable = "PINTLE_POPCORE"
+
+// Popcore returns the folder that [PopcoreVariable] names. If it names none, Popcore skips the test, or fails it when [Variable]
+// lists popcore.
+func Popcore(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "popcore")
+	dir := os.Getenv(PopcoreVariable)
+	if dir == "" {
+		missing(t, "popcore", PopcoreVariable+" names no folder with the clients of Alibaba Cloud, as tools/popcore/install makes it")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "popcore.json")); err != nil {
+		t.Fatalf("%s is %s, which tools/popcore/install has not made", PopcoreVariable, dir)
+	}
+	return dir
+}
+
 // leftOut skips the test if name is to be left out, and is not required as well.
 func leftOut(t testing.TB, name string) {
 	t.Helper()

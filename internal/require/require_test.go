@@ -122,6 +122,10 @@ func TestCDKCLI(t *testing.T) {
 	testFolder(t, "cdk.cli", require.CDKCLIVariable, "node_modules/.bin/cdk", func(t testing.TB) string { return require.CDKCLI(t) })
 }
 
+func TestPopcore(t *testing.T) {
+	testFolder(t, "popcore", require.PopcoreVariable, "popcore.json", func(t testing.TB) string { return require.Popcore(t) })
+}
+
 // testFolder is about a folder that a variable names, which is the right one if it has the file.
 func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
 	t.Setenv(require.Variable, "")
