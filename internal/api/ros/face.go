@@ -40,6 +40,7 @@ type Engine interface {
 	Create(context.Context, engine.CreateStack) (engine.Started, error)
 	Update(context.Context, engine.UpdateStack) (engine.Started, error)
 	Delete(context.Context, engine.DeleteStack) (engine.Started, error)
+	ContinueCreate(context.Context, engine.ContinueCreate) (engine.Started, error)
 	CancelUpdate(context.Context, engine.CancelUpdate) error
 	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
@@ -101,6 +102,7 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "CreateStack", f.createStack)
 	rpc.Handle(service, "UpdateStack", f.updateStack)
 	rpc.Handle(service, "DeleteStack", f.deleteStack)
+	rpc.Handle(service, "ContinueCreateStack", f.continueCreateStack)
 	rpc.Handle(service, "CancelUpdateStack", f.cancelUpdateStack)
 	rpc.Handle(service, "SetDeletionProtection", f.setDeletionProtection)
 	rpc.Handle(service, "GetStack", f.getStack)

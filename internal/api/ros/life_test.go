@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/ros"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 const rich = `
@@ -190,6 +191,80 @@ func TestCreateFails(t *testing.T) {
 	info, _ := got["OperationInfo"].(object)
 	if got["Status"] != "CREATE_FAILED" || info["LogicalResourceId"] != "A" || info["Action"] != "CREATE" || !strings.Contains(info["Message"].(string), "no disk") {
 		t.Error(got)
+	}
+}
+
+// A create that failed and was left is gone on with, with what fails or without it.
+func TestContinueCreateStack(t *testing.T) {
+	w := newWorld(t)
+	two := `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"P": {"Type": "String"}, "Q": {"Type": "String"}}, "Resources": {"A": ` +
+		thing("") + `, "B": ` + strings.Replace(thing(`"P": {"Ref": "P"}, "Q": {"Ref": "Q"}`), `{"Type"`, `{"DependsOn": "A", "Type"`, 1) + `}}`
+	arguments := []string{"TemplateBody", two, "DisableRollback", "true", "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "p",
+		"Parameters.2.ParameterKey", "Q", "Parameters.2.ParameterValue", "q"}
+	id := w.call("CreateStack", append(arguments, "StackName", "s")...)["StackId"].(string)
+	w.succeed("a")
+	if got := w.refused("ContinueCreateStack", "StackId", id); !strings.HasPrefix(got, "409 ActionInProgress: ") {
+		t.Error(got)
+	}
+	w.fail("no disk")
+	if got := w.status(id); got != "CREATE_FAILED" {
+		t.Error(got)
+	}
+	if got := w.call("ContinueCreateStack", "StackId", id, "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "p2")["StackId"]; got != id {
+		t.Error(got)
+	}
+	if r := w.next(); r.Type == wire.Delete { // of what the first try may have left
+		w.succeed("b")
+	}
+	if r := w.succeed("b"); string(r.Body.Properties.JSON()) != `{"P":"p2","Q":"q"}` {
+		t.Errorf("%s %s", r.Type, r.Body.Properties.JSON())
+	}
+	if got := w.status(id); got != "CREATE_COMPLETE" {
+		t.Error(got)
+	}
+	if got := w.refused("ContinueCreateStack", "StackId", id); !strings.HasPrefix(got, "400 NotSupported: ") {
+		t.Error(got)
+	}
+
+	id = w.call("CreateStack", append(arguments, "StackName", "t")...)["StackId"].(string)
+	w.succeed("a")
+	w.fail("no disk")
+	w.call("ContinueCreateStack", "StackId", id, "Mode", "Ignore")
+	for len(w.inbox) > 0 {
+		w.succeed("b")
+	}
+	if got := w.status(id); got != "CREATE_COMPLETE" {
+		t.Error(got)
+	}
+	if got := names(w.call("ListStackResources", "StackId", id)["Resources"], "Status"); got != "CREATE_COMPLETE CREATE_FAILED" {
+		t.Error(got)
+	}
+}
+
+// What cannot be updated is made anew only if that is asked for.
+func TestReplacement(t *testing.T) {
+	w := newWorld(t)
+	id := w.create("s", "")
+	moved := strings.Replace(plain(""), "web:http://localhost/", "web:http://localhost/other", 1)
+	preview := w.call("PreviewStack", "StackId", id, "TemplateBody", moved, "ReplacementOption", "Enabled")["Stack"].(object)
+	if got := names(preview["Resources"], "Replacement"); got != "True" {
+		t.Error(preview)
+	}
+	w.call("UpdateStack", "StackId", id, "TemplateBody", moved)
+	if got := w.status(id); got != "ROLLBACK_COMPLETE" {
+		t.Error(got)
+	}
+	for _, how := range [][]string{{"TemplateBody", moved, "ReplacementOption", "Enabled"}, {"TaintResources.1", "A"}} {
+		w.call("UpdateStack", append(how, "StackId", id)...)
+		if r := w.succeed("a"); r.Type != wire.Delete {
+			t.Errorf("%v: %s first", how, r.Type)
+		}
+		if r := w.succeed("b"); r.Type != wire.Create {
+			t.Errorf("%v: then %s", how, r.Type)
+		}
+		if got := w.status(id); got != "UPDATE_COMPLETE" {
+			t.Errorf("%v: %s", how, got)
+		}
 	}
 }
 

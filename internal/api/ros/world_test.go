@@ -116,6 +116,17 @@ func (w *world) answer(status string, more string) store.Request {
 	return r
 }
 
+// next returns the request that is answered next.
+func (w *world) next() store.Request {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.inbox) == 0 {
+		w.t.Fatal("no request was handed over")
+	}
+	return w.inbox[0]
+}
+
 func (w *world) succeed(id string, data ...string) store.Request {
 	w.t.Helper()
 	more := fmt.Sprintf(`"PhysicalResourceId": %q`, id)
