@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/require"
@@ -18,14 +19,8 @@ import (
 // and a real provider.
 func TestROSClients(t *testing.T) {
 	folder, node := require.Popcore(t), require.Tool(t, "node")
-	dir := t.TempDir()
 	const id, secret = "LTAIexample", "the secret of an access key"
-	credentials := "[default]\naws_access_key_id = " + id + "\naws_secret_access_key = " + secret + "\naws_account_id = 123456789012\n"
-	if err := os.WriteFile(filepath.Join(dir, "credentials"), []byte(credentials), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	provider := newROSProvider(t)
-	s := serve(t, dir, "--credentials", filepath.Join(dir, "credentials"))
+	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
 	for _, client := range []string{"popcore", "popcore-get", "sdk"} {
 		t.Run(client, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "ros", "clients.js"), folder, client, s.url, "web:"+provider.URL)
@@ -35,6 +30,18 @@ func TestROSClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serveWithKey starts a server that knows a key, whose calls it verifies.
+func serveWithKey(t *testing.T, id, secret string) *served {
+	t.Helper()
+	dir := t.TempDir()
+	credentials := filepath.Join(dir, "credentials")
+	text := "[default]\naws_access_key_id = " + id + "\naws_secret_access_key = " + secret + "\naws_account_id = 123456789012\n"
+	if err := os.WriteFile(credentials, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, dir, "--credentials", credentials)
 }
 
 // newROSProvider is a provider behind a URL that answers each request by a POST to its response URL, as those on Function Compute
@@ -73,4 +80,66 @@ func newROSProvider(t *testing.T) *httptest.Server {
 	}))
 	t.Cleanup(provider.Close)
 	return provider
+}
+
+// TestAliyunCLI does the same by the command line of Alibaba Cloud, which has the parameters of the signature in the query and the
+// others in the form.
+func TestAliyunCLI(t *testing.T) {
+	aliyun := require.Tool(t, "aliyun")
+	const id, secret = "LTAIexample", "the secret of an access key"
+	s := serveWithKey(t, id, secret)
+	provider := newROSProvider(t)
+	body := `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"Size": {"Type": "Number"}}, "Resources": {"Thing": {"Type": "Custom::Thing",
+		"Properties": {"ServiceToken": "web:` + provider.URL + `", "Parameters": {"Size": {"Ref": "Size"}}}}},
+		"Outputs": {"Answer": {"Value": {"Fn::GetAtt": ["Thing", "Answer"]}}}}`
+	home := t.TempDir()
+	run := func(secret, action string, arguments ...string) (string, error) {
+		arguments = append([]string{"ros", action, "--RegionId", "cn-hangzhou"}, arguments...)
+		arguments = append(arguments, "--region", "cn-hangzhou", "--endpoint", strings.TrimPrefix(s.url, "http://"),
+			"--insecure", "--force", "--mode", "AK", "--access-key-id", id, "--access-key-secret", secret)
+		cmd := exec.CommandContext(t.Context(), aliyun, arguments...)
+		cmd.Env = append(os.Environ(), "HOME="+home)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	call := func(action string, arguments ...string) map[string]any {
+		t.Helper()
+		out, err := run(secret, action, arguments...)
+		var reply map[string]any
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &reply)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v\n%s\nthe server's log:\n%s", action, err, out, s.output())
+		}
+		return reply
+	}
+	if out, err := run("another secret", "ListStacks"); err == nil || !strings.Contains(out, "SignatureDoesNotMatch") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := run(secret, "GetStack", "--StackId", "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"); err == nil || !strings.Contains(out, "StackNotFound") {
+		t.Errorf("%v: %s", err, out)
+	}
+	stack, _ := call("CreateStack", "--StackName", "s", "--TemplateBody", body, "--TimeoutInMinutes", "20",
+		"--Parameters.1.ParameterKey", "Size", "--Parameters.1.ParameterValue", "7")["StackId"].(string)
+	settled := func(want string) map[string]any {
+		t.Helper()
+		var reply map[string]any
+		s.until("the stack is "+want, func() bool {
+			reply = call("GetStack", "--StackId", stack)
+			return !strings.HasSuffix(reply["Status"].(string), "_IN_PROGRESS")
+		})
+		if reply["Status"] != want {
+			t.Fatalf("%v", reply)
+		}
+		return reply
+	}
+	outputs, _ := settled("CREATE_COMPLETE")["Outputs"].([]any)
+	if len(outputs) != 1 || outputs[0].(map[string]any)["OutputValue"] != 42.5 {
+		t.Errorf("%v", outputs)
+	}
+	call("UpdateStack", "--StackId", stack, "--TemplateBody", body, "--Parameters.1.ParameterKey", "Size", "--Parameters.1.ParameterValue", "8")
+	settled("UPDATE_COMPLETE")
+	call("DeleteStack", "--StackId", stack)
+	settled("DELETE_COMPLETE")
 }
