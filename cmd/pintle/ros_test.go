@@ -50,7 +50,7 @@ func newROSProvider(t *testing.T) *httptest.Server {
 	t.Helper()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
-			ResponseURL, StackId, RequestId, LogicalResourceId string //nolint:revive // the names of the protocol
+			ResponseURL, StackId, RequestId, LogicalResourceId string
 			ResourceProperties                                 map[string]any
 		}
 		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&request); err != nil {

@@ -182,6 +182,9 @@ func shown(err error) *query.Error {
 		status = http.StatusNotFound
 	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights,
 		engine.CodeLimitExceeded, engine.CodeChangeSetStatus:
+	case engine.CodeStackValidationFailed, engine.CodeStackExists, engine.CodeStackNotFound, engine.CodeResourceNotFound,
+		engine.CodeActionInProgress, engine.CodeNotSupported, engine.CodeInvalidParameter, engine.CodePolicyDenied, engine.CodeTokenUsed,
+		engine.CodeChangeSetExists: // of stacks of ROS, which this face does not see
 	}
 	return &query.Error{Code: string(input.Code), Message: input.Message, Status: status, Sender: true}
 }

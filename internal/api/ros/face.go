@@ -137,7 +137,10 @@ func shown(err error) *rpc.Error {
 		status = http.StatusNotFound
 	case engine.CodeStackExists, engine.CodeActionInProgress, engine.CodeChangeSetExists:
 		status = http.StatusConflict
-	default: // the codes of templates are of this class too
+	case engine.CodeStackValidationFailed, engine.CodeNotSupported, engine.CodeInvalidParameter, engine.CodePolicyDenied, engine.CodeTokenUsed:
+	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights,
+		engine.CodeOperationInProgress, engine.CodeLimitExceeded, engine.CodeChangeSetStatus: // of CloudFormation's stacks
+	default: // the codes of templates are of this type too
 	}
 	return &rpc.Error{Code: string(input.Code), Message: input.Message, Status: status}
 }

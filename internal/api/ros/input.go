@@ -35,7 +35,8 @@ func (f *face) text(ctx context.Context, in templateInput) (text string, given b
 		return "", true, rpc.Invalid("TemplateBody", "only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given")
 	case in.TemplateID != "":
 		return "", true, &rpc.Error{
-			Code: "TemplateNotFound", Message: "The Tempalte (" + in.TemplateID + ") could not be found.", Status: http.StatusNotFound,
+			Code: "TemplateNotFound", Status: http.StatusNotFound,
+			Message:   "The Tempalte (" + in.TemplateID + ") could not be found.", //nolint:misspell // the service's own spelling
 			Recommend: "No templates are kept here: pass the text as TemplateBody, or where it is as TemplateURL.",
 		}
 	case in.TemplateScratchID != "":

@@ -447,7 +447,7 @@ func TestRefusals(t *testing.T) {
 		{"DeleteStack", []string{"StackId", none}, "404 StackNotFound: The Stack (" + none + ") could not be found."},
 		{"UpdateStack", []string{"StackId", none, "TemplateBody", plain("")}, "404 StackNotFound: The Stack (" + none + ") could not be found."},
 		{"CreateStack", []string{"StackName", "t"}, "400 MissingParameter: One of the input parameters TemplateBody, TemplateURL, TemplateId and TemplateScratchId should be specified."},
-		{"CreateStack", []string{"StackName", "t", "TemplateId", "x"}, "404 TemplateNotFound: The Tempalte (x) could not be found."},
+		{"CreateStack", []string{"StackName", "t", "TemplateId", "x"}, "404 TemplateNotFound: The Tempalte (x) could not be found."}, //nolint:misspell // as the service has it
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", "x", "TemplateURL", "y"}, "400 InvalidParameter: The specified parameter TemplateBody is invalid, only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given."},
 		{"CreateStack", []string{"StackName", "-t", "TemplateBody", plain("")}, "400 InvalidParameter: The specified parameter StackName is invalid, it must match the regular expression [a-zA-Z0-9][-_a-zA-Z0-9]*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "TimeoutInMinutes", "9"}, "400 InvalidParameter: The specified parameter TimeoutInMinutes is invalid, it must be a whole number from 10 to 1440."},

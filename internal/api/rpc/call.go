@@ -88,7 +88,7 @@ func read(r *http.Request, body []byte) (*Call, error) {
 	if len(body) > 0 && isForm(r.Header) {
 		if form, err = parameters(strings.Trim(string(body), "&\r\n")); err != nil {
 			if !inHeader && !claims(query) {
-				return nil, nil //nolint:nilnil,nilerr // another protocol's form, which says so itself
+				return nil, nil //nolint:nilnil // another protocol's form, which says so itself
 			}
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (*C
 	}{io.MultiReader(bytes.NewReader(body), rest{r.Body, err}), r.Body}
 	if err != nil {
 		if !is { // whoever it is for reads as far, and says so
-			return nil, nil //nolint:nilnil,nilerr // see above
+			return nil, nil //nolint:nilnil // see above
 		}
 		return nil, v.unread(err)
 	}
