@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// takesROS makes a world's server one that has response URLs of ROS. What is answered is a stack of CloudFormation: of the
-// dialect this door knows nothing.
+// takesROS makes a world's server one that has response URLs of ROS.
 func takesROS(change func(*server.ROSAnswers)) func(*world, *server.Config) {
 	return func(w *world, c *server.Config) {
 		signer, err := wire.NewROSSigner([]byte("correct horse battery staple"))
@@ -36,6 +36,39 @@ func (w *world) rosURL(r store.Request, at time.Time) string {
 	signed, err := signer.Sign(base, wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}, "s", at, time.Hour)
 	w.must(err)
 	return signed
+}
+
+const rosAccount = "0000111122223333"
+
+// createROS starts the creation of a stack of ROS.
+func (w *world) createROS(name, template string) engine.Ref {
+	w.t.Helper()
+	started, err := w.engine.Create(w.t.Context(), engine.CreateStack{
+		Name: store.StackName{Account: rosAccount, Region: "cn-hangzhou", Name: name}, Template: template, Dialect: engine.ROS,
+		Options: engine.Options{Caller: "987654321"},
+	})
+	w.must(err)
+	return engine.Ref{Account: rosAccount, Region: "cn-hangzhou", Stack: string(started.StackID), ByID: true}
+}
+
+func rosTemplate(token, more string) string {
+	return `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"R": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "` + token +
+		`", "Timeout": 60, "Parameters": {"X": 1, "Y": true}` + more + `}}}, "Outputs": {"Z": {"Value": {"Fn::GetAtt": ["R", "z"]}}}}`
+}
+
+// statusROS returns the status of a stack of ROS as it is in the store.
+func (w *world) statusROS(name string) string {
+	w.t.Helper()
+	stack, err := w.engine.Find(w.t.Context(), engine.Ref{Account: rosAccount, Region: "cn-hangzhou", Stack: name})
+	w.must(err)
+	return engine.ROS.StackStatus(stack.Kind, stack.Phase)
+}
+
+// paddedROS is an answer of that many bytes, or as many as it takes.
+func paddedROS(r store.Request, size int) string {
+	body := fmt.Sprintf(`{"Status": "SUCCESS", "StackId": %q, "RequestId": %q, "LogicalResourceId": %q, "PhysicalResourceId": "x", "Data": {"z": 1}}`,
+		r.Body.StackID, r.ID, r.Logical)
+	return body + strings.Repeat(" ", max(0, size-len(body)))
 }
 
 var rosHeaders = http.Header{"Content-Type": {"application/json"}, "Date": {"Tue, 26 Nov 2019 08:46:44 GMT"}}
@@ -75,18 +108,20 @@ func TestROSAnswers(t *testing.T) {
 		"a bad signature":              {method: "POST", header: rosHeaders, change: func(u string) string { return u[:len(u)-1] + "x" }, status: 403, code: "SignatureDoesNotMatch"},
 		"another resource":             {method: "POST", header: rosHeaders, change: func(u string) string { return strings.Replace(u, "resource=R", "resource=S", 1) }, status: 403, code: "SignatureDoesNotMatch"},
 		"no query":                     {method: "POST", header: rosHeaders, change: func(u string) string { return strings.Split(u, "?")[0] }, status: 400, code: "InvalidQueryParameter"},
-		"above 4,096 bytes, allowed":   {config: large, method: "POST", header: rosHeaders, pad: 5000, status: 200},
+		"more than 4,096, allowed":     {config: large, method: "POST", header: rosHeaders, pad: 5000, status: 200},
+		"the largest there may be":     {config: large, method: "POST", header: rosHeaders, pad: wire.MaxROSResponse, status: 200},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, takesROS(test.config))
-			r := w.create("s")
+			w.createROS("s", rosTemplate("web:http://provider.example/hook", ""))
+			r := w.take()
 			target := w.rosURL(r, time.Now())
 			_, signature, _ := strings.Cut(target, "&signature=")
 			if test.change != nil {
 				target = test.change(target)
 			}
-			status, header, body := w.send(test.method, target, padded(r, max(test.pad, len(success(r, "x")))), test.header)
+			status, header, body := w.send(test.method, target, paddedROS(r, test.pad), test.header)
 			var reply rosReply
 			if err := json.Unmarshal([]byte(body), &reply); err != nil || header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%d %v %s: %v", status, header, body, err)
@@ -100,14 +135,18 @@ func TestROSAnswers(t *testing.T) {
 			if status == 405 && (header.Get("Allow") != "POST" || !strings.Contains(reply.Message, "by POST")) {
 				t.Errorf("Allow %q, %s", header.Get("Allow"), reply.Message)
 			}
+			tooLong := test.pad > 4096 && test.config == nil
 			want := "CREATE_IN_PROGRESS"
-			if status == 200 && test.pad <= 4096 {
+			switch {
+			case tooLong:
+				want = "CREATE_ROLLBACK_IN_PROGRESS"
+			case status == 200:
 				want = "CREATE_COMPLETE"
 			}
-			if got := w.status("s"); (got == want) != (test.pad <= 4096) {
-				t.Errorf("the stack is %s", got)
+			if got := w.statusROS("s"); got != want {
+				t.Errorf("the stack is %s, want %s", got, want)
 			}
-			if size := fmt.Sprintf("has %d bytes", test.pad); test.pad > 4097 && !strings.Contains(reasons(w, r.Stack), size) {
+			if size := fmt.Sprintf("has %d bytes, 4096 are allowed", test.pad); tooLong && test.pad > 4097 && !strings.Contains(reasons(w, r.Stack), size) {
 				t.Errorf("the reason does not tell the size: %s", reasons(w, r.Stack))
 			}
 			if log := w.log.String(); strings.Contains(log, signature) || !strings.Contains(log, test.logged) || test.logged == "" && strings.Contains(log, "lacks") {

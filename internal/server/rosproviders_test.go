@@ -1,0 +1,218 @@
+package server_test
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// signals is told whenever something has happened that may have changed a stack.
+type signals chan struct{}
+
+func (s signals) tell() {
+	select {
+	case s <- struct{}{}:
+	default:
+	}
+}
+
+// RoundTrip tells of each answer that has been sent.
+func (s signals) RoundTrip(r *http.Request) (*http.Response, error) {
+	defer s.tell()
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// hosted is a provider in this process, for the names that it has.
+type hosted struct {
+	names  map[wire.ServiceToken]delivery.Provider
+	invoke func(event []byte)
+}
+
+func (h hosted) Match(token wire.ServiceToken) (delivery.Provider, bool) {
+	provider, ok := h.names[token]
+	return provider, ok
+}
+
+func (h hosted) Invoke(_ string, event local.Event) error {
+	event.Started()
+	h.invoke(event.Payload)
+	return nil
+}
+
+// summing adds X and Y, as the sample of ROS does, and fails when it is told to.
+func summing(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
+	var p struct {
+		X, Y int
+		Fail bool
+	}
+	if err := r.Decode(&p); err != nil {
+		return pintle.Answer{}, err
+	}
+	if p.Fail {
+		return pintle.Answer{}, fmt.Errorf("cannot %s", r.Type)
+	}
+	return pintle.Answer{ID: "sum-1", Attributes: map[string]any{"z": p.X + p.Y}}, nil
+}
+
+// TestROSProviders: a provider made with the SDK gets requests of ROS, and answers them, by every way there is.
+func TestROSProviders(t *testing.T) {
+	const key = "a key of the test"
+	const (
+		function = "acs:fc:cn-beijing:1234567890123456:functions/sum"
+		older    = "acs:fc:cn-beijing:1234567890123456:services/s/functions/sum"
+		queue    = "acs:mns:cn-beijing:1234567890123456:queues/sum"
+		topic    = "acs:mns:cn-beijing:1234567890123456:topics/sum"
+	)
+	tests := map[string]struct {
+		token string // URL stands for the provider's
+		here  bool   // the token is that of a provider of this machine
+		more  string
+	}{
+		"URL":             {token: "web:URL/hook"},
+		"reply":           {token: "web[sync]:URL/sync"},
+		"URL with header": {token: "web[idempotent]:URL/hook", more: `, "Headers": {"X-A": "b"}`},
+		"function":        {token: function},
+		"older function":  {token: older},
+		"queue":           {token: queue},
+		"topic":           {token: topic},
+		"local function":  {token: function, here: true},
+		"local queue":     {token: queue, here: true},
+		"local topic":     {token: topic, here: true},
+		"mapped URL":      {token: "mapped"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			happened := make(signals, 1)
+			config := pintle.Config{
+				Handlers:       []pintle.Handler{pintle.HandlerFunc(summing)},
+				WebhookSecrets: []string{"correct horse battery staple"}, Client: &http.Client{Transport: happened},
+				ROS: &pintle.ROSConfig{SignKeys: []string{key}}, Logger: slog.New(slog.DiscardHandler),
+			}
+			if strings.Contains(test.more, "X-A") {
+				config.ROS.SignHeaders = []string{"X-A"}
+			}
+			provider, err := pintle.NewServer(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var events sync.WaitGroup
+			defer events.Wait()
+			invoke := func(event []byte) {
+				events.Go(func() {
+					if err := provider.ServeEvent(context.Background(), event); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") == "" {
+					provider.ServeHTTP(w, r)
+					return
+				}
+				body, _ := io.ReadAll(r.Body) // a call of a service, which hands it on
+				var message struct{ MessageBody string }
+				if xml.Unmarshal(body, &message) == nil {
+					body = []byte(message.MessageBody)
+				}
+				w.WriteHeader(http.StatusAccepted)
+				invoke(body)
+			}))
+			defer behind.Close()
+			for _, variable := range []string{"FC_ENDPOINT", "FC3_ENDPOINT", "MNS_ENDPOINT"} {
+				t.Setenv("ALIBABA_CLOUD_"+variable, behind.URL)
+			}
+			t.Setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "AK")
+			t.Setenv("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "secret")
+
+			here := hosted{names: map[wire.ServiceToken]delivery.Provider{"mapped": {Name: "mapped", URL: behind.URL}}, invoke: invoke}
+			if test.here {
+				here.names[wire.ServiceToken(test.token)] = delivery.Provider{Name: "sum"}
+			}
+			w := newWorld(t, func(w *world, c *server.Config) {
+				takesROS(func(a *server.ROSAnswers) { a.NeedHeaders = true })(w, c)
+			})
+			w.deliverROS(here, happened)
+
+			token := strings.Replace(test.token, "URL", behind.URL, 1)
+			template := func(parameters string) string {
+				return `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"R": {"Type": "Custom::Sum", "Properties": {"ServiceToken": "` + token +
+					`", "Timeout": 60, "Parameters": ` + parameters + `, "HttpConfig": {"SignKey": "` + key + `"` + test.more + `}}}},
+					"Outputs": {"Z": {"Value": {"Fn::GetAtt": ["R", "z"]}}}}`
+			}
+			stack := w.createROS("s", template(`{"X": 1, "Y": 2}`))
+			w.become("s", "CREATE_COMPLETE", happened)
+			w.outputIs(stack, "3")
+			_, err = w.engine.Update(t.Context(), engine.UpdateStack{Stack: stack, Template: template(`{"X": 40, "Y": 2}`)})
+			w.must(err)
+			w.become("s", "UPDATE_COMPLETE", happened)
+			w.outputIs(stack, "42")
+			_, err = w.engine.Update(t.Context(), engine.UpdateStack{Stack: stack, Template: template(`{"X": 40, "Y": 3, "Fail": true}`)})
+			w.must(err)
+			w.become("s", "ROLLBACK_", happened)
+		})
+	}
+}
+
+// deliverROS joins a delivery to the engine, with providers of this machine.
+func (w *world) deliverROS(here delivery.Local, happened signals) {
+	w.t.Helper()
+	d, err := delivery.New(delivery.Config{
+		Table: w.store, Node: w.engine.Node, Report: func(ctx context.Context, id wire.RequestID, o delivery.Outcome) error {
+			defer happened.tell()
+			return w.engine.Report(ctx, id, reported(o))
+		},
+		ResponseURL:   func(r store.Request) (string, error) { return w.rosURL(r, time.Now()), nil },
+		WebhookSecret: []byte("correct horse battery staple"), AllowPrivate: true, Native: w.types, Local: here,
+	})
+	w.must(err)
+	w.mu.Lock()
+	w.dispatch = d.Dispatch
+	w.mu.Unlock()
+	ctx, stop := context.WithCancel(w.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = d.Run(ctx) })
+	w.t.Cleanup(func() {
+		stop()
+		wg.Wait()
+	})
+}
+
+// become waits until a stack of ROS has a status that begins so.
+func (w *world) become(name, want string, happened signals) {
+	w.t.Helper()
+	for !strings.HasPrefix(w.statusROS(name), want) {
+		if got := w.statusROS(name); strings.HasSuffix(got, "FAILED") || strings.HasPrefix(got, "CREATE_ROLLBACK") {
+			w.t.Fatalf("the stack is %s, want %s", got, want)
+		}
+		select {
+		case <-happened:
+		case <-w.t.Context().Done():
+			w.t.Fatalf("the stack is %s, want %s", w.statusROS(name), want)
+		}
+	}
+}
+
+func (w *world) outputIs(ref engine.Ref, want string) {
+	w.t.Helper()
+	stack, err := w.engine.Find(w.t.Context(), ref)
+	w.must(err)
+	if z, _ := stack.OutputValues.Get("Z"); z.Text() != want {
+		w.t.Errorf("Z is %s, want %s", z.JSON(), want)
+	}
+}
