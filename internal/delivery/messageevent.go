@@ -42,7 +42,7 @@ type topicEvent struct {
 	SubscriptionName string
 	MessageMD5       string
 	TopicName        string
-	MessageId        string //nolint:revive // the names are the protocol's
+	MessageId        string
 }
 
 // messageEvent returns the event that a function would get if the request were sent to the queue or topic that triggers it.

@@ -156,15 +156,18 @@ func TestROSProviders(t *testing.T) {
 					"Outputs": {"Z": {"Value": {"Fn::GetAtt": ["R", "z"]}}}}`
 			}
 			stack := w.createROS("s", template(`{"X": 1, "Y": 2}`))
-			w.become("s", "CREATE_COMPLETE", happened)
+			w.become(stack, "CREATE_COMPLETE", happened)
 			w.outputIs(stack, "3")
 			_, err = w.engine.Update(t.Context(), engine.UpdateStack{Stack: stack, Template: template(`{"X": 40, "Y": 2}`)})
 			w.must(err)
-			w.become("s", "UPDATE_COMPLETE", happened)
+			w.become(stack, "UPDATE_COMPLETE", happened)
 			w.outputIs(stack, "42")
 			_, err = w.engine.Update(t.Context(), engine.UpdateStack{Stack: stack, Template: template(`{"X": 40, "Y": 3, "Fail": true}`)})
 			w.must(err)
-			w.become("s", "ROLLBACK_", happened)
+			w.become(stack, "ROLLBACK_COMPLETE", happened)
+			_, err = w.engine.Delete(t.Context(), engine.DeleteStack{Stack: stack})
+			w.must(err)
+			w.become(stack, "DELETE_COMPLETE", happened)
 		})
 	}
 }
@@ -193,17 +196,23 @@ func (w *world) deliverROS(here delivery.Local, happened signals) {
 	})
 }
 
-// become waits until a stack of ROS has a status that begins so.
-func (w *world) become(name, want string, happened signals) {
+// become waits until a stack of ROS has a status.
+func (w *world) become(ref engine.Ref, want string, happened signals) {
 	w.t.Helper()
-	for !strings.HasPrefix(w.statusROS(name), want) {
-		if got := w.statusROS(name); strings.HasSuffix(got, "FAILED") || strings.HasPrefix(got, "CREATE_ROLLBACK") {
+	for {
+		stack, err := w.engine.Find(w.t.Context(), ref)
+		w.must(err)
+		got := engine.ROS.StackStatus(stack.Kind, stack.Phase)
+		switch {
+		case got == want:
+			return
+		case !strings.HasSuffix(got, "_IN_PROGRESS"):
 			w.t.Fatalf("the stack is %s, want %s", got, want)
 		}
 		select {
 		case <-happened:
 		case <-w.t.Context().Done():
-			w.t.Fatalf("the stack is %s, want %s", w.statusROS(name), want)
+			w.t.Fatalf("the stack is %s, want %s", got, want)
 		}
 	}
 }
