@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -13,6 +15,9 @@ func isROS(r store.Request) bool { return r.Body.Dialect == wire.ROS.String() }
 
 // sendROS sends a request of ROS for which this machine has no provider.
 func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
+	if r := s.request; r.Type == store.TypeNotification && token.Service == wire.HTTP {
+		return d.notifyROS(soft, hard, s, hide, token)
+	}
 	switch token.Service {
 	case wire.Web:
 		return d.sendWebROS(soft, hard, s, hide, token)
@@ -25,4 +30,25 @@ func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *scrubber, 
 	text := string(token.Text)
 	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and ROS knows no such service token: add it to pintle.yaml under "+
 		"providers, or give --provider %s=./path", text, text))}
+}
+
+// notifyROS tells a URL of NotificationURLs how a stack has ended: the message is the body, and nothing is signed. Source: ROS,
+// CreateStack, NotificationURLs.
+func (d *Delivery) notifyROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
+	body, _, err := d.document(s.request)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	p := post{
+		client: d.web.guarded, url: token.URL, secret: s.request.Body.Token.Secret(), hide: hide,
+		make: func(time.Time) ([]byte, http.Header, error) {
+			return body, http.Header{"Content-Type": {contentJSON}}, nil
+		},
+		taken: func(post, context.Context, *http.Response, bool) verdict { return verdict{outcome: Accepted{}} },
+	}
+	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), s.request.Body.Timeout)
+	if d.config.AllowPrivate {
+		p.client = d.web.open
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
 }

@@ -653,3 +653,43 @@ func TestROSMappedAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestROSNotification: a URL is told how a stack ended, as it is, and that is tried again like anything that may be.
+func TestROSNotification(t *testing.T) {
+	const message = `{"Outputs":[],"StackId":"8acc3dcd","StackName":"s","Status":"CREATE_COMPLETE"}`
+	var tries atomic.Int64
+	bodies := make(chan sent, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- sent{r.Header, body}
+		if tries.Add(1) == 1 {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	defer server.Close()
+	mapped := named{"https://mapped.example/told": {Name: "told", URL: server.URL}}
+	for _, token := range []string{server.URL + "/told", "https://mapped.example/told"} {
+		w := startROS(t, "", func(c *delivery.Config, _ *world) { c.Local = mapped })
+		r := rosRequest(store.TypeNotification, token)
+		r.Body.PhysicalID, r.Body.Properties = "", object(member("Message", message))
+		w.Dispatch([]store.Request{r})
+		if diff := cmp.Diff(reported{r.ID, delivery.Accepted{}}, w.next(t)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if tries.Load() != 3 {
+		t.Errorf("%d tries", tries.Load())
+	}
+	for range 3 {
+		if s := <-bodies; string(s.body) != message || s.header.Get("Content-Type") != "application/json" {
+			t.Errorf("told %s %v", s.body, s.header)
+		}
+	}
+	w := startROS(t, "", func(c *delivery.Config, _ *world) { c.AllowPrivate = false })
+	r := rosRequest(store.TypeNotification, server.URL)
+	r.Body.Properties = object(member("Message", message))
+	w.Dispatch([]store.Request{r})
+	if got, ok := w.next(t).Outcome.(delivery.Refused); !ok || !strings.Contains(got.Text, "is not a public address") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -116,9 +116,9 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
 }
 
-// posted is what a URL gets: of a notification what SNS posts to one.
+// posted is what a URL gets: of a notification of CloudFormation what SNS posts to one.
 func (d *Delivery) posted(r store.Request, message []byte) []byte {
-	if r.Type != store.TypeNotification {
+	if r.Type != store.TypeNotification || isROS(r) {
 		return message
 	}
 	body, err := json.Marshal(struct{ Type, MessageId, TopicArn, Subject, Message, Timestamp string }{
