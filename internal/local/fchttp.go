@@ -32,8 +32,9 @@ func (p *process) bridge() {
 	if !p.listens(ctx, address) {
 		return
 	}
-	transport := &http.Transport{} // no proxy: it is on this machine
-	defer transport.CloseIdleConnections()
+	// No proxy: it is on this machine. A connection of its own for each event: one that the program has closed meanwhile
+	// would look like a failure of it.
+	transport := &http.Transport{DisableKeepAlives: true}
 	client := &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
