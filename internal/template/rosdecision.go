@@ -163,6 +163,7 @@ func (p *parser) rosData(n Node, where path) {
 func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	var found Errors
 	e := &evaluation{scope: s}
+	dependsOnOpen := t.dependence(open)
 	decide := func(n Node, where path) bool {
 		holds, err := false, error(nil)
 		if n.kind == value.String {
@@ -177,12 +178,12 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	}
 	for _, r := range t.Rules {
 		where := path{"Rules", r.Name}
-		if !r.Condition.IsZero() && (t.dependsOn(r.Condition, open) || !decide(r.Condition, where.to("RuleCondition"))) {
+		if !r.Condition.IsZero() && (dependsOnOpen(r.Condition) || !decide(r.Condition, where.to("RuleCondition"))) {
 			continue
 		}
 		for i, a := range r.Assertions {
 			at, before := where.to("Assertions", strconv.Itoa(i)), len(found)
-			if t.dependsOn(a.Assert, open) || decide(a.Assert, at) || len(found) > before {
+			if dependsOnOpen(a.Assert) || decide(a.Assert, at) || len(found) > before {
 				continue
 			}
 			why := a.Description
@@ -198,27 +199,25 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	return found.orNil()
 }
 
-// dependsOn reports whether a tree that is decided early depends on a parameter or a condition that is open.
-func (t *Template) dependsOn(n Node, open map[string]bool) bool {
+// dependence returns what tells whether a tree that is decided early depends on a parameter or a condition that is open, or on
+// the time; nothing does if open is nil. Conditions are in an order in which each comes after those it is made of, so that one look at
+// each is enough.
+func (t *Template) dependence(open map[string]bool) func(Node) bool {
 	if open == nil {
-		return false
+		return func(Node) bool { return false }
 	}
-	depends, seen := false, make(map[string]bool)
-	var w *walk
-	untimed := func(name string, _ Node) { depends = depends || name == "Fn::FormatTime" }
-	w = &walk{truth: true, call: untimed, found: func(u use) {
-		depends = depends || open[u.name]
-		if u.kind != useCondition {
-			return
-		}
-		if c := find(t.Conditions, func(c *Condition) bool { return c.Name == u.name }); c != nil && !seen[u.name] {
-			seen[u.name] = true
-			w.node(c.Expression, false)
-		}
-	}}
-	if n.kind == value.String {
-		w.found(use{kind: useCondition, name: n.text})
+	conditions := make(map[string]bool)
+	depends := func(n Node) bool {
+		found := n.kind == value.String && conditions[n.text]
+		untimed := func(name string, _ Node) { found = found || name == "Fn::FormatTime" }
+		w := &walk{truth: true, call: untimed, found: func(u use) {
+			found = found || open[u.name] || u.kind == useCondition && conditions[u.name]
+		}}
+		w.node(n, false)
+		return found
 	}
-	w.node(n, false)
+	for _, c := range t.Conditions {
+		conditions[c.Name] = open[c.Name] || depends(c.Expression)
+	}
 	return depends
 }

@@ -67,8 +67,9 @@ func (p *Partial) multiply() Errors {
 			open[name] = is
 		}
 	}
+	depends := t.dependence(open)
 	for _, r := range t.Resources {
-		if !r.count.IsZero() && t.dependsOn(r.count, open) {
+		if !r.count.IsZero() && depends(r.count) {
 			p.vague = true
 			return nil
 		}
