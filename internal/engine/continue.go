@@ -73,7 +73,11 @@ func (m *machine) startContinueCreate(in *ContinueCreate, s *submission) error {
 	if err != nil {
 		return err
 	}
-	text, e := before.Template, expanded{t: side.Template, processed: before.Processed}
+	text := before.Template
+	e, err := m.inForce(&before, side.Template)
+	if err != nil {
+		return err
+	}
 	if s != nil {
 		text, e = in.Template, expanded{t: s.t}
 	}

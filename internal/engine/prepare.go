@@ -44,6 +44,17 @@ type expanded struct {
 	scope *template.Scope
 }
 
+// inForce returns the template of a revision for an operation that brings none of its own; t is the one that it goes by. Counted
+// resources of ROS are counted anew, by the parameters of that operation.
+func (m *machine) inForce(before *store.Revision, t *template.Template) (expanded, error) {
+	language := m.dialect.language()
+	if language == template.CloudFormation || before.Processed == "" {
+		return expanded{t: t, processed: before.Processed}, nil
+	}
+	submitted, err := m.parsed.submitted(language, before)
+	return expanded{t: submitted}, err
+}
+
 // expand brings a submitted template as far as it goes. It fails with [needSnippets] if it lacks some. previous has the
 // parameters of before, as of bind.
 func (m *machine) expand(s *submission, in *Options, before *store.Revision) (expanded, error) {

@@ -177,7 +177,10 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	case e.t == nil && before.Unprepared:
 		return errUnprepared
 	case e.t == nil:
-		e, text = expanded{t: from.Template, processed: before.Processed}, before.Template
+		text = before.Template
+		if e, err = m.inForce(&before, from.Template); err != nil {
+			return err
+		}
 	}
 	revision, to, err := m.revise(in, e, text, &before)
 	if err != nil {

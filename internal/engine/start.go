@@ -199,7 +199,11 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 		Caller: in.Caller, Parallelism: in.Parallelism, Replace: in.Replace, Taint: in.Taint,
 	}
 	policy := cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
-	text, e := before.Template, expanded{t: from.Template, processed: before.Processed}
+	text := before.Template
+	e, err := m.inForce(&before, from.Template)
+	if err != nil {
+		return err
+	}
 	if s != nil {
 		if err := s.usable(); err != nil {
 			return err

@@ -56,6 +56,11 @@ func (t *templates) of(language template.Language, r *store.Revision) (*template
 	if r.Processed != "" {
 		return t.read(templateKey{language, r.Processed, processed})
 	}
+	return t.submitted(language, r)
+}
+
+// submitted returns the template of a revision as it was submitted.
+func (t *templates) submitted(language template.Language, r *store.Revision) (*template.Template, error) {
 	parsed, err := t.read(templateKey{language, r.Template, submitted})
 	if err != nil {
 		return t.read(templateKey{language, r.Template, outgrown})
