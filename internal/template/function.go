@@ -41,7 +41,7 @@ func (p place) String() string {
 		return "a CreationPolicy"
 	case inRules:
 		return "Rules"
-	case anywhere:
+	case anywhere, rosAnywhere:
 		return "any place"
 	}
 	return "several places"

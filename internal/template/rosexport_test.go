@@ -2,6 +2,8 @@ package template
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -67,4 +69,25 @@ func valueNode(v value.Value) Node {
 		n.members = append(n.members, Member{Key: m.Key, Value: valueNode(m.Value), line: 1, column: 1})
 	}
 	return n
+}
+
+// JqFunctions returns the functions of jq that a script may call.
+func JqFunctions() []string {
+	names := []string{"empty", "error", "path", "getpath"}
+	for _, n := range jqNatives() {
+		names = append(names, n.name)
+	}
+	for _, d := range jqDefinitions() {
+		names = append(names, d.Name)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "_") })
+}
+
+// ROSFunctions returns the functions of ROS by their names.
+func ROSFunctions() []string { return rosFunctionNames() }
+
+// IsROSFunction reports whether there is a function of ROS of that name.
+func IsROSFunction(name string) bool {
+	_, ok := rosFunctionNamed(name)
+	return ok
 }

@@ -2,6 +2,8 @@ package template_test
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -537,6 +539,29 @@ func TestROSSecrets(t *testing.T) {
 		got, err := template.TryROS(expression, rosMappings, template.ROSProperties, rosScope(), rosResources{})
 		if err != nil || got.String() != want {
 			t.Errorf("%s\n= %s, %v\nwant %s", expression, got, err, want)
+		}
+	}
+}
+
+// docs/ros-functions.md has every function of ROS, and every one of jq.
+func TestROSFunctionsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ros-functions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range template.ROSFunctions() {
+		if !template.IsROSFunction(name) {
+			t.Errorf("%s is listed, and is no function", name)
+		}
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	_, jq, _ := strings.Cut(string(text), "Of jq's functions there are")
+	words := strings.FieldsFunc(jq, func(r rune) bool { return strings.ContainsRune(" \n`,", r) })
+	for _, name := range template.JqFunctions() {
+		if !slices.Contains(words, name) {
+			t.Errorf("the function %s of jq is not documented", name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"regexp/syntax"
@@ -83,7 +84,7 @@ func (w *jqWork) functions() []gojq.CompilerOption {
 		}),
 		gojq.WithFunction(jqScalar, 1, 1, func(_ any, arguments []any) any {
 			if _, list := arguments[0].([]any); list {
-				return fmt.Errorf("an index is a list")
+				return errors.New("an index is a list")
 			}
 			return arguments[0]
 		}),
@@ -246,16 +247,14 @@ func (w *jqWork) weighRepeated(text, times any) {
 // weighPattern counts what it takes to read a regular expression and to look for it in a text. One that is none is left to jq.
 func (w *jqWork) weighPattern(pattern, text any) error {
 	p, _ := pattern.(string)
-	parsed, err := syntax.Parse(p, syntax.Perl)
-	if err != nil {
-		return nil
-	}
 	s, _ := text.(string)
-	heft := weight(parsed)
-	if heft > heaviest {
-		return fmt.Errorf("a regular expression repeats too much")
+	if parsed, err := syntax.Parse(p, syntax.Perl); err == nil {
+		heft := weight(parsed)
+		if heft > heaviest {
+			return errors.New("a regular expression repeats too much")
+		}
+		w.pieces -= heft * (1 + len(s)/256)
 	}
-	w.pieces -= heft * (1 + len(s)/256)
 	return nil
 }
 
@@ -266,7 +265,7 @@ const maxJqIndex = 10_000
 func (w *jqWork) weighPath(v, path any) error {
 	keys, ok := path.([]any)
 	if !ok {
-		return fmt.Errorf("a path is no list")
+		return errors.New("a path is no list")
 	}
 	for _, key := range keys {
 		w.pieces -= breadth(v)
@@ -287,7 +286,7 @@ func (w *jqWork) weighPath(v, path any) error {
 			}
 		case map[string]any: // a slice, of which a list is made
 		default:
-			return fmt.Errorf("a path has something that is neither a text nor a whole number")
+			return errors.New("a path has something that is neither a text nor a whole number")
 		}
 	}
 	return nil
