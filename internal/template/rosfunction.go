@@ -197,7 +197,7 @@ func (g signature) check(s *shapes, argument Node, where path) {
 // evaluate returns the arguments of a call. One that has no value is null where everything passes, and else the empty text, list or
 // map; a number that must be there has no such.
 func (g signature) evaluate(e *evaluation, argument Node) (arguments, error) {
-	values, err := e.members(argument)
+	values, err := e.members(argument, 2)
 	if err != nil {
 		return arguments{}, err
 	}
@@ -216,15 +216,16 @@ func (g signature) evaluate(e *evaluation, argument Node) (arguments, error) {
 	return a, nil
 }
 
-// members evaluates a list so that what has no value in it keeps its place, as null. Other nodes are evaluated as they are.
-func (e *evaluation) members(n Node) (value.Value, error) {
-	if n.kind != value.List {
+// members evaluates a list, and the lists in it, so many levels of them, so that what has no value keeps its place, as null. Other
+// nodes are evaluated as they are.
+func (e *evaluation) members(n Node, levels int) (value.Value, error) {
+	if n.kind != value.List || levels == 0 {
 		return e.node(n)
 	}
 	list := make([]value.Value, len(n.items))
 	for i, item := range n.items {
 		var err error
-		if list[i], err = e.members(item); err != nil {
+		if list[i], err = e.members(item, levels-1); err != nil {
 			return value.Value{}, err
 		}
 	}

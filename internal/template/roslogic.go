@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"math/big"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -269,6 +270,9 @@ func matchPattern() (function, bool) {
 		if err != nil {
 			return false, a.fail(e, "the pattern cannot be checked here")
 		}
+		if err := e.spend(a.at, pattern.heft()*(1+len(a.text(1))/256)); err != nil {
+			return false, err
+		}
 		return pattern.match(a.text(1)), nil
 	})
 	f.check = func(s *shapes, argument Node, where path) {
@@ -294,4 +298,15 @@ func prefixPattern(text string) (*allowedPattern, error) {
 	}
 	p.whole, err = compile(strings.TrimSuffix(p.whole.String(), `\z`))
 	return p, err
+}
+
+// heft is about how much there is to do for each character of a text.
+func (p *allowedPattern) heft() int {
+	sum := 0
+	for _, re := range append([]lookahead{{pattern: p.whole}}, p.ahead...) {
+		if parsed, err := syntax.Parse(re.pattern.String(), syntax.Perl); err == nil {
+			sum += weight(parsed)
+		}
+	}
+	return sum
 }

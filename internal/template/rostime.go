@@ -124,5 +124,5 @@ func timeField(field byte, t time.Time) string {
 	case '%':
 		return "%"
 	}
-	return "%" + string(field)
+	return string([]byte{'%', field})
 }
