@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -186,4 +187,65 @@ func TestROSRespond(t *testing.T) {
 	if status := w.rosStatus(); status != "CREATE_COMPLETE" || !strings.HasPrefix(string(done.PhysicalID), "S-C-") {
 		t.Errorf("the stack is %s, the id %q", status, done.PhysicalID)
 	}
+}
+
+// rosShelf is a shelf of Alibaba Cloud.
+type rosShelf struct{ shelf }
+
+// Schema implements [native.Type].
+func (t rosShelf) Schema() *native.Schema {
+	s := t.shelf.Schema()
+	s.Name, s.Dialect = "ALIYUN::Test::Shelf", wire.ROS
+	return s
+}
+
+// What a native type cannot change is replaced here only if the client wants that, the old one first.
+func TestROSNative(t *testing.T) {
+	types, err := native.New(rosShelf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := func(properties string) string {
+		return rosBody(map[string]string{"A": `{"Type": "ALIYUN::Test::Shelf", "Properties": {` + properties + `}}`})
+	}
+	w := newROS(t, engine.Config{Native: types})
+	serve := func() { (&waiting{world: w.world, types: types}).serve("A") }
+	w.must(w.begin(engine.CreateStack{Template: template(`"Name": "a"`)}))
+	serve()
+	w.must(w.change(engine.UpdateStack{Template: template(`"Name": "a", "Width": 3`)}))
+	serve()
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
+		t.Fatal(status)
+	}
+	w.sent = nil
+	for _, to := range []string{`"Name": "b", "Width": 3`, `"Name": "a", "Width": 3, "Owner": "me"`} {
+		preview, err := w.engine.Preview(w.ctx, engine.PreviewStack{Stack: w.rosRef(), Template: template(to)})
+		w.must(err)
+		w.must(w.change(engine.UpdateStack{Template: template(to)}))
+		if s := w.row(); w.rosStatus() != "ROLLBACK_COMPLETE" || len(w.inbox) > 0 || preview.Changes[0].Problem == "" {
+			t.Errorf("%s: the stack is %s, and foreseen was %q", to, w.rosStatus(), preview.Changes[0].Problem+s.Reason)
+		}
+	}
+	w.must(w.change(engine.UpdateStack{Template: template(`"Name": "b", "Owner": "me"`), Replace: true}))
+	if w.inbox[0].Type != wire.Delete {
+		t.Errorf("the first request is a %s", w.inbox[0].Type)
+	}
+	serve()
+	serve()
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" || w.current("A") != "b" {
+		t.Errorf("the stack is %s, and A is %q", status, w.current("A"))
+	}
+}
+
+// current returns the id of what a logical ID stands for.
+func (w *rosWorld) current(logical string) string {
+	w.t.Helper()
+	list, err := w.engine.Resources(w.ctx, w.row())
+	w.must(err)
+	for _, i := range list {
+		if string(i.Logical) == logical {
+			return string(i.PhysicalID)
+		}
+	}
+	return ""
 }
