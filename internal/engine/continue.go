@@ -22,8 +22,8 @@ const (
 
 // ContinueCreate is what it takes to go on with a create that failed and was left as it was. Of ROS.
 type ContinueCreate struct {
-	// Options are those of the operation. What it leaves out, parameters too, is as it was; if it fails, the stack is left
-	// as it is again, whatever they say.
+	// Options are those of the operation; without Parameters those of the try before count. If it fails the stack is left as it is
+	// again, whatever they say.
 	Options
 	Stack Ref
 	// Mode is ContinueRecreate if it is empty.
@@ -82,8 +82,11 @@ func (m *machine) startContinueCreate(in *ContinueCreate, s *submission) error {
 		text, e = in.Template, expanded{t: s.t}
 	}
 	options := in.Options
-	if options.Parameters == nil && s == nil {
+	if options.Parameters == nil {
 		for _, name := range before.Inputs {
+			if e.t.Parameter(name) == nil {
+				continue
+			}
 			options.Parameters = append(options.Parameters, Parameter{Key: name, UsePrevious: true})
 		}
 	}

@@ -133,7 +133,7 @@ type texts struct {
 	failure          func(kind failure, logical wire.LogicalID, text string) string // what the event of a failed resource says
 	transformed      string                                                         // a stack's, when its macros have run
 	stackCancelled   string                                                         // a stack's, when a client cancels its update
-	ignored          string                                                         // a stack\'s, when what failed of its create is to be ignored
+	ignored          string                                                         // a stack's, when what failed of its create is to be ignored
 	unchanged        string                                                         // a change set's that has nothing to change
 	orphaned         string                                                         // a stack's, after a clean-up that gave up
 	failed           func(reason string, id wire.RequestID) string

@@ -174,7 +174,7 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 		err = s.acknowledged(dialect, in.Capabilities)
 	}
 	if err == nil {
-		err = e.env.checkPolicies(in.Policy)
+		err = inDialect(dialect, e.env.checkPolicies(in.Policy))
 	}
 	if err != nil {
 		return Started{}, err
@@ -202,7 +202,7 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 		return Started{}, err
 	}
 	if err := e.env.checkPolicies(in.Policy, in.PolicyDuring); err != nil {
-		return Started{}, err
+		return Started{}, inDialect(in.Stack.dialect(), err)
 	}
 	var s *submission // nil: the previous one
 	if !in.UsePrevious {

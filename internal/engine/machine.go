@@ -281,7 +281,7 @@ func (m *machine) ask(
 			Properties: ask.properties, OldProperties: old,
 		},
 	}
-	if m.dialect.Name() == ROS.Name() {
+	if m.dialect == ROS {
 		r.Body.StackName, r.Body.Account, r.Body.Caller, r.Body.HTTPConfig = m.stack.Name, m.stack.Account, m.op.Caller, ask.httpConfig
 	}
 	if kind == wire.Create {

@@ -30,7 +30,7 @@ func (env *environment) checkPolicies(texts ...string) error {
 // [Error].
 func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 	if err := e.env.checkPolicies(text); err != nil {
-		return err
+		return inDialect(ref.dialect(), err)
 	}
 	target, err := e.target(ctx, ref)
 	if err != nil {

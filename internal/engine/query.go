@@ -134,8 +134,12 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 	}
 	return stack.ID, e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error {
 		if !m.stack.Live || m.stack.Kind == store.KindDelete && !m.stack.Phase.Final() {
-			if m.dialect.Name() == ROS.Name() {
-				return m.dialect.refusals().atRest(&m.stack, m.status(), "protected")
+			switch {
+			case m.dialect == CloudFormation:
+			case m.stack.Live:
+				return m.dialect.refusals().busy(&m.stack, &m.op, m.status(), "protected")
+			default:
+				return noStack(ref)
 			}
 			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.status() +
 				" state and its termination protection can not be changed.")

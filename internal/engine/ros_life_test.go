@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -564,6 +565,23 @@ func TestROSProperties(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A provider that tells its key, or the password in its URL, tells nobody.
+func TestROSSecrets(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{
+		Template: rosBody(map[string]string{"C": rosResource("",
+			`"ServiceToken": {"Fn::Join": ["", ["web:https://u:", {"Ref": "P"}, "@example.com"]]}, "HttpConfig": {"SignKey": "hush-key"}`)},
+			`"Parameters": {"P": {"Type": "String", "NoEcho": true}}`),
+		Options: engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: "hush-word"}}, DisableRollback: true},
+	}))
+	w.refuses("C", "", "no match for hush-key at web:https://u:hush-word@example.com")
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+	w.must(err)
+	if text := fmt.Sprint(rows, w.row().Reason); w.rosStatus() != "CREATE_FAILED" || strings.Contains(text, "hush") {
+		t.Error(text)
 	}
 }
 

@@ -497,7 +497,7 @@ func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason
 // scrub removes from a text what nobody may read: signatures, the secrets that the provider was given, those that it or
 // its neighbours hold, and those in what it says beside the text.
 func (m *machine) scrub(r *store.Request, text string, beside ...value.Value) string {
-	return m.presentable(text, append(beside, r.Body.Properties, r.Body.OldProperties)...)
+	return m.presentable(text, append(beside, r.Body.Properties, r.Body.OldProperties, r.Body.HTTPConfig, r.Body.Token)...)
 }
 
 // presentable makes a text fit for people: without signatures, without control characters, and without any secret that this
@@ -513,7 +513,9 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 	}
 	for _, i := range m.instances {
 		if i.Body != nil {
-			for _, v := range []value.Value{i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref} {
+			for _, v := range []value.Value{
+				i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref, i.Body.HTTPConfig, i.Body.Token,
+			} {
 				secrets = append(secrets, v.Secrets()...)
 			}
 		}

@@ -498,15 +498,10 @@ func (s *rosSim) checkAtRest() {
 	s.must(err)
 	owned := map[wire.PhysicalID]bool{}
 	for _, i := range instances {
-		switch i.Role {
-		case store.RoleOrphan, store.RoleRetained:
-			owned[i.PhysicalID] = true
-			continue
-		case store.RoleCurrent:
-		default:
+		owned[i.PhysicalID] = owned[i.PhysicalID] || i.Role == store.RoleOrphan || i.Role == store.RoleRetained || i.Role == store.RoleCurrent
+		if i.Role != store.RoleCurrent {
 			continue
 		}
-		owned[i.PhysicalID] = true
 		d, declared := side[string(i.Logical)]
 		thing := s.things[i.PhysicalID]
 		switch {
