@@ -87,6 +87,8 @@ type Config struct {
 	// wire.MaxResponse. ROSTakePut takes those that are PUT as CloudFormation's are, which the real service does not.
 	ROSResponse int
 	ROSTakePut  bool
+	// ROSIDChange is what becomes of an answer to an Update that has another id than the resource; zero is refuse.
+	ROSIDChange engine.IDChange
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
 	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
@@ -213,7 +215,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
 		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
-		Limits: config.Limits, Zones: config.Zones,
+		Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange,
 	})
 	if err != nil {
 		return nil, err
