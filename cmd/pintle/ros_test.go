@@ -8,8 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/require"
@@ -21,12 +24,35 @@ func TestROSClients(t *testing.T) {
 	folder, node := require.Popcore(t), require.Tool(t, "node")
 	const id, secret = "LTAIexample", "the secret of an access key"
 	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
+	var mu sync.Mutex
+	told := map[string][]string{} // the statuses by who was told
+	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var message struct{ Status string }
+		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&message); err != nil {
+			t.Errorf("notification: %v", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		told[path.Base(r.URL.Path)] = append(told[path.Base(r.URL.Path)], message.Status)
+	}))
+	t.Cleanup(listener.Close)
 	for _, client := range []string{"popcore", "popcore-get", "sdk"} {
 		t.Run(client, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "ros", "clients.js"), folder, client, s.url, "web:"+provider.URL)
-			cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret)
+			cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret, "TOLD="+listener.URL)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s\nthe server's log:\n%s", err, out, s.output())
+			}
+			want := []string{"CREATE_COMPLETE", "DELETE_COMPLETE", "ROLLBACK_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE"}
+			var got []string
+			s.until("all has been told to "+client, func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				got = slices.Sorted(slices.Values(told[client]))
+				return len(got) >= len(want)
+			})
+			if !slices.Equal(got, want) {
+				t.Errorf("told %v, want %v", got, want)
 			}
 		})
 	}

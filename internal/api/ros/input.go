@@ -115,20 +115,27 @@ type optionsInput struct {
 	RAMRoleName string           `rpc:"RamRoleName" length:",64"`
 	Parallelism int              `range:"1,"`
 	ClientToken string           `length:",64" pattern:"[-_a-zA-Z0-9]*"`
+	// NotificationURLs are told when an operation of the stack has ended.
+	NotificationURLs []string `length:",5" pattern:"(?i:https?)://.*"`
 
-	// What follows is only looked at to be refused.
-	ResourceGroupID  string   `rpc:"ResourceGroupId" length:",64"`
-	NotificationURLs []string `length:",5"`
+	// ResourceGroupID is only looked at to be refused.
+	ResourceGroupID string `rpc:"ResourceGroupId" length:",64"`
 }
+
+// notified is what stands before a URL that is to be told, in the form in which the engine keeps it: a service token.
+const notified = "web:"
 
 // options returns what the engine takes. It refuses what cannot be meant, and what is not acted on.
 func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	o := engine.Options{Token: in.ClientToken, RoleARN: in.RAMRoleName, Caller: caller.ID, Parallelism: in.Parallelism}
-	switch {
-	case in.ResourceGroupID != "":
+	if in.ResourceGroupID != "" {
 		return o, rpc.NotSupported("ResourceGroupId", "There are no resource groups here: leave it out.")
-	case in.NotificationURLs != nil:
-		return o, rpc.NotSupported("NotificationURLs", "Nobody is told of a stack's end here: leave them out, and ask by GetStack.")
+	}
+	for _, url := range in.NotificationURLs {
+		if _, err := wire.ParseToken(wire.ServiceToken(notified + url)); err != nil {
+			return o, rpc.Invalid("NotificationURLs", "one of them is no URL of http or https")
+		}
+		o.NotificationARNs = append(o.NotificationARNs, notified+url)
 	}
 	seen := map[string]bool{}
 	for _, p := range in.Parameters {

@@ -1,6 +1,7 @@
 package ros_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/ros"
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -191,6 +193,26 @@ func TestCreateFails(t *testing.T) {
 	info, _ := got["OperationInfo"].(object)
 	if got["Status"] != "CREATE_FAILED" || info["LogicalResourceId"] != "A" || info["Action"] != "CREATE" || !strings.Contains(info["Message"].(string), "no disk") {
 		t.Error(got)
+	}
+}
+
+// Who wants to know is told when a stack has come to rest.
+func TestNotificationURLs(t *testing.T) {
+	w := newWorld(t)
+	id := w.call("CreateStack", "StackName", "s", "TemplateBody", rich, "NotificationURLs.1", "http://localhost:1/told?a=b",
+		"Parameters.1.ParameterKey", "Password", "Parameters.1.ParameterValue", "hunter2")["StackId"].(string)
+	if diff := cmp.Diff([]any{"http://localhost:1/told?a=b"}, w.call("GetStack", "StackId", id)["NotificationURLs"]); diff != "" {
+		t.Error(diff)
+	}
+	w.succeed("thing-1", `{"N": 1.50}`)
+	r := w.next()
+	message, _ := r.Body.Properties.Get("Message")
+	var told object
+	w.must(json.Unmarshal([]byte(message.Text()), &told))
+	outputs := byKey(told["Outputs"], "OutputKey", "OutputValue")
+	if r.Type != store.TypeNotification || r.Body.Token.Text() != "web:http://localhost:1/told?a=b" || len(w.inbox) != 1 || told["StackId"] != id ||
+		told["StackName"] != "s" || told["Status"] != "CREATE_COMPLETE" || outputs["Number"] != 1.5 || outputs["Secret"] == "hunter2" {
+		t.Errorf("%s to %s: %v", r.Type, r.Body.Token.Text(), told)
 	}
 }
 
@@ -451,7 +473,9 @@ func TestRefusals(t *testing.T) {
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", "x", "TemplateURL", "y"}, "400 InvalidParameter: The specified parameter TemplateBody is invalid, only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given."},
 		{"CreateStack", []string{"StackName", "-t", "TemplateBody", plain("")}, "400 InvalidParameter: The specified parameter StackName is invalid, it must match the regular expression [a-zA-Z0-9][-_a-zA-Z0-9]*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "TimeoutInMinutes", "9"}, "400 InvalidParameter: The specified parameter TimeoutInMinutes is invalid, it must be a whole number from 10 to 1440."},
-		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://x"}, "400 NotSupported: NotificationURLs is not supported."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "ftp://x"}, "400 InvalidParameter: The specified parameter NotificationURLs.1 is invalid, it must match the regular expression (?i:https?)://.*."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://%zz"}, "400 InvalidParameter: The specified parameter NotificationURLs is invalid, one of them is no URL of http or https."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "ResourceGroupId", "rg-1"}, "400 NotSupported: ResourceGroupId is not supported."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "CreateOptions.1", "ManuallyPay"}, "400 NotSupported: CreateOptions ManuallyPay is not supported."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Tags.1.Key", "acs:x"}, "400 InvalidParameter: The specified parameter Tags is invalid, the key of a tag cannot begin with aliyun or acs:."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "x"},

@@ -76,7 +76,7 @@ async function main() {
   const body = template({ Size: { Ref: "Size" }, Password: { Ref: "Password" } });
   const { StackId } = await call("CreateStack", {
     StackName, TemplateBody: body, Parameters: given, TimeoutInMinutes: 20, DisableRollback: false, ClientToken: "create-" + kind,
-    Tags: [{ Key: "team", Value: "x" }],
+    Tags: [{ Key: "team", Value: "x" }], NotificationURLs: [process.env.TOLD + "/told/" + kind],
   });
   const made = await settled(StackId, "CREATE_COMPLETE");
   const outputs = Object.fromEntries(made.Outputs.map((o) => [o.OutputKey, o.OutputValue]));
