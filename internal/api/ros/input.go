@@ -140,7 +140,6 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	seen := map[string]bool{}
 	for _, p := range in.Parameters {
 		switch {
-		case p.ParameterKey == "": // was told
 		case seen[p.ParameterKey]:
 			return o, &rpc.Error{Code: "MultipleParameter", Message: "The Parameter (" + p.ParameterKey + ") is given more than once."}
 		case strings.HasPrefix(p.ParameterKey, "ALIYUN::"):

@@ -2,6 +2,7 @@ package ros
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -71,6 +72,10 @@ func (f *face) previewStack(ctx context.Context, in previewStackInput) (out prev
 		name = stack.Name
 	case in.StackName == "":
 		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters StackName and StackId should be specified."}
+	default:
+		if stack, err = f.engine.Find(ctx, ref); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return out, err
+		}
 	}
 	text, given, err := f.text(ctx, in.templateInput)
 	if err == nil && !given && stack.Revision == 0 {

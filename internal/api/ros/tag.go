@@ -2,7 +2,7 @@ package ros
 
 import (
 	"context"
-	"strings"
+	"errors"
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -58,14 +58,7 @@ func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (
 	case in.ResourceType != "stack":
 		return out, nil
 	}
-	wanted := map[string]bool{}
-	for _, id := range in.ResourceID {
-		wanted[strings.ToLower(id)] = true
-	}
-	err := f.eachStack(ctx, in.RegionID, false, func(stack store.Stack) error {
-		if len(wanted) > 0 && !wanted[string(stack.ID)] {
-			return nil
-		}
+	add := func(stack store.Stack) error {
 		revision, err := f.revision(ctx, stack)
 		if err != nil || !has(revision.Tags, in.Tag) {
 			return err
@@ -74,6 +67,21 @@ func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (
 			out.TagResources = append(out.TagResources, tagResourceView{string(stack.ID), in.ResourceType, t.Key, t.Value})
 		}
 		return nil
-	})
-	return out, err
+	}
+	if len(in.ResourceID) == 0 {
+		return out, f.eachStack(ctx, in.RegionID, false, add)
+	}
+	for _, id := range in.ResourceID {
+		stack, err := f.find(ctx, stackInput{in.region, id})
+		if refused, ok := errors.AsType[*rpc.Error](err); ok && refused.Code == "StackNotFound" || err == nil && !stack.Live {
+			continue
+		}
+		if err == nil {
+			err = add(stack)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }

@@ -46,7 +46,8 @@ func Claimed(r *http.Request) bool {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return strings.HasPrefix(header, "ACS3-")
 	}
-	return strings.Contains(r.URL.RawQuery, "AccessKeyId=") && claims(r.URL.Query())
+	query := r.URL.Query()
+	return !query.Has("X-Amz-Signature") && claims(query)
 }
 
 // claims reports whether parameters are those of a call that is signed in its parameters. AWS's old signatures call the key
@@ -61,8 +62,7 @@ func mayBe(r *http.Request) (is, can bool) {
 		return true, true
 	}
 	root := r.URL.Path == "/" || r.URL.Path == ""
-	return false, root && r.Method == http.MethodPost && r.Header.Get("Authorization") == "" && isForm(r.Header) &&
-		!r.URL.Query().Has("X-Amz-Signature")
+	return false, root && r.Method == http.MethodPost && r.Header.Get("Authorization") == "" && isForm(r.Header) && !r.URL.Query().Has("X-Amz-Signature")
 }
 
 func isForm(header http.Header) bool {

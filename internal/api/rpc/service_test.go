@@ -177,3 +177,22 @@ func TestHandleRefusesCode(t *testing.T) {
 		return struct{ Code string }{}, nil
 	})
 }
+
+// FuzzDecode fills inputs from whatever parameters there are. What it fills keeps what the tags say.
+func FuzzDecode(f *testing.F) {
+	f.Add("RegionId=r&StackName=abc&Minutes=10&Tags.1.Key=k&Names.2=x&Inner.A=b")
+	f.Add("Tags.1=x&Tags.0.Key=y&Names.-1=x&Names.99999999999999999999=x&Tags.1.Key.Key=z")
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := url.ParseQuery(text)
+		if err != nil {
+			return
+		}
+		s := service(t, func(_ context.Context, in input) (any, error) {
+			if in.RegionID == "" || len(in.StackName) > 5 || in.Minutes != 0 && in.Minutes < 10 || len(in.Tags) > 2 {
+				t.Errorf("%+v", in)
+			}
+			return nil, nil
+		})
+		s.Serve(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), &rpc.Call{Action: "Do", Version: "v", Parameters: values})
+	})
+}
