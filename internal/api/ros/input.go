@@ -122,9 +122,6 @@ type optionsInput struct {
 	ResourceGroupID string `rpc:"ResourceGroupId" length:",64"`
 }
 
-// notified is what stands before a URL that is to be told, in the form in which the engine keeps it: a service token.
-const notified = "web:"
-
 // options returns what the engine takes. It refuses what cannot be meant, and what is not acted on.
 func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	o := engine.Options{Token: in.ClientToken, RoleARN: in.RAMRoleName, Caller: caller.ID, Parallelism: in.Parallelism}
@@ -132,11 +129,11 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 		return o, rpc.NotSupported("ResourceGroupId", "There are no resource groups here: leave it out.")
 	}
 	for _, url := range in.NotificationURLs {
-		if _, err := wire.ParseToken(wire.ServiceToken(notified + url)); err != nil {
+		if token, err := wire.ParseToken(wire.ServiceToken(url)); err != nil || token.Service != wire.HTTP {
 			return o, rpc.Invalid("NotificationURLs", "one of them is no URL of http or https")
 		}
-		o.NotificationARNs = append(o.NotificationARNs, notified+url)
 	}
+	o.NotificationARNs = in.NotificationURLs
 	seen := map[string]bool{}
 	for _, p := range in.Parameters {
 		switch {

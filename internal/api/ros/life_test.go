@@ -210,7 +210,7 @@ func TestNotificationURLs(t *testing.T) {
 	var told object
 	w.must(json.Unmarshal([]byte(message.Text()), &told))
 	outputs := byKey(told["Outputs"], "OutputKey", "OutputValue")
-	if r.Type != store.TypeNotification || r.Body.Token.Text() != "web:http://localhost:1/told?a=b" || len(w.inbox) != 1 || told["StackId"] != id ||
+	if r.Type != store.TypeNotification || r.Body.Token.Text() != "http://localhost:1/told?a=b" || len(w.inbox) != 1 || told["StackId"] != id ||
 		told["StackName"] != "s" || told["Status"] != "CREATE_COMPLETE" || outputs["Number"] != 1.5 || outputs["Secret"] == "hunter2" {
 		t.Errorf("%s to %s: %v", r.Type, r.Body.Token.Text(), told)
 	}

@@ -170,7 +170,7 @@ func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutp
 	}
 	out = getStackOutput{
 		headView: viewHead(stack, &revision), Description: stack.Description, TemplateDescription: stack.Description,
-		Parameters: viewParameters(pseudoOf(stack, caller), &revision), NotificationURLs: viewNotified(&revision), RAMRoleName: stack.RoleARN,
+		Parameters: viewParameters(pseudoOf(stack, caller), &revision), NotificationURLs: append([]string{}, revision.NotificationARNs...), RAMRoleName: stack.RoleARN,
 		RootStackID: string(stack.Root),
 	}
 	if in.OutputOption != "Disabled" {
@@ -193,14 +193,6 @@ func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutp
 		out.RollbackFailedRootReason = stack.Reason
 	}
 	return out, nil
-}
-
-func viewNotified(revision *store.Revision) []string {
-	urls := []string{}
-	for _, token := range revision.NotificationARNs {
-		urls = append(urls, strings.TrimPrefix(token, notified))
-	}
-	return urls
 }
 
 // pseudoOf returns the pseudo parameters of a stack as its caller sees them.
