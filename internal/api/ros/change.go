@@ -155,7 +155,7 @@ func (f *face) withPrevious(
 	if !given {
 		text = revision.Template
 	}
-	t, err := f.engine.CheckAs(engine.ROS, text)
+	t, err := f.engine.CheckIn(engine.ROS, text)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Resources(context.Context, store.Stack) ([]store.Instance, error)
-	CheckAs(dialect engine.Dialect, text string) (*template.Template, error)
+	CheckIn(dialect engine.Dialect, text string) (*template.Template, error)
 	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
 	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
 	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)

@@ -103,7 +103,7 @@ func (f *face) previewStack(ctx context.Context, in previewStackInput) (out prev
 		}
 		text = revision.Template
 	}
-	t, err := f.engine.CheckAs(engine.ROS, text)
+	t, err := f.engine.CheckIn(engine.ROS, text)
 	if err != nil {
 		return out, err
 	}

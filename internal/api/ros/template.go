@@ -98,7 +98,7 @@ func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (
 	if err != nil {
 		return out, err
 	}
-	t, err := f.engine.CheckAs(engine.ROS, text)
+	t, err := f.engine.CheckIn(engine.ROS, text)
 	if err != nil {
 		return out, err
 	}
