@@ -44,6 +44,7 @@ type change struct {
 	// functions has an engine that this command becomes run functions of templates, which find packages in modules too.
 	functions bool
 	modules   []string
+	ros       *rosAnswerOptions // nil for the usual ones
 	asJSON    bool
 	// result is nil until it is known which stack is meant.
 	result *result

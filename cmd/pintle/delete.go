@@ -89,6 +89,9 @@ func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 // clear deletes the stack, once it is at rest.
 func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, list []provided) error {
 	name, p, r, asJSON := c.result.Stack, c.place, c.result, c.asJSON
+	if err := s.find(ctx, p, name); err != nil {
+		return err
+	}
 	if _, err := s.stacks.Stack(ctx, name); err == nil {
 		if err := s.provide(ctx, list); err != nil {
 			return err
@@ -125,7 +128,7 @@ func (s *session) remove(ctx context.Context, p place, name, id string, spare st
 	if message, ok := stacks.Refusal(err); ok {
 		fail := failed(fmt.Errorf("stack %s: %s", name, message))
 		switch {
-		case strings.Contains(message, "TerminationProtection"):
+		case strings.Contains(message, "TerminationProtection"), strings.Contains(message, "eletion protection"), strings.Contains(message, "DeletionProtection"):
 			fail.hints = []string{"it was protected against this when it was created"}
 		case strings.Contains(message, "DELETE_FAILED state"):
 			fail.hints = []string{"try to delete all of it first, with: " + p.again("delete")}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
@@ -23,23 +24,27 @@ type deployOptions struct {
 	template, parameterFile string
 	unknownTypes            string
 	functions               functionOptions
+	ros                     rosAnswerOptions
 	read                    *templateFile // nil if the template is still to be read
 	parameters, tags        []string
 	disableRollback, dryRun bool
-	noSchema                bool
+	noSchema, replace       bool
 }
 
 // desired is what a deploy brings about.
 type desired struct {
 	stack, template, path string
+	language              template.Language
 	// files are those that were read for it, or should have been.
 	files            []string
 	parameters, tags pairs
 	providers        []provided
 	disableRollback  bool
 	noSchema         bool
-	references       referenceOptions
-	unknown          engine.UnknownTypes
+	// replace has what cannot be updated deleted and created anew. Of ROS.
+	replace    bool
+	references referenceOptions
+	unknown    engine.UnknownTypes
 	// functions says that functions of the template are run.
 	functions bool
 	// parsed returns the template, or what is wrong with it, within no limits: the engine has those.
@@ -107,7 +112,9 @@ func (o *deployOptions) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
 	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
+	flags.BoolVar(&o.replace, "replace", false, "have an update of a ROS stack delete and create anew what cannot be updated (ReplacementOption)")
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	o.ros.flags(flags)
 }
 
 func first(args []string) string {
@@ -125,7 +132,10 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	if c.modules, err = o.functions.folders(a); err != nil {
 		return err
 	}
-	c.functions = o.functions.run
+	c.functions, c.ros = o.functions.run, &o.ros
+	if err := c.ros.apply(&node.Config{}); err != nil {
+		return err // before anything is begun
+	}
 	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
 	want, err := a.desire(c.place, o)
 	if err != nil {
@@ -194,6 +204,9 @@ func (o *deployOptions) repeated() string {
 	if o.noSchema {
 		b.WriteString(" --no-schema")
 	}
+	if o.replace {
+		b.WriteString(" --replace")
+	}
 	if o.disableRollback {
 		b.WriteString(disableRollbackFlag)
 	}
@@ -202,7 +215,7 @@ func (o *deployOptions) repeated() string {
 
 // desire reads everything that a deploy needs before it talks to anyone. With an error come the files that it has to do with.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
-	want.disableRollback, want.noSchema, want.functions = o.disableRollback, o.noSchema, o.functions.run
+	want.disableRollback, want.noSchema, want.functions, want.replace = o.disableRollback, o.noSchema, o.functions.run, o.replace
 	want.references = o.references.with(p.project)
 	read := func(path string, limit int64) ([]byte, error) {
 		want.files = append(want.files, path)
@@ -223,11 +236,17 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	} else if want.template, want.path, err = a.templateText(p, o.template, read); err != nil {
 		return want, err
 	}
-	if want.template, err = withSnippets(want.template, want.path, a.short(want.path), read); err != nil {
+	want.language = template.LanguageOf(want.template)
+	if err := want.checkDialect(p); err != nil {
 		return want, err
 	}
-	text := want.template
-	want.parsed = sync.OnceValues(func() (*template.Template, error) { return template.ParseSubmitted(text, template.Unlimited()) })
+	if want.language == template.CloudFormation {
+		if want.template, err = withSnippets(want.template, want.path, a.short(want.path), read); err != nil {
+			return want, err
+		}
+	}
+	text, language := want.template, want.language
+	want.parsed = sync.OnceValues(func() (*template.Template, error) { return readAs(language, text) })
 	if p.project != nil {
 		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
 	}
@@ -270,6 +289,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
 		s.app.say("--unknown-types is for an engine that this command starts; the one at %s has its own", s.url)
 	}
+	s.speak(want.language)
 	for {
 		stack, err := s.stacks.Stack(ctx, want.stack)
 		if err == nil && stack.State != stacks.Working || errors.Is(err, stacks.ErrNone) {
@@ -311,9 +331,9 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
-		case !updatable(stack.State, want.disableRollback):
+		case !updatable(want.language, stack.State, want.disableRollback):
 			r.take(stack)
-			return notUpdatable(want.stack, stack, p)
+			return notUpdatable(want, stack, p)
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
@@ -334,15 +354,19 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 
 // updatable reports whether a stack that is at rest can be updated. One that was left as it failed is tried again, if it
 // may be left so once more. Source: CloudFormation, stack status codes, stack failure options.
-func updatable(state stacks.State, disableRollback bool) bool {
+func updatable(l template.Language, state stacks.State, disableRollback bool) bool {
+	if l == template.ROS && state == stacks.UpdateRollbackFailed {
+		return true // it goes on from there
+	}
 	if state == stacks.CreateFailed || state == stacks.UpdateFailed {
 		return disableRollback
 	}
 	return state == stacks.Created || state == stacks.Updated || state == stacks.UpdateRolledBack
 }
 
-func notUpdatable(name string, stack stacks.Stack, p place) error {
-	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", name, stack.Status), p.remedies(stack.State, nil))
+func notUpdatable(want desired, stack stacks.Stack, p place) error {
+	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, stack.Status),
+		p.remedies(want.language, stack.State, nil))
 }
 
 const holdsOnlyChangeSets = "stack %s holds nothing but change sets that were not executed"
@@ -356,13 +380,16 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 // submitted returns what is desired as a service takes it; the parameters in kept keep the values that they have.
 func (w desired) submitted(kept []string) stacks.Desired {
 	return stacks.Desired{
-		Name: w.stack, Template: w.template, Parameters: w.given(kept), Tags: w.tags, KeepFailed: w.disableRollback, Agreed: w.capabilities(),
+		Name: w.stack, Template: w.template, Parameters: w.given(kept), Tags: w.tags, KeepFailed: w.disableRollback, Agreed: w.capabilities(), Replace: w.replace,
 	}
 }
 
 // capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
 // command has the templates at hand.
 func (w desired) capabilities() []string {
+	if w.language == template.ROS {
+		return nil // it has none
+	}
 	t, err := w.parsed()
 	nests := func(r *template.Resource) bool { return r.Type == native.StackType }
 	if err != nil {
@@ -444,7 +471,7 @@ func (s *session) refused(err error, want desired, isNew bool) error {
 func (w desired) refused(a *app, message string, isNew bool) error {
 	hint := "mend " + a.short(w.path) + ", or what was given for it"
 	err := fmt.Errorf("stack %s: %s", w.stack, message)
-	if strings.HasPrefix(message, "Parameter") {
+	if strings.HasPrefix(message, "Parameter") || strings.HasPrefix(message, "The Parameter ") {
 		hint = "give parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"
 		if all := w.checkParameters(); isNew && all != nil {
 			err = all

@@ -70,7 +70,13 @@ func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *s
 	if err == nil && !ok {
 		err = nothingThere(name, a.short(p.data))
 	}
-	return s, p, name, err
+	if err != nil {
+		return s, p, name, err
+	}
+	if err := s.find(ctx, p, name); err != nil {
+		return nil, p, name, errors.Join(err, s.close())
+	}
+	return s, p, name, nil
 }
 
 // nothingThere is the error for a data directory that is not there.

@@ -127,7 +127,7 @@ func (d *development) read() (c change, want desired, err error) {
 	if c.modules, err = o.functions.folders(d.app); err != nil {
 		return c, want, err
 	}
-	c.functions, c.developing = true, true
+	c.functions, c.developing, c.ros = true, true, &o.ros
 	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
 	want, err = d.app.desire(c.place, &o.deployOptions)
 	want.functions = true

@@ -69,6 +69,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 // preview asks the engine what it would do.
 func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
+	s.speak(want.language)
 	stack, err := s.stacks.Stack(ctx, want.stack)
 	switch {
 	case errors.Is(err, stacks.ErrNone):
@@ -81,8 +82,8 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", want.stack))
 	case stack.State == stacks.CreateRolledBack:
 		document.Notes = append(document.Notes, fmt.Sprintf("the creation of stack %s was rolled back: what is left of it would be deleted first", want.stack))
-	case !updatable(stack.State, want.disableRollback):
-		return drawn, notUpdatable(want.stack, stack, p)
+	case !updatable(want.language, stack.State, want.disableRollback):
+		return drawn, notUpdatable(want, stack, p)
 	default:
 		if kept, err = s.kept(ctx, want, stack); err != nil {
 			return drawn, s.refused(err, want, false)
@@ -106,7 +107,7 @@ func (a *app) previewNew(ctx context.Context, region string, want desired) (draw
 		return drawn, err
 	}
 	defer func() { err = errors.Join(err, none.close()) }()
-	return none.preview(ctx, a.regionOr(region), want)
+	return none.preview(ctx, a.region(want.language, region), want)
 }
 
 // idleEngine is an engine without stacks, which says what it would do and does nothing.
@@ -144,15 +145,19 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 // preview says what the first deploy of what is desired would do. What the engine finds wrong is an [engine.InputError].
 func (e idleEngine) preview(ctx context.Context, region string, want desired) (engine.Preview, error) {
 	request := want.previewRequest(nil)
-	return e.Preview(ctx, engine.PreviewStack{
-		Options: request.Options(), Template: request.Template,
+	asked := engine.PreviewStack{
+		Options: request.Options(), Template: request.Template, Replace: request.Replace,
 		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: region, Stack: want.stack},
-	})
+	}
+	if want.language == template.ROS {
+		asked.Dialect, asked.Stack.Account = engine.ROS, engine.ROSAccount(sigv4.DefaultAccount)
+	}
+	return e.Preview(ctx, asked)
 }
 
 // previewRequest returns what is desired as the operator's face takes it; kept are parameters that keep their values.
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
-	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback}
+	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace}
 	for _, p := range w.given(kept) {
 		request.Parameters = append(request.Parameters, operator.PreviewParameter{Key: p.Name, Value: p.Text, UsePrevious: p.Previous})
 	}

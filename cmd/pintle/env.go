@@ -16,7 +16,7 @@ func (a *app) envCommand() *cobra.Command {
 	var data, projectDir, shell string
 	cmd := &cobra.Command{
 		Use:   "env",
-		Short: "Print the variables that point AWS clients at the running server",
+		Short: "Print the variables that point clients of AWS and Alibaba Cloud at the running server",
 		Long: `Print the variables that point AWS clients at the server that runs on the data
 directory. They hold secrets.
 PINTLE_WEBHOOK_SECRET is for providers behind a URL: what they check requests by.
@@ -25,7 +25,16 @@ Of a server that runs functions they point the CDK and the functions' own servic
 at it too, and AWS_ENDPOINT_URL everything else, unless that is set already.
 
   eval "$(pintle env)"
-  aws cloudformation list-stacks`,
+  aws cloudformation list-stacks
+
+Clients of Alibaba Cloud get keys and the region of ROS by them. No variable tells them
+where a service is, so that it is given to each:
+
+  aliyun ros ListStacks --RegionId $ALIBABA_CLOUD_REGION_ID \
+    --endpoint ${ALIBABA_CLOUD_ROS_ENDPOINT#http://} --insecure
+  new RPCClient({endpoint: process.env.ALIBABA_CLOUD_ROS_ENDPOINT, apiVersion: '2019-09-10',
+    accessKeyId: process.env.ALIBABA_CLOUD_ACCESS_KEY_ID,
+    accessKeySecret: process.env.ALIBABA_CLOUD_ACCESS_KEY_SECRET})`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(ctx context.Context, _ []string) error {
 			p, err := a.locate(projectDir, data)
@@ -69,7 +78,7 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 		return failed(fmt.Errorf("%w, but not by a server", held), hint)
 	}
 	// A session token of another account would make every call fail. Some SDKs, that of the CDK among them, prefer a profile to keys.
-	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} {
+	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", aliyunToken, "ALIBABA_CLOUD_PROFILE"} {
 		if a.getenv(name) != "" {
 			fmt.Fprintf(a.stdout, unset+"\n", name)
 		}
@@ -91,6 +100,10 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 		{"AWS_SECRET_ACCESS_KEY", record.Client.Secret},
 		{"AWS_REGION", record.Region},
 		{"AWS_DEFAULT_REGION", record.Region}, // boto3 and the AWS CLI of version 1 know only this one
+		{aliyunKeyID, record.Client.ID},
+		{aliyunKeySecret, record.Client.Secret},
+		{aliyunRegion, a.rosRegionOr("")},
+		{rosEndpoint, record.URL},
 		{"PINTLE_WEBHOOK_SECRET", string(record.Webhook)},
 	}...) {
 		fmt.Fprintf(a.stdout, set+"\n", v[0], quoteFor(shell, v[1]))

@@ -13,11 +13,13 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/parcel"
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
-// Bounds of what is read from files. Source of the first: CloudFormation, quotas, template body.
+// Bounds of what is read from files. Source of the first two: CloudFormation, quotas, template body; ROS, limits.
 const (
 	maxTemplate       = 51200
+	maxROSTemplate    = 524288
 	maxParameterFile  = 1 << 20
 	parameterFileForm = `want {"Key": "Value", …} or [{"ParameterKey": "Key", "ParameterValue": "Value"}, …]`
 )
@@ -154,12 +156,19 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 	if strings.Contains(path, "://") {
 		return "", path, usagef("download it and name the file", "template %s: this version reads templates from files only", path)
 	}
-	read, err := readFile(path, maxTemplate)
+	read, err := readFile(path, maxROSTemplate)
+	language := template.LanguageOf(string(read))
+	if err == nil && language == template.CloudFormation && len(read) > maxTemplate {
+		err = tooLong(path, maxTemplate)
+	}
 	if err != nil {
 		return "", path, usagef("name it with --template", "template: %w", err)
 	}
 	if len(bytes.TrimSpace(read)) == 0 {
 		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
+	}
+	if language == template.ROS {
+		return string(read), path, nil
 	}
 	text, err = parcel.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, parcel.MaxBytes) })
 	if err != nil {
@@ -207,7 +216,11 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, limit)
+		return nil, tooLong(path, limit)
 	}
 	return text, nil
+}
+
+func tooLong(path string, limit int64) error {
+	return fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, limit)
 }

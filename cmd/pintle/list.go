@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,8 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // readOptions are the flags of the commands that only show something.
@@ -29,8 +33,10 @@ func (o *readOptions) flags(cmd *cobra.Command) {
 
 // stackDocument is a stack in a JSON document.
 type stackDocument struct {
-	Name        string     `json:"name"`
-	ID          string     `json:"id"`
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	// Dialect is that of ROS, and empty for CloudFormation.
+	Dialect     string     `json:"dialect,omitempty"`
 	Status      string     `json:"status"`
 	Reason      string     `json:"reason,omitempty"`
 	Description string     `json:"description,omitempty"`
@@ -45,7 +51,8 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the stacks",
-		Long: `List the stacks of a data directory or a server, the newest first. With --all
+		Long: `List the stacks of a data directory or a server, the newest first, those of
+CloudFormation and of ROS in the region of each. With --all
 those that were deleted are listed too, and each with the id that names it.`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
@@ -88,6 +95,10 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 	if all {
 		rows[0][3] = "ID" // the only name of a deleted stack
 	}
+	mixed := slices.ContainsFunc(list, func(d stackDocument) bool { return d.Dialect != "" })
+	if mixed {
+		rows[0] = slices.Insert(rows[0], 2, "DIALECT")
+	}
 	for _, stack := range list {
 		changed := stack.Created
 		for _, t := range []*time.Time{stack.Updated, stack.Deleted} {
@@ -99,21 +110,45 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 		if all {
 			last = stack.ID
 		}
-		rows = append(rows, []string{stack.Name, stack.Status, stamp(changed), last})
+		row := []string{stack.Name, stack.Status, stamp(changed), last}
+		if mixed {
+			row = slices.Insert(row, 2, cmp.Or(stack.Dialect, "cloudformation"))
+		}
+		rows = append(rows, row)
 	}
 	fmt.Fprint(a.stdout, display.Columns(rows))
 	return nil
 }
 
 func (s *session) list(ctx context.Context, all bool) ([]stackDocument, error) {
-	there, err := s.stacks.List(ctx)
 	list := []stackDocument{}
-	for _, stack := range there {
-		if all || stack.State != stacks.Deleted {
-			list = append(list, documentOf(stack))
+	only, given, err := parseDialect(s.connection.dialect)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range languages {
+		if given && l != only {
+			continue
+		}
+		there, err := s.faces[l].stacks.List(ctx)
+		if l == template.ROS && errors.Is(err, rosclient.ErrForeign) && !given {
+			continue // another service, or an older server
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, stack := range there {
+			if all || stack.State != stacks.Deleted {
+				document := documentOf(stack)
+				if l == template.ROS {
+					document.Dialect = l.String()
+				}
+				list = append(list, document)
+			}
 		}
 	}
-	return list, err
+	slices.SortStableFunc(list, func(a, b stackDocument) int { return b.Created.Compare(a.Created) })
+	return list, nil
 }
 
 func documentOf(stack stacks.Stack) stackDocument {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +33,8 @@ type operatorClient struct {
 	region string
 	keys   aws.CredentialsProvider
 	now    func() time.Time
+	// dialect is that of the stacks that are asked about, empty for CloudFormation.
+	dialect string
 }
 
 func (c *operatorClient) requests(ctx context.Context, stack string) ([]operator.Request, error) {
@@ -99,6 +102,13 @@ func (c *operatorClient) schema(ctx context.Context, name string) (out json.RawM
 func (c *operatorClient) do(ctx context.Context, method, path string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	if c.dialect != "" {
+		between := "?"
+		if strings.Contains(path, "?") {
+			between = "&"
+		}
+		path += between + "dialect=" + c.dialect
+	}
 	request, err := http.NewRequestWithContext(ctx, method, c.base+operator.Prefix+path, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 func (s *session) broken(ctx context.Context, p place, name string, c course, r *result) error {
 	f := s.explain(ctx, c)
 	what, hint := "was not updated", p.retry("deploy")
-	if remedies := p.remedies(c.stack.State, c.events); remedies != "" {
+	if remedies := p.remedies(s.language, c.stack.State, c.events); remedies != "" {
 		hint = remedies
 		if c.stack.State != stacks.DeleteFailed {
 			hint = "look with: " + p.look("describe", name) + "\n" + remedies

@@ -62,7 +62,11 @@ func (a *app) locate(dir, data string) (place, error) {
 	return p, nil
 }
 
-var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
+// The names that stacks can have: in either dialect, and in CloudFormation. Source: CloudFormation, CreateStack; ROS, CreateStack.
+var (
+	stackName          = regexp.MustCompile(`^[a-zA-Z][-_a-zA-Z0-9]{0,254}$`)
+	cloudFormationName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
+)
 
 // stack returns the name of the stack that a command is about: what was given, or what the project says, or the name of
 // its folder.
@@ -144,6 +148,9 @@ func (p place) flags() string {
 	if p.connection.region != "" {
 		flags += " --region " + quote(p.connection.region)
 	}
+	if p.connection.dialect != "" {
+		flags += " --dialect " + quote(p.connection.dialect)
+	}
 	return flags
 }
 
@@ -159,13 +166,14 @@ func quote(word string) string {
 
 // connection is the flags that say which engine a command works with.
 type connection struct {
-	data, endpoint, region string
+	data, endpoint, region, dialect string
 }
 
 func (c *connection) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to be a client of, with the AWS SDK's own credentials")
-	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
+	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to be a client of, with the AWS SDK's own credentials, or those of ALIBABA_CLOUD_ACCESS_KEY_ID for ROS")
+	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; of ROS ALIBABA_CLOUD_REGION_ID, or cn-hangzhou)")
+	flags.StringVar(&c.dialect, "dialect", "", "whose stack is meant, as `NAME`: cloudformation or ros (default: the one that is there, or that of the template)")
 	fromEnvironment(flags, "data", "endpoint", "region")
 }
 

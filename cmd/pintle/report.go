@@ -127,6 +127,8 @@ func fault(reason string) string {
 			return faultErrored
 		}
 		return faultDied
+	case rosReason.MatchString(first):
+		return rosFault(rosReason.FindStringSubmatch(first)[1])
 	case strings.HasPrefix(first, "Embedded stack "):
 		return faultNested
 	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):
@@ -137,6 +139,26 @@ func fault(reason string) string {
 		return faultTemplate
 	}
 	return faultDelivery
+}
+
+// rosReason is the form of the reasons of failures in ROS.
+var rosReason = regexp.MustCompile(`^([A-Z][A-Za-z]+): resources\.[A-Za-z0-9_\[\]]+: `)
+
+// rosFault is [fault] for the class of a failure in ROS. The classes are those of package engine.
+func rosFault(class string) string {
+	switch class {
+	case "CustomResourceFailed":
+		return faultAnswered
+	case "InvalidResponse", "PhysicalResourceIdChanged":
+		return faultInvalid
+	case "Timeout":
+		return faultSilent
+	case "DeliveryFailed":
+		return faultDelivery
+	case "ResourceFailed":
+		return faultNative
+	}
+	return faultTemplate
 }
 
 func hasPrefix(text string, prefixes ...string) bool {
@@ -153,7 +175,7 @@ func firstLineOf(text string) string {
 
 // cancelled reports whether a resource failed only because another one did.
 func cancelled(reason string) bool {
-	return strings.HasPrefix(reason, wire.TextCreationCancelled) || strings.HasPrefix(reason, wire.TextUpdateCancelled)
+	return strings.HasPrefix(reason, "Cancelled: resources.") || strings.HasPrefix(reason, wire.TextCreationCancelled) || strings.HasPrefix(reason, wire.TextUpdateCancelled)
 }
 
 // failures returns the events of resources that failed by themselves.

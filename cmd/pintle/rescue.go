@@ -11,6 +11,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // The commands in this file get a stack out of a state in which it is stuck: each brings it back to what it was before.
@@ -61,7 +62,10 @@ again.
 
 --skip takes a resource whose rollback failed as rolled back, without asking its
 provider: from then on the stack goes by the old template, whatever the resource
-really is. --force does so with all of those, and with whichever fails now.`,
+really is. --force does so with all of those, and with whichever fails now.
+
+A stack of ROS goes on with its create (ContinueCreateStack): what failed, and what
+depends on that, is created anew; with --force it is dropped.`,
 	})
 	cmd.Flags().StringSliceVar(&skip.Skip, "skip", nil, "logical `ID` of a resource to be taken as rolled back; may be repeated")
 	cmd.Flags().BoolVar(&skip.Force, "force", false, "take everything that cannot be rolled back as rolled back")
@@ -106,6 +110,9 @@ func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
 // rescue asks for what a command is for, unless it is under way already, and watches it.
 func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provided) error {
 	name := c.result.Stack
+	if err := s.find(ctx, c.place, name); err != nil {
+		return err
+	}
 	stack, err := s.stacks.Stack(ctx, name)
 	if errors.Is(err, stacks.ErrNone) {
 		return noStack(name)
@@ -128,7 +135,11 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 	} else if err != nil {
 		return err
 	}
-	return s.follow(ctx, c.place, name, id, r.verb, c.result, c.asJSON)
+	action := r.verb
+	if s.language == template.ROS && action == "continue" {
+		action = "create" // which is what it is gone on with there
+	}
+	return s.follow(ctx, c.place, name, id, action, c.result, c.asJSON)
 }
 
 // mostSpared is how many resources a hint names; beyond that it is all of them.
@@ -137,7 +148,7 @@ const mostSpared = 5
 const disableRollbackFlag = " --disable-rollback"
 
 // remedies says what can be done about a stack that is stuck; empty if it is not.
-func (p place) remedies(state stacks.State, events []stacks.Event) string {
+func (p place) remedies(l template.Language, state stacks.State, events []stacks.Event) string {
 	spare := func(verb, flag string) string {
 		ids := stuck(events)
 		if len(ids) == 0 || len(ids) > mostSpared {
@@ -151,14 +162,23 @@ func (p place) remedies(state stacks.State, events []stacks.Event) string {
 		if !strings.Contains(again, disableRollbackFlag) {
 			again += disableRollbackFlag
 		}
+		if l == template.ROS { // which rolls nothing back later
+			return "mend it, then go on with: " + again + "\nor clear it away with: " + p.again("delete")
+		}
 		return "mend it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
 			"\nor clear it away with: " + p.again("delete")
 	case stacks.CreateRollbackFailed:
 		return "mend the provider, then clear it away with: " + p.again("delete")
 	case stacks.UpdateRollbackFailed:
+		if l == template.ROS { // which goes on from there
+			return "mend the provider, then: " + p.again("deploy")
+		}
 		return "mend the provider, then: " + p.again("continue") +
 			"\nor take what it cannot bring back for brought back: " + spare("continue", "skip")
 	case stacks.DeleteFailed:
+		if l == template.ROS && len(stuck(events)) > 0 { // where whatever fails has to be named
+			return p.retry("delete") + "\nor leave behind what cannot be deleted: " + p.again("delete") + " --retain " + strings.Join(stuck(events), ",")
+		}
 		return p.retry("delete") + "\nor leave behind what cannot be deleted: " + spare("delete", "retain")
 	case stacks.Other, stacks.Working, stacks.InReview, stacks.Created, stacks.CreateRolledBack, stacks.Updated, stacks.UpdateRolledBack, stacks.Deleted:
 	}

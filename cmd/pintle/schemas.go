@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/schema"
@@ -72,6 +73,14 @@ func (w desired) inputs() map[string]template.Input {
 	return inputs
 }
 
+// stackIDOf returns the pseudo parameter that holds the id of the stack.
+func stackIDOf(l template.Language) string {
+	if l == template.ROS {
+		return "ALIYUN::StackId"
+	}
+	return "AWS::StackId"
+}
+
 // foreseen returns what is known of the stack before it is deployed. The parameters that are named open may have any
 // value; given are those of a stack that is there.
 func (w desired) foreseen(t *template.Template, region string, open []string, given map[string]template.Input) (*template.Partial, error) {
@@ -83,6 +92,10 @@ func (w desired) foreseen(t *template.Template, region string, open []string, gi
 	}
 	for _, p := range w.parameters {
 		inputs[p.Name] = template.Input{Value: p.Text}
+	}
+	if w.language == template.ROS {
+		account := engine.ROSAccount(sigv4.DefaultAccount)
+		return t.BindPartly(inputs, open, template.Pseudo{AccountID: account, TenantID: account, Region: region, StackName: w.stack})
 	}
 	suffix := "amazonaws.com"
 	partition := wire.Partition(region)
@@ -104,7 +117,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.S
 	if err != nil {
 		return nil //nolint:nilerr // the engine says it as the service does
 	}
-	given, open := map[string]template.Input{}, []string{"AWS::StackId"}
+	given, open := map[string]template.Input{}, []string{stackIDOf(want.language)}
 	for _, p := range stack.Parameters {
 		name, text := p.Name, p.Text
 		switch declared := t.Parameter(name); {
@@ -115,7 +128,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.S
 			given[name] = template.Input{Value: text}
 		}
 	}
-	partial, err := want.foreseen(t, s.app.regionOr(s.connection.region), open, given)
+	partial, err := want.foreseen(t, s.app.region(want.language, s.connection.region), open, given)
 	if err != nil {
 		return nil //nolint:nilerr // so it does
 	}

@@ -34,7 +34,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the CloudFormation API until told to stop",
+		Short: "Serve the APIs of CloudFormation and ROS until told to stop",
 		Args:  cobra.NoArgs,
 		RunE:  a.command(func(ctx context.Context, _ []string) error { return a.serve(ctx, &o) }),
 	}

@@ -23,6 +23,8 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // Waiting for a data directory that another process is opening or closing.
@@ -42,14 +44,18 @@ type session struct {
 	references referenceOptions
 	unknown    engine.UnknownTypes
 	keys       keyOptions
+	ros        *rosAnswerOptions // nil for the usual ones
 	// functions says that an engine which this process becomes runs functions of templates, and modules where these find packages.
 	functions bool
 	modules   []string
 	// cloud says that the engine of another process of this machine runs them.
 	cloud bool
 
+	// stacks and operator are those of the dialect that the session speaks.
+	language template.Language
 	stacks   stacks.Service
 	operator *operatorClient
+	faces    map[template.Language]face
 	// here is the engine that this process became, nil for none; stop ends it.
 	here *node.Node
 	stop func() error
@@ -62,7 +68,7 @@ type session struct {
 func (a *app) open(ctx context.Context, c change) (*session, error) {
 	s := &session{
 		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, references: c.references,
-		functions: c.functions, modules: c.modules,
+		functions: c.functions, modules: c.modules, ros: c.ros,
 		stop: func() error { return nil },
 	}
 	if c.connection.endpoint != "" {
@@ -94,8 +100,21 @@ func (s *session) remote(ctx context.Context) error {
 		}
 		return failed(fmt.Errorf("AWS credentials for %s: %w", u.Host, err), hint)
 	}
-	s.use(loaded.Credentials, loaded.Region)
-	return nil
+	return s.use(loaded.Credentials, loaded.Region)
+}
+
+// rosKeys returns what calls of ROS are signed with: those of the environment for a server somewhere else, if there are any, else
+// the same as those of CloudFormation, since a server has one file of keys.
+func (s *session) rosKeys(keys aws.CredentialsProvider) func(context.Context) (rosclient.Keys, error) {
+	get := s.app.getenv
+	if id := get(aliyunKeyID); s.connection.endpoint != "" && id != "" {
+		own := rosclient.Keys{ID: id, Secret: get(aliyunKeySecret), Token: get(aliyunToken)}
+		return func(context.Context) (rosclient.Keys, error) { return own, nil }
+	}
+	return func(ctx context.Context) (rosclient.Keys, error) {
+		c, err := keys.Retrieve(ctx)
+		return rosclient.Keys{ID: c.AccessKeyID, Secret: c.SecretAccessKey, Token: c.SessionToken}, err
+	}
 }
 
 // connect finds the engine of the data directory, or becomes it.
@@ -111,8 +130,7 @@ func (s *session) connect(ctx context.Context) error {
 		}
 		if record, ok := live(ctx, held); ok {
 			s.url, s.cloud = record.URL, record.Cloud
-			s.use(static(record.Owner), s.app.regionOr(s.connection.region))
-			return nil
+			return s.use(static(record.Owner), s.app.regionOr(s.connection.region))
 		}
 		// It is being opened or closed, or only read.
 		if s.app.now().After(deadline) {
@@ -162,11 +180,17 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 	if err != nil {
 		return errors.Join(err, lock.Release())
 	}
-	here, err := node.Open(ctx, node.Config{
+	config := node.Config{
 		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, UnknownTypes: s.unknown, AllowPrivate: true,
 		SSM: source, ResolveSecrets: s.references.secrets, Cloud: s.functions, NodeModules: s.modules,
 		Version: buildRelease().Version, Log: log,
-	})
+	}
+	if s.ros != nil {
+		if err := s.ros.apply(&config); err != nil {
+			return errors.Join(err, lock.Release())
+		}
+	}
+	here, err := node.Open(ctx, config)
 	if err != nil {
 		return failed(err)
 	}
@@ -179,8 +203,7 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 		return errors.Join(<-ended, here.Close())
 	}
 	s.here, s.url = here, here.Record().URL
-	s.use(static(here.Record().Owner), region)
-	return nil
+	return s.use(static(here.Record().Owner), region)
 }
 
 // close ends the session, and the engine if this process is it.
@@ -194,14 +217,27 @@ func (s *session) close() error {
 func (s *session) client() bool { return s.here == nil && s.data != "" }
 
 // use makes the clients.
-func (s *session) use(keys aws.CredentialsProvider, region string) {
-	s.stacks = stacks.NewCloudFormation(cloudformation.New(cloudformation.Options{
+func (s *session) use(keys aws.CredentialsProvider, region string) error {
+	cfn := stacks.NewCloudFormation(cloudformation.New(cloudformation.Options{
 		BaseEndpoint: &s.url, Region: region, Credentials: keys, HTTPClient: near.Client(),
 		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts, o.MaxBackoff = 4, time.Second
 		}),
 	}))
-	s.operator = &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}
+	client, err := rosclient.New(rosclient.Config{
+		Endpoint: s.url, Region: s.app.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), HTTP: near.Client(), Now: s.app.now,
+	})
+	if err != nil {
+		return err
+	}
+	s.faces = map[template.Language]face{
+		template.CloudFormation: {cfn, &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}},
+		template.ROS: {stacks.NewROS(client), &operatorClient{
+			base: s.url, region: client.Region(), keys: keys, now: s.app.now, dialect: engine.ROS.Name(),
+		}},
+	}
+	s.speak(s.language)
+	return nil
 }
 
 func static(c node.Credentials) aws.CredentialsProvider {

@@ -183,6 +183,9 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 // examine returns what is sound of a template, and what is wrong with it. Of one with macros little is known before they have
 // run.
 func examine(body string, limits template.Limits) (*template.Template, template.Errors) {
+	if l := template.LanguageOf(body); l == template.ROS {
+		return l.Examine(body, limits)
+	}
 	_, err := template.ReadUnexpanded(body, limits)
 	if found, ok := errors.AsType[template.Errors](err); ok && template.BadCall(err) {
 		return nil, found
@@ -200,7 +203,7 @@ func (v *validator) share() error {
 		one.template, found = examine(one.want.template, v.limits)
 		one.file.Add(diagnosis.Err, found)
 		one.malformed = len(found) > 0
-		if size := len(one.want.template); size > maxTemplate {
+		if size := len(one.want.template); size > maxTemplate && one.want.language == template.CloudFormation {
 			one.file.Add(diagnosis.Warning, template.Errors{{
 				Message: fmt.Sprintf("the template is %d bytes long: it cannot be passed inline, where %d are allowed, only by URL", size, maxTemplate),
 			}})

@@ -114,11 +114,12 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 	if err != nil {
 		return err
 	}
-	open := []string{"AWS::StackId"}
+	open := []string{stackIDOf(one.want.language)}
 	if !one.named {
-		open = append(open, "AWS::StackName")
+		open = append(open, strings.TrimSuffix(open[0], "Id")+"Name")
 	}
-	partial, err := one.want.foreseen(t, v.region, open, nil)
+	region := v.app.region(one.want.language, v.options.region)
+	partial, err := one.want.foreseen(t, region, open, nil)
 	one.malformed = one.malformed || err != nil
 	if err := one.add(err); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 
 // preview asks an engine without stacks what it would refuse.
 func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
-	drawn, err := idle.preview(ctx, v.region, one.want)
+	drawn, err := idle.preview(ctx, v.app.region(one.want.language, v.options.region), one.want)
 	if told, ok := engine.InputError(err); ok {
 		if diagnosis.RuleOf(&template.Error{Message: told.Message}).ID == diagnosis.Import {
 			return nil // other stacks are not known

@@ -12,7 +12,11 @@ import (
 // one sentence.
 func (e *Engine) Inspect(t *template.Template) template.Errors {
 	var list template.Errors
-	unknown, reasons := e.env.unrecognized(CloudFormation, t)
+	dialect := CloudFormation
+	if t.Language == template.ROS {
+		dialect = ROS
+	}
+	unknown, reasons := e.env.unrecognized(dialect, t)
 	for i, r := range unknown {
 		list = append(list, &template.Error{
 			Message: unrecognizedText(r.Type), Detail: reasons[i].Error() + "; this version runs " + e.env.runs(CloudFormation),

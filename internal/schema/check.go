@@ -20,7 +20,10 @@ const maxProblems = 100
 // service token; nil if there is none. What is not known before a stack is deployed fits everything. It returns all
 // problems, in the order of their places.
 func Check(t *template.Template, p *template.Partial, find func(token string) *Document) template.Errors {
-	c := &check{partial: p, types: map[string]Type{}}
+	c := &check{partial: p, types: map[string]Type{}, own: own}
+	if c.ros = t.Language == template.ROS; c.ros {
+		c.own = nil // it reads other properties than the provider gets
+	}
 	resources := p.Resources()
 	for _, r := range resources {
 		if custom(r.Type) {
@@ -73,13 +76,16 @@ func Sort(found template.Errors) {
 
 // custom reports whether a type is that of a custom resource.
 func custom(resourceType string) bool {
-	return strings.HasPrefix(resourceType, "Custom::") || resourceType == "AWS::CloudFormation::CustomResource"
+	return strings.HasPrefix(resourceType, "Custom::") || resourceType == "AWS::CloudFormation::CustomResource" ||
+		resourceType == "ALIYUN::ROS::CustomResource"
 }
 
 // check is one run of [Check].
 type check struct {
 	partial *template.Partial
 	types   map[string]Type // by logical ID
+	ros     bool            // the template is one of ROS
+	own     []string        // properties that the service reads beside those of the provider
 	found   template.Errors
 }
 
@@ -140,10 +146,19 @@ func (c *check) resource(r *template.Resource, s *Schema) {
 	if r.Properties.IsZero() {
 		at.path = "/Resources/" + r.LogicalID
 	}
-	c.object(s.resolved(), literals(r.Properties), at)
+	if !c.ros {
+		c.object(s.resolved(), literals(r.Properties), at)
+		return
+	}
+	given := r.Properties.Get("Parameters")
+	if at.path += "/Parameters"; given.IsZero() {
+		c.object(s.resolved(), nil, at)
+		return
+	}
+	c.node(s, given, at)
 }
 
-// own are the properties that the service reads, not the provider. Source: CloudFormation, custom resource reference.
+// own are the properties that CloudFormation reads, not the provider, and that stand among those. Source: CloudFormation, custom resource reference.
 var own = []string{"ServiceToken", "ServiceTimeout"}
 
 // member is one of an object, whether it is a literal or was computed.
@@ -199,7 +214,7 @@ func (c *check) object(s *Schema, members []member, at place) {
 		switch {
 		case declared:
 			c.member(s.at(known), m, below)
-		case top && slices.Contains(own, m.key):
+		case top && slices.Contains(c.own, m.key):
 			delete(given, m.key)
 		case s.patterned || s.more == nil:
 			c.member(nil, m, below)
@@ -225,7 +240,7 @@ func (c *check) object(s *Schema, members []member, at place) {
 func (c *check) unknown(s *Schema, top bool, name string, at place) {
 	names := slices.Sorted(maps.Keys(s.properties))
 	if top {
-		names = append(names, own...)
+		names = append(names, c.own...)
 	}
 	if near := nearest.Name(name, names); near != "" {
 		c.problem(at, "property %s is not known, did you mean %s?", at.name, near)
@@ -352,7 +367,7 @@ func (c *check) value(s *Schema, v value.Value, at place) {
 func (c *check) attributes(n template.Node, path string) {
 	for _, use := range c.partial.References(n) {
 		names, closed := c.types[use.Resource].Attributes.Closed()
-		if use.Attribute == "" || !closed || slices.Contains(names, use.Attribute) {
+		if use.Attribute == "" || !closed || slices.Contains(names, use.Attribute) || c.ros && use.Attribute == "Outputs" { // all of them
 			continue
 		}
 		hint := ""

@@ -13,7 +13,7 @@
 //	GET  keys                                         the keys that secrets may be sealed with, by their ids
 //	GET  version                                      of this server
 //
-// A stack is named by its name or its ARN, percent-encoded. An error is {"error": "…"} with a status that fits. Nothing
+// A stack is named by its name or its ARN, percent-encoded; with ?dialect=ros it is one of ROS, named by its name or its UUID. An error is {"error": "…"} with a status that fits. Nothing
 // here shows a secret: requests are shown without their properties, providers without their definition.
 package operator
 
@@ -25,6 +25,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -185,6 +186,32 @@ func write(w http.ResponseWriter, status int, document any) {
 
 var errNoCaller = errors.New("the request reached the operator's face without a caller")
 
+// rosID is the id of a stack of ROS.
+var rosID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// isROS reports whether a request is about a stack of ROS.
+func isROS(r *http.Request) (bool, error) {
+	switch dialect := r.URL.Query().Get("dialect"); dialect {
+	case "", engine.CloudFormation.Name():
+		return false, nil
+	case engine.ROS.Name():
+		return true, nil
+	default:
+		return false, &Error{http.StatusBadRequest, fmt.Sprintf("there is no dialect %.100q: want %s or %s", dialect,
+			engine.CloudFormation.Name(), engine.ROS.Name())}
+	}
+}
+
+// refOf names the stack of the path on behalf of the caller.
+func refOf(r *http.Request, caller Caller) (engine.Ref, error) {
+	ref := engine.Ref{Account: caller.Account, Region: caller.Region, Stack: r.PathValue("name")}
+	ros, err := isROS(r)
+	if ros {
+		ref.Account, ref.ByID = engine.ROSAccount(caller.Account), rosID.MatchString(ref.Stack)
+	}
+	return ref, err
+}
+
 // stack finds the stack that the path names.
 func (f *face) stack(r *http.Request) (store.Stack, error) {
 	caller, ok := f.Caller(r.Context())
@@ -192,7 +219,11 @@ func (f *face) stack(r *http.Request) (store.Stack, error) {
 		return store.Stack{}, errNoCaller
 	}
 	name := r.PathValue("name")
-	stack, err := f.Engine.Find(r.Context(), engine.Ref{Account: caller.Account, Region: caller.Region, Stack: name})
+	ref, err := refOf(r, caller)
+	if err != nil {
+		return store.Stack{}, err
+	}
+	stack, err := f.Engine.Find(r.Context(), ref)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Stack{}, &Error{http.StatusNotFound, fmt.Sprintf("there is no stack %s in account %s, region %s",
 			name, caller.Account, caller.Region)}

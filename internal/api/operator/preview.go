@@ -25,6 +25,8 @@ type PreviewRequest struct {
 	// DisableRollback says that an update is to leave a stack that fails as it is; without, a stack that was left so cannot
 	// be updated.
 	DisableRollback bool `json:"disableRollback,omitempty"`
+	// Replace has an update delete and create anew what cannot be updated. Of ROS.
+	Replace bool `json:"replace,omitempty"`
 }
 
 // PreviewParameter is a parameter in a [PreviewRequest].
@@ -53,7 +55,15 @@ func (f *face) preview(r *http.Request) (any, error) {
 		return nil, errors.New("the request reached the operator's face without a caller")
 	}
 	name := r.PathValue("name")
-	if !stackName.MatchString(name) && !strings.HasPrefix(name, "arn:") {
+	ref, err := refOf(r, caller)
+	if err != nil {
+		return nil, err
+	}
+	ros, err := isROS(r)
+	if err != nil {
+		return nil, err
+	}
+	if !ros && !stackName.MatchString(name) && !strings.HasPrefix(name, "arn:") {
 		return nil, &Error{http.StatusBadRequest, fmt.Sprintf("%.200q cannot be the name of a stack: "+
 			"it has up to 128 letters, digits and hyphens and begins with a letter", name)}
 	}
@@ -68,10 +78,11 @@ func (f *face) preview(r *http.Request) (any, error) {
 	if err := json.Unmarshal(text, &in); err != nil { // whose text may quote a parameter
 		return nil, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
 	}
-	out, err := f.Engine.Preview(r.Context(), engine.PreviewStack{
-		Options: in.Options(), Template: in.Template,
-		Stack: engine.Ref{Account: caller.Account, Region: caller.Region, Stack: name},
-	})
+	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace}
+	if ros {
+		asked.Dialect = engine.ROS
+	}
+	out, err := f.Engine.Preview(r.Context(), asked)
 	if told, ok := engine.InputError(err); ok {
 		return nil, &Error{http.StatusBadRequest, told.Message}
 	}

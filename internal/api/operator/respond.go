@@ -57,7 +57,7 @@ func (f *face) respond(r *http.Request) (any, error) {
 	}
 	logical := wire.LogicalID(r.PathValue("resource"))
 	done, err := f.Engine.Respond(r.Context(), engine.Respond{
-		Stack:   engine.Ref{Account: caller.Account, Region: caller.Region, Stack: string(stack.ID)},
+		Stack:   engine.Ref{Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: stack.Dialect == engine.ROS.Name()},
 		Logical: logical, Request: in.Request, Status: in.Status, PhysicalID: in.PhysicalID, Reason: in.Reason, Data: in.Data,
 		NoEcho: in.NoEcho, By: "access key " + caller.KeyID + " of account " + caller.Account,
 	})

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/rosclient"
 )
 
 // ErrNone says that there is no stack of that name.
@@ -77,8 +79,10 @@ type Desired struct {
 	Tags []project.Pair
 	// KeepFailed leaves a stack that fails as it is.
 	KeepFailed bool
-	// Agreed are the capabilities that are agreed to.
+	// Agreed are the capabilities that are agreed to. Of CloudFormation.
 	Agreed []string
+	// Replace has an update delete and create anew what cannot be updated otherwise. Of ROS.
+	Replace bool
 }
 
 // Sparing is what a delete leaves behind.
@@ -109,7 +113,6 @@ type Service interface {
 	Resources(ctx context.Context, stack string) ([]Resource, error)
 	// Declared returns the names of the parameters that a template declares.
 	Declared(ctx context.Context, template string) ([]string, error)
-
 	// Create begins to create a stack and returns its id.
 	Create(ctx context.Context, want Desired) (id string, err error)
 	// Update begins an update of a stack as it was described; false says that there is nothing to change.
@@ -126,6 +129,9 @@ type Service interface {
 
 // Refusal returns the message of an error that a service told; false if the call did not get that far.
 func Refusal(err error) (string, bool) {
+	if told, ok := errors.AsType[*rosclient.Error](err); ok {
+		return told.Message, told.Status < http.StatusInternalServerError
+	}
 	told, ok := errors.AsType[smithy.APIError](err)
 	if !ok || told.ErrorFault() == smithy.FaultServer {
 		return "", false
@@ -138,6 +144,9 @@ func Refusal(err error) (string, bool) {
 func Lost(err error) bool {
 	if told, ok := errors.AsType[smithy.APIError](err); ok {
 		return told.ErrorCode() == "InvalidClientTokenId"
+	}
+	if told, ok := errors.AsType[*rosclient.Error](err); ok {
+		return told.Code == "InvalidAccessKeyId.NotFound"
 	}
 	_, unsent := errors.AsType[*smithyhttp.RequestSendError](err)
 	_, broken := errors.AsType[*net.OpError](err)

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/template"
+)
+
+// The variables of Alibaba Cloud's tools. Source: Alibaba Cloud CLI and SDKs, environment variables.
+const (
+	aliyunKeyID     = "ALIBABA_CLOUD_ACCESS_KEY_ID"
+	aliyunKeySecret = "ALIBABA_CLOUD_ACCESS_KEY_SECRET" //nolint:gosec // a name
+	aliyunToken     = "ALIBABA_CLOUD_SECURITY_TOKEN"    //nolint:gosec // a name
+	aliyunRegion    = "ALIBABA_CLOUD_REGION_ID"
+	// rosEndpoint is in the manner of those by which delivery finds other services; nothing but scripts reads it.
+	rosEndpoint = "ALIBABA_CLOUD_ROS_ENDPOINT"
+)
+
+// defaultROSRegion is where stacks of ROS are of which nothing else is said.
+const defaultROSRegion = "cn-hangzhou"
+
+// rosRegionOr returns the region that was asked for, for stacks of ROS.
+func (a *app) rosRegionOr(given string) string {
+	for _, region := range []string{given, a.getenv(aliyunRegion)} {
+		if region != "" {
+			return region
+		}
+	}
+	return defaultROSRegion
+}
+
+// region returns the region of stacks in a language.
+func (a *app) region(l template.Language, given string) string {
+	if l == template.ROS {
+		return a.rosRegionOr(given)
+	}
+	return a.regionOr(given)
+}
+
+// face is what a session talks with about the stacks of one dialect.
+type face struct {
+	stacks   stacks.Service
+	operator *operatorClient
+}
+
+// speak has the session talk about stacks of a dialect from now on.
+func (s *session) speak(l template.Language) {
+	s.language = l
+	s.stacks, s.operator = s.faces[l].stacks, s.faces[l].operator
+}
+
+// languages are the dialects, the usual one first.
+var languages = []template.Language{template.CloudFormation, template.ROS}
+
+// find has the session speak the dialect of the stack of a name, or id: that of the flag, or the one in which there is such a stack.
+// In a project its template says which is meant, if both have one. That there is none, the next look finds.
+func (s *session) find(ctx context.Context, p place, name string) error {
+	given, ok, err := parseDialect(s.connection.dialect)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		s.speak(given)
+		return nil
+	case strings.HasPrefix(name, "arn:"):
+		s.speak(template.CloudFormation)
+		return nil
+	case stacks.IsROSID(name), strings.Contains(name, "_"):
+		s.speak(template.ROS)
+		return nil
+	}
+	meant, known := s.app.projectLanguage(p, name)
+	s.speak(meant)
+	var there []template.Language
+	for _, l := range languages {
+		_, err := s.faces[l].stacks.Stack(ctx, name)
+		switch {
+		case err == nil:
+			there = append(there, l)
+		case errors.Is(err, stacks.ErrNone), l == template.ROS && errors.Is(err, rosclient.ErrForeign):
+		default:
+			return err
+		}
+	}
+	switch {
+	case len(there) == 0 || slices.Contains(there, meant) && (known || len(there) == 1):
+	case len(there) == 1:
+		s.speak(there[0])
+	default:
+		return usagef("say which is meant, with --dialect cloudformation or --dialect ros", "there are two stacks %s, one of each dialect", name)
+	}
+	return nil
+}
+
+// projectLanguage returns the language of the project's template, if the stack of a name is the project's; false if that is not known.
+func (a *app) projectLanguage(p place, name string) (template.Language, bool) {
+	if p.project == nil {
+		return template.CloudFormation, false
+	}
+	if own, err := p.stack(""); err != nil || own != name {
+		return template.CloudFormation, false
+	}
+	path := p.project.Template
+	if path == "" {
+		var err error
+		if path, err = findTemplate(p.dir); err != nil {
+			return template.CloudFormation, false
+		}
+	}
+	text, err := readFile(path, maxROSTemplate)
+	return template.LanguageOf(string(text)), err == nil
+}
+
+// parseDialect reads what was given to --dialect; false if nothing was.
+func parseDialect(given string) (template.Language, bool, error) {
+	switch given {
+	case "":
+		return 0, false, nil
+	case "cloudformation":
+		return template.CloudFormation, true, nil
+	case "ros":
+		return template.ROS, true, nil
+	}
+	return 0, false, usagef("want cloudformation or ros", "--dialect %q is not known", given)
+}
+
+// checkName refuses names that a dialect does not have.
+func checkName(l template.Language, name string) error {
+	if l == template.CloudFormation && !cloudFormationName.MatchString(name) {
+		return usagef("name it with --stack", "%q cannot be the name of a stack: "+
+			"want a letter, then letters, digits and hyphens, 128 at most", name)
+	}
+	return nil
+}
+
+// checkDialect refuses what does not go with the language of the template.
+func (w desired) checkDialect(p place) error {
+	given, ok, err := parseDialect(p.connection.dialect)
+	switch {
+	case err != nil:
+		return err
+	case ok && given != w.language:
+		return usagef("leave it out: the key ROSTemplateFormatVersion tells", "--dialect %s: the template is one of %s", given, w.language)
+	case w.language == template.CloudFormation && w.replace:
+		return usagef("leave it out", "--replace is for stacks of ROS: in CloudFormation what cannot be updated is replaced anyway")
+	}
+	return checkName(w.language, w.stack)
+}
+
+// readAs reads a template as whoever submits it does, within no limits.
+func readAs(l template.Language, text string) (*template.Template, error) {
+	if l == template.ROS {
+		return template.ParseROS(text, template.Unlimited())
+	}
+	return template.ParseSubmitted(text, template.Unlimited())
+}
