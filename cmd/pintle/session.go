@@ -66,6 +66,9 @@ type session struct {
 
 // open connects to the engine of a data directory, or becomes it for a command; with --endpoint it connects to that.
 func (a *app) open(ctx context.Context, c change) (*session, error) {
+	if _, _, err := parseDialect(c.connection.dialect); err != nil {
+		return &session{stop: func() error { return nil }}, err
+	}
 	s := &session{
 		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, references: c.references,
 		functions: c.functions, modules: c.modules, ros: c.ros,
@@ -279,6 +282,9 @@ func (a *app) reader(ctx context.Context, c connection, data string) (s *session
 func (a *app) readerWith(
 	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions,
 ) (s *session, ok bool, err error) {
+	if _, _, err := parseDialect(c.dialect); err != nil {
+		return nil, false, err
+	}
 	if c.endpoint == "" && !node.Exists(data) {
 		if _, err := os.Stat(data); err == nil || os.IsNotExist(err) {
 			return nil, false, nil
