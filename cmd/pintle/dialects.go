@@ -14,8 +14,8 @@ import (
 // The variables of Alibaba Cloud's tools. Source: Alibaba Cloud CLI and SDKs, environment variables.
 const (
 	aliyunKeyID     = "ALIBABA_CLOUD_ACCESS_KEY_ID"
-	aliyunKeySecret = "ALIBABA_CLOUD_ACCESS_KEY_SECRET" //nolint:gosec // a name
-	aliyunToken     = "ALIBABA_CLOUD_SECURITY_TOKEN"    //nolint:gosec // a name
+	aliyunKeySecret = "ALIBABA_CLOUD_ACCESS_KEY_SECRET"
+	aliyunToken     = "ALIBABA_CLOUD_SECURITY_TOKEN"
 	aliyunRegion    = "ALIBABA_CLOUD_REGION_ID"
 	// rosEndpoint is in the manner of those by which delivery finds other services; nothing but scripts reads it.
 	rosEndpoint = "ALIBABA_CLOUD_ROS_ENDPOINT"

@@ -346,6 +346,9 @@ func TestROSSheet(t *testing.T) {
 					r.Errorf("%s is %q, want %s", name, text, form)
 				}
 			}
+			if a.text("ResourceOwnerId") != "0000000000000000" { // what docs say of accounts
+				r.Errorf("the account is %s", a.text("ResourceOwnerId"))
+			}
 			r.sent(`Create  {}`) // there are no Parameters
 		}},
 		{"request/types of Parameters survive", says(goesWell), func(r *rosRow) {
@@ -568,7 +571,10 @@ func TestROSSheet(t *testing.T) {
 		}},
 		{"semantics/a type does not change", says(goesWell), func(r *rosRow) {
 			r.create("CREATE_COMPLETE", r.template(``))
-			r.update("ROLLBACK_COMPLETE", strings.Replace(r.template(``), "Custom::Row", "Custom::Other", 1))
+			other := strings.Replace(r.template(``), "Custom::Row", "Custom::Other", 1)
+			if code, message := r.call("UpdateStack", "TemplateBody", other); code != "StackValidationFailed" {
+				r.Errorf("%s: %s", code, message)
+			}
 			r.sent(`Create  {}`)
 		}},
 		{"semantics/a deleted stack is still described", says(goesWell), func(r *rosRow) {
