@@ -65,8 +65,9 @@ func (a *app) again() string {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pintle",
-		Short: "Run stacks of CloudFormation custom resources, without the cloud",
-		Long: `Pintle runs stacks of CloudFormation custom resources on this machine.
+		Short: "Run stacks of custom resources, of CloudFormation and of ROS, without the cloud",
+		Long: `Pintle runs stacks of custom resources on this machine: of AWS CloudFormation and,
+where a template says ROSTemplateFormatVersion, of Alibaba Cloud ROS.
 
   pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
   pintle dev DIR       do so now, and again whenever a file of it is saved
@@ -74,7 +75,7 @@ func (a *app) root() *cobra.Command {
   pintle validate DIR  find what is wrong with its template, or with files, before anything is created
   pintle new NAME      write the project of a provider in Go
   pintle invoke TARGET send one request to a provider, and show its answer
-  pintle serve --dev   serve the CloudFormation API to the AWS CLI and SDKs
+  pintle serve --dev   serve the APIs of CloudFormation and ROS to their command lines and SDKs
 
 Stacks are kept in a data directory: .pintle beside pintle.yaml, or --data. The
 first command that needs an engine becomes it; others meanwhile are its clients.

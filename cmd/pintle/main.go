@@ -1,4 +1,4 @@
-// Command pintle runs stacks of CloudFormation custom resources on this machine: it is an engine, and a client of one.
+// Command pintle runs stacks of custom resources, of CloudFormation and of ROS, on this machine: it is an engine, and a client of one.
 package main
 
 import (

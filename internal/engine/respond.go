@@ -136,6 +136,9 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	if err := mayRespond(r); err != nil {
 		return Responded{}, err
 	}
+	if in.NoEcho && m.dialect.wire() == wire.ROS {
+		return Responded{}, invalid("ROS has no NoEcho: whoever may read the stack reads all attributes. Nothing was changed.")
+	}
 	instance := m.instances[r.Instance]
 	if instance == nil {
 		return Responded{}, fmt.Errorf("instance %d of stack %s was not loaded", r.Instance, m.stack.ID)

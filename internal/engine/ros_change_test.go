@@ -180,6 +180,10 @@ func TestROSRespond(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
 	w.accept(w.take("C"))
+	_, err := w.engine.Respond(w.ctx, engine.Respond{Stack: w.rosRef(), Logical: "C", Status: wire.Success, NoEcho: true, By: "test"})
+	if err == nil || !strings.Contains(err.Error(), "ROS has no NoEcho") {
+		t.Errorf("secret attributes: error %v", err)
+	}
 	done, err := w.engine.Respond(w.ctx, engine.Respond{
 		Stack: w.rosRef(), Logical: "C", Status: wire.Success, Data: []byte(`{"n": 1}`), By: "test",
 	})

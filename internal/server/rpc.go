@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/ros"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
@@ -22,17 +23,11 @@ func (s *Server) openROS() (err error) {
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log,
 		Caller: func(ctx context.Context) (ros.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
-			account := rosAccount(id.Account)
+			account := engine.ROSAccount(id.Account)
 			return ros.Caller{Account: account, ID: rosCaller(account, id.Role)}, ok
 		},
 	})
 	return err
-}
-
-// rosAccount is the account of Alibaba Cloud that stands for one of a credentials file: 16 characters, so that it is no account of
-// AWS's, whose stacks are others.
-func rosAccount(account string) string {
-	return strings.Repeat("0", max(0, 16-len(account))) + account
 }
 
 // rosCaller is the id of who calls: the account's, or one that is made for its role, as users have it.
