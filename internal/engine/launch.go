@@ -254,7 +254,7 @@ func (m *machine) restore(s *store.Step) error {
 	if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {
 		return m.undo(s, instance, ask, metadata, problem)
 	}
-	if problem == "" && !ask.token.Equal(instance.Body.Token) {
+	if problem == "" && m.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) {
 		return m.startOver(s, instance, nil, ask.properties) // it came to be by what is undone
 	}
 	unchanged := func() bool {
