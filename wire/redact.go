@@ -17,15 +17,21 @@ const (
 	redactOpen  = `(?:[\[(]|%(?:25)*5B|string\([0-9]+\))`
 )
 
-// secretName finds the name of a secret query parameter and what separates it from its value: "=" in a URL, what stands
-// between key and value of a map, or the comma between the two in a list of pairs. The plain name signature, which URLs of
-// Alibaba Cloud have, is one only where a query can be: after "?" or "&", or in quotes.
-var secretName = regexp.MustCompile(`(?i)(?:X-Amz-(?:Signature|Credential|Security-Token)|` +
-	`(?:[?&]|&amp;|\\+u0026|&#(?:38|x26);|%(?:25)*(?:3F|26)|["'])Signature)(?:` +
+// redactBetween is what separates the name of a secret from its value: "=" in a URL, what stands between key and value of a map,
+// or the comma between the two in a list of pairs.
+const redactBetween = `(?:` +
 	`(?:` + redactQuote + `|` + redactSpace + `|\])*` + redactEqual + `(?:` + redactQuote + `|` + redactSpace + `|` + redactOpen + `)*` +
 	`|` + redactQuote + redactSpace + `*,` + redactSpace + `*` +
 	`(?:` + redactQuote + `?value` + redactQuote + `?` + redactSpace + `*` + redactEqual + redactSpace + `*)?` + redactQuote +
-	`)`)
+	`)`
+
+// secretName finds the name of a secret query parameter and what separates it from its value. The plain name signature, which
+// URLs of Alibaba Cloud have, is one only where a query can be: after "?" or "&", or in quotes.
+var secretName = regexp.MustCompile(`(?i)(?:X-Amz-(?:Signature|Credential|Security-Token)|` +
+	`(?:[?&]|&amp;|\\+u0026|&#(?:38|x26);|%(?:25)*(?:3F|26)|["'])Signature)` + redactBetween)
+
+// plainSignature finds a signature of ROS by its form wherever the name stands, as in a parsed query whose keys have no quotes.
+var plainSignature = regexp.MustCompile(`(?i)(\bsignature` + redactBetween + `)[0-9a-f]{40}\b`)
 
 // secretValue matches the value itself: the characters of a signature, scope or token, which are letters, digits and
 // "/+=" and a few more, plain, percent-encoded or escaped for JSON. Anything else ends it, an encoded "&" too.
@@ -37,7 +43,7 @@ var secretValue = regexp.MustCompile(`(?i)^(?:[A-Z0-9/+=._~-]|%(?:25)*(?:2[BDEF]
 func Redact(text string) string {
 	found := secretName.FindAllStringIndex(text, -1)
 	if found == nil {
-		return text
+		return redactPlain(text)
 	}
 	var b strings.Builder
 	done := 0
@@ -54,5 +60,12 @@ func Redact(text string) string {
 		done = at[1] + value[1]
 	}
 	b.WriteString(text[done:])
-	return b.String()
+	return redactPlain(b.String())
+}
+
+func redactPlain(text string) string {
+	if !strings.Contains(strings.ToLower(text), "signature") { // which is much faster to find out
+		return text
+	}
+	return plainSignature.ReplaceAllString(text, "${1}"+redacted)
 }

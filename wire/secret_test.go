@@ -15,6 +15,9 @@ import (
 const signedURL = "https://h.example/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEX%2F20261121%2Fus-east-1%2Fs3%2Faws4_request" +
 	"&X-Amz-Signature=5ec2e7&X-Amz-SignedHeaders=host"
 
+// rosMAC is as long as a signature of ROS.
+const rosMAC = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2"
+
 func TestNothingPrintsTheSignature(t *testing.T) {
 	request := wire.Request{RequestType: wire.Update, ResponseURL: signedURL, LogicalResourceID: "Site",
 		ResourceProperties: json.RawMessage(`{"p":"hunter2"}`)}
@@ -68,6 +71,11 @@ func TestRedact(t *testing.T) {
 		{"ros, json escapes", `\u0026signature=5ec2e7\u0026a`, `\u0026signature=REDACTED\u0026a`},
 		{"ros, encoded", "http%3A%2F%2Fh%3Fa%3D1%26signature%3D5ec2e7%26b", "http%3A%2F%2Fh%3Fa%3D1%26signature%3DREDACTED%26b"},
 		{"ros, python", "{'signature': ['5ec2e7'], 'a': 1}", "{'signature': ['REDACTED'], 'a': 1}"},
+		{"ros, node's objects", "{ expire: '1', signature: '" + rosMAC + "' }", "{ expire: '1', signature: 'REDACTED' }"},
+		{"ros, go's values", "map[expire:[1] signature:[" + rosMAC + "]]", "map[expire:[1] signature:[REDACTED]]"},
+		{"ros, php", "[expire] => 1\n[signature] => " + rosMAC, "[expire] => 1\n[signature] => REDACTED"},
+		{"ros, alone", "signature=" + rosMAC + " is wrong", "signature=REDACTED is wrong"},
+		{"a longer one", "signature: " + rosMAC + "5ec2", "signature: " + rosMAC + "5ec2"},
 		{"the word", "no signature: it is missing", "no signature: it is missing"},
 		{"again", "X-Amz-Signature=REDACTED&a", "X-Amz-Signature=REDACTED&a"},
 	} {

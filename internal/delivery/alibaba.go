@@ -188,10 +188,10 @@ func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body 
 	message := cmp.Or(told.message, told.code, hide.excerpt(string(body), shown), http.StatusText(status))
 	text := fmt.Sprintf("%s: %s (Status Code: %d", call.service, hide.excerpt(message, 4*shown), status)
 	if told.code != "" {
-		text += "; Error Code: " + told.code
+		text += "; Error Code: " + hide.excerpt(told.code, shown)
 	}
 	if told.requestID != "" {
-		text += "; Request ID: " + told.requestID
+		text += "; Request ID: " + hide.excerpt(told.requestID, shown)
 	}
 	text = hide.text(text + ")")
 	// Source: Simple Message Queue, error codes; Function Compute, error codes.

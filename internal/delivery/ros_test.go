@@ -463,6 +463,31 @@ func TestROSSecretsStay(t *testing.T) {
 	}
 }
 
+// TestROSPartsOfSecretsStay: a text has the token of a header without its scheme, more often than not, and the URL with its query.
+func TestROSPartsOfSecretsStay(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(403)
+		_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		fmt.Fprint(w, "token ", token, " key ", r.Header.Get("X-Api-Key"), " at ", r.URL.RequestURI())
+	}))
+	defer server.Close()
+	w := startROS(t, "", nil)
+	r := rosRequest(wire.Create, "web:"+server.URL+"/hook?stage=test&access_token=opensesame")
+	r.Body.HTTPConfig = object(value.Member{Key: "Headers", Value: object(member("Authorization", "Bearer abc12345"), member("X-Api-Key", "k-12"))})
+	w.Dispatch([]store.Request{r})
+	got, _ := w.next(t).Outcome.(delivery.Refused)
+	want := "POST " + server.URL + "/hook: 403 Forbidden: token ***** key ***** at /hook?stage=test&access_token=*****"
+	if got.Text != want {
+		t.Errorf("\n got %s\nwant %s", got.Text, want)
+	}
+	r = rosRequest(wire.Create, "web:"+server.URL)
+	r.ID, r.Body.HTTPConfig = "other", object(value.Member{Key: "Headers", Value: object(member("authorization", "basic dTpodXNoLXdvcmQ="))})
+	w.Dispatch([]store.Request{r})
+	if got, _ := w.next(t).Outcome.(delivery.Refused); strings.Contains(got.Text, "dTpo") {
+		t.Error(got.Text)
+	}
+}
+
 func TestROSWebGuarded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Error("it was reached") }))
 	defer server.Close()

@@ -17,7 +17,10 @@ type scrubber struct {
 }
 
 func newScrubber(r store.Request, more ...string) *scrubber {
-	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), secretsOfConfig(r.Body.HTTPConfig), more)
+	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), more)
+	if isROS(r) {
+		secrets = slices.Concat(secrets, store.ConfigSecrets(r.Body.HTTPConfig), store.TokenSecrets(r.Body.Token.Text()))
+	}
 	s := &scrubber{secrets: secrets}
 	var spellings []string
 	for _, secret := range secrets {

@@ -221,22 +221,3 @@ func form(document []byte) []byte {
 	}
 	return []byte(fields.Encode())
 }
-
-// secretsOfConfig returns what must not be shown of how a provider is called: the key, and what is secret in the headers by its
-// origin or by their names.
-func secretsOfConfig(v value.Value) []string {
-	secrets := v.Secrets()
-	if key, _ := v.Get("SignKey"); key.Text() != "" {
-		secrets = append(secrets, key.Text())
-	}
-	headers, _ := v.Get("Headers")
-	for _, m := range headers.Members() {
-		switch textproto.CanonicalMIMEHeaderKey(m.Key) {
-		case "Authorization", "Proxy-Authorization", "Cookie":
-			if text := m.Value.Text(); text != "" {
-				secrets = append(secrets, text)
-			}
-		}
-	}
-	return secrets
-}

@@ -54,7 +54,7 @@ func (m *machine) told(r *store.Request, outcome Outcome) {
 	switch outcome.Kind {
 	case Refused, Died:
 		r.Ending = outcome.Kind.String()
-		m.audit(r, "a notification to "+r.Body.Token.Text()+" was not delivered: "+m.presentable(outcome.Text))
+		m.audit(r, "a notification to "+store.ShownURL(r.Body.Token.Text())+" was not delivered: "+m.scrub(r, outcome.Text))
 	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting, Returned:
 	}
 }

@@ -585,6 +585,52 @@ func TestROSSecrets(t *testing.T) {
 	}
 }
 
+// What a provider behind a URL is called with is a secret by its name, in whole and in part, also to who looks at changes.
+func TestROSHeadersAreSecrets(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	template := func(token string) string {
+		return rosBody(map[string]string{"C": rosResource("", `"ServiceToken": "web:https://u:hush-pass@example.com/h?a=b&access_token=hush-query", `+
+			`"HttpConfig": {"Headers": {"Authorization": "Bearer `+token+`", "Proxy-Authorization": "Basic dTpodXNoLXdvcmQ=", "X-More": "seen"}}`)})
+	}
+	w.must(w.begin(engine.CreateStack{Template: template("hush-token"), Options: engine.Options{DisableRollback: true}}))
+	r := w.take("C")
+	config, _ := r.Body.HTTPConfig.Get("Headers")
+	if diff := cmp.Diff(`{"Authorization":"Bearer hush-token","Proxy-Authorization":"Basic dTpodXNoLXdvcmQ=","X-More":"seen"}`, string(config.JSON())); diff != "" {
+		t.Error(diff)
+	}
+	w.inbox = append(w.inbox, r)
+	w.refuses("C", "", "no hush-token, no hush-word, no hush-query, no hush-pass, seen")
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+	w.must(err)
+	if text := fmt.Sprint(rows, w.row().Reason); strings.Contains(text, "hush") || !strings.Contains(text, "seen") {
+		t.Error(text)
+	}
+	preview, err := w.engine.Preview(w.ctx, engine.PreviewStack{
+		Stack: engine.Ref{Account: rosAccount, Region: rosRegion, Stack: "T"}, Dialect: engine.ROS, Template: template("hush-token"),
+	})
+	w.must(err)
+	if text := fmt.Sprint(preview.Changes[0].After); strings.Contains(text, "hush-token") || strings.Contains(text, "dTpo") || !strings.Contains(text, "seen") {
+		t.Error(text)
+	}
+}
+
+// Who was to be told and was not is on record, without the keys in its URL.
+func TestROSNotificationRecord(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{Template: oneROS(""), Options: engine.Options{
+		NotificationARNs: []string{"web:https://u:hush@example.com/robot?access_token=hush"},
+	}}))
+	w.succeed("C", "c")
+	for _, r := range w.inbox {
+		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Refused, Text: "gone, says hush of https://u:hush@example.com"}))
+	}
+	audit, err := w.store.Audit(w.ctx, w.row().Key, 100)
+	w.must(err)
+	if len(audit) != 1 || audit[0].Text != "a notification to https://example.com/robot was not delivered: gone, says ***** of https://u:*****@example.com" {
+		t.Errorf("%+v", audit)
+	}
+}
+
 // Data is what it is: all of it under Outputs, and any JSON under a key.
 func TestROSAttributes(t *testing.T) {
 	template := rosBody(map[string]string{

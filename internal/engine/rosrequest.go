@@ -3,10 +3,12 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -80,7 +82,7 @@ func rosTime(v value.Value) (time.Duration, error) {
 	return timeout, err
 }
 
-// httpConfig checks an HttpConfig and makes its key a secret.
+// httpConfig checks an HttpConfig and makes its key a secret, and headers that are by their names.
 func httpConfig(v value.Value) (value.Value, error) {
 	if v.IsNull() {
 		return value.Value{}, nil
@@ -109,11 +111,16 @@ func httpConfig(v value.Value) (value.Value, error) {
 			if p.Value.Kind() != value.Map {
 				return value.Value{}, errors.New("HttpConfig.Headers must be a map of strings")
 			}
-			for _, header := range p.Value.Members() {
+			headers := slices.Clone(p.Value.Members())
+			for i, header := range headers {
 				if header.Value.Kind() != value.String {
 					return value.Value{}, fmt.Errorf("HttpConfig.Headers must be a map of strings, and %s is none", header.Key)
 				}
+				if store.IsSecretName(header.Key) {
+					headers[i].Value = header.Value.Tainted(value.OfAttribute)
+				}
 			}
+			p.Value = value.Object(headers...)
 		default:
 			return value.Value{}, fmt.Errorf("HttpConfig has no %s: it has SignKey, ContentType and Headers", p.Key)
 		}

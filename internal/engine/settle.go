@@ -497,13 +497,27 @@ func (m *machine) fail(s *store.Step, i *store.Instance, verb store.Verb, reason
 // scrub removes from a text what nobody may read: signatures, the secrets that the provider was given, those that it or
 // its neighbours hold, and those in what it says beside the text.
 func (m *machine) scrub(r *store.Request, text string, beside ...value.Value) string {
-	return m.presentable(text, append(beside, r.Body.Properties, r.Body.OldProperties, r.Body.HTTPConfig, r.Body.Token)...)
+	return m.without(text, m.calledWith(r.Body.Token, r.Body.HTTPConfig), append(beside, r.Body.Properties, r.Body.OldProperties)...)
 }
 
 // presentable makes a text fit for people: without signatures, without control characters, and without any secret that this
 // decision knows of.
 func (m *machine) presentable(text string, more ...value.Value) string {
-	secrets := slices.Clone(m.hidden)
+	return m.without(text, nil, more...)
+}
+
+// calledWith returns what is secret of how a provider is called.
+func (m *machine) calledWith(token, config value.Value) []string {
+	secrets := token.Secrets()
+	if m.dialect == ROS {
+		secrets = slices.Concat(secrets, store.ConfigSecrets(config), store.TokenSecrets(token.Text()))
+	}
+	return secrets
+}
+
+// without is presentable, of which further secrets are given as they are.
+func (m *machine) without(text string, secrets []string, more ...value.Value) string {
+	secrets = append(secrets, m.hidden...)
 	for _, v := range more {
 		secrets = append(secrets, v.Secrets()...)
 	}
@@ -514,10 +528,11 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 	for _, i := range m.instances {
 		if i.Body != nil {
 			for _, v := range []value.Value{
-				i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref, i.Body.HTTPConfig, i.Body.Token,
+				i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref,
 			} {
 				secrets = append(secrets, v.Secrets()...)
 			}
+			secrets = append(secrets, m.calledWith(i.Body.Token, i.Body.HTTPConfig)...)
 		}
 	}
 	// A secret or a signature may hold such a character, or have one put into it by a program that colours its output.
