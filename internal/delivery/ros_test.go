@@ -463,6 +463,33 @@ func TestROSSecretsStay(t *testing.T) {
 	}
 }
 
+// TestROSCreateIsPostedOnce: also by the client below, to which a header that a resource may have says that a request can be repeated.
+func TestROSCreateIsPostedOnce(t *testing.T) {
+	var creates atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"Create"`) {
+			creates.Add(1)
+			panic(http.ErrAbortHandler) // the connection, which was good for the one before, is closed
+		}
+	}))
+	defer server.Close()
+	w := startROS(t, "", nil)
+	for _, kind := range []wire.RequestType{wire.Update, wire.Create} {
+		r := rosRequest(kind, "web:"+server.URL)
+		r.ID = wire.RequestID(kind)
+		r.Body.HTTPConfig = object(value.Member{Key: "Headers", Value: object(member("Idempotency-Key", "once"))})
+		w.Dispatch([]store.Request{r})
+		outcome := w.next(t).Outcome
+		if refused, _ := outcome.(delivery.Refused); kind == wire.Create && !strings.Contains(refused.Text, "which is not sent again") {
+			t.Errorf("%+v", outcome)
+		}
+	}
+	if n := creates.Load(); n != 1 {
+		t.Errorf("the provider got %d Creates", n)
+	}
+}
+
 // TestROSPartsOfSecretsStay: a text has the token of a header without its scheme, more often than not, and the URL with its query.
 func TestROSPartsOfSecretsStay(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

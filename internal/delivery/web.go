@@ -175,6 +175,9 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		return refused("the service token is not a valid http(s) URL")
 	}
 	request.Header = header
+	if p.once {
+		request.GetBody = nil // or the client would send it again itself, if a header of the resource is an Idempotency-Key
+	}
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", "pintle")
 	}
