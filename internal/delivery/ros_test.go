@@ -513,6 +513,15 @@ func TestROSPartsOfSecretsStay(t *testing.T) {
 	if got, _ := w.next(t).Outcome.(delivery.Refused); strings.Contains(got.Text, "dTpo") {
 		t.Error(got.Text)
 	}
+	for name, token := range map[string]string{"path": "web:" + server.URL + "/hunter2hunter2/x?a=hunter2", "no token": "acs:fc:hunter2",
+		"cut": "acs:fc:hunter2" + strings.Repeat("x", 200)} {
+		r = rosRequest(wire.Create, "")
+		r.ID, r.Body.Token = wire.RequestID(name), value.SecretStr(token)
+		w.Dispatch([]store.Request{r})
+		if got, _ := w.next(t).Outcome.(delivery.Refused); got.Text == "" || strings.Contains(got.Text, "hunter2") {
+			t.Error(got.Text)
+		}
+	}
 }
 
 func TestROSWebGuarded(t *testing.T) {

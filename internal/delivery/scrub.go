@@ -19,7 +19,7 @@ type scrubber struct {
 func newScrubber(r store.Request, more ...string) *scrubber {
 	secrets := slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(), more)
 	if isROS(r) {
-		secrets = slices.Concat(secrets, store.ConfigSecrets(r.Body.HTTPConfig), store.TokenSecrets(r.Body.Token.Text()))
+		secrets = slices.Concat(secrets, store.ConfigSecrets(r.Body.HTTPConfig), store.TokenSecrets(r.Body.Token))
 	}
 	s := &scrubber{secrets: secrets}
 	var spellings []string

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -508,11 +507,10 @@ func (m *machine) presentable(text string, more ...value.Value) string {
 
 // calledWith returns what is secret of how a provider is called.
 func (m *machine) calledWith(token, config value.Value) []string {
-	secrets := token.Secrets()
-	if m.dialect == ROS {
-		secrets = slices.Concat(secrets, store.ConfigSecrets(config), store.TokenSecrets(token.Text()))
+	if m.dialect != ROS {
+		return token.Secrets()
 	}
-	return secrets
+	return append(store.ConfigSecrets(config), store.TokenSecrets(token)...)
 }
 
 // without is presentable, of which further secrets are given as they are.

@@ -64,23 +64,33 @@ func cutPrefixFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
-// TokenSecrets returns what must not be shown of a service token of ROS that is a URL, or a URL: its password, and what its query
-// holds under names such as access_token.
-func TokenSecrets(token string) []string {
-	parsed, err := wire.ParseToken(wire.ServiceToken(token))
+// TokenSecrets returns what must not be shown of a service token of ROS: all of one that is a secret by its origin. Of a URL that is
+// its password too, and what its query holds under names such as access_token; of a secret one each part, since those who get it
+// tell the path, and not where they are.
+func TokenSecrets(token value.Value) []string {
+	secrets := token.Secrets()
+	parsed, err := wire.ParseToken(wire.ServiceToken(token.Text()))
 	if err != nil || parsed.URL == nil {
-		return nil
+		return secrets
 	}
-	var secrets []string
-	if password, ok := parsed.URL.User.Password(); ok && len(password) >= minNamed {
-		secrets = append(secrets, password)
+	add := func(text string, least int) {
+		if len(text) >= least && !slices.Contains(secrets, text) {
+			secrets = append(secrets, text)
+		}
 	}
+	password, _ := parsed.URL.User.Password()
+	add(password, minNamed)
 	query, _ := url.ParseQuery(parsed.URL.RawQuery) // what cannot be read is no parameter
 	for name, values := range query {
 		for _, text := range values {
-			if len(text) >= minNamed && IsSecretName(name) {
-				secrets = append(secrets, text)
+			if token.Secret() || IsSecretName(name) {
+				add(text, minNamed)
 			}
+		}
+	}
+	if token.Secret() {
+		for part := range strings.SplitSeq(parsed.URL.Path, "/") {
+			add(part, minPart)
 		}
 	}
 	return secrets
