@@ -196,6 +196,11 @@ func TestAlibabaOutcomes(t *testing.T) {
 			queue, list{fcFails(400, "<html>not here\x1b[0m")}, false,
 			delivery.Refused{Text: "Simple Message Queue: <html>not here[0m (Status Code: 400; Request ID: req-1)"}, 1,
 		},
+		"endless words": {
+			fc3, list{fcFails(400, `{"Code":"`+strings.Repeat("c", 60000)+`","RequestId":"`+strings.Repeat("r", 3000)+`","Message":"no"}`)}, false,
+			delivery.Refused{Text: "Function Compute: no (Status Code: 400; Error Code: " + strings.Repeat("c", 200) + "…; Request ID: " +
+				strings.Repeat("r", 200) + "…)"}, 1,
+		},
 		"nothing but a status": {fc3, list{replies(418)}, false, delivery.Refused{Text: "Function Compute: I'm a teapot (Status Code: 418)"}, 1},
 		"a redirect":           {fc3, list{replies(302)}, false, delivery.Refused{Text: "Function Compute: Found (Status Code: 302)"}, 1},
 	}
