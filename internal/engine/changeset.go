@@ -93,7 +93,7 @@ func (m *machine) draftChangeSet(
 	}
 	if existing != nil {
 		set, err := m.sameChangeSet(in, s, existing)
-		if told, ok := InputError(err); ok && told.Code == CodeAlreadyExists && in.Kind == store.KindCreate && m.stack.Kind != store.KindReview {
+		if told, ok := InputError(err); ok && told.Code == m.takenCode() && in.Kind == store.KindCreate && m.stack.Kind != store.KindReview {
 			err = m.cannotCreate(in)
 		}
 		return set, err
@@ -120,7 +120,7 @@ func (m *machine) draftChangeSet(
 		DisableRollback: in.DisableRollback,
 		Body: &store.ChangeSetBody{
 			Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint,
-			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes,
+			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes, Policy: in.Policy,
 		},
 	}
 	switch {
@@ -286,8 +286,17 @@ func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.St
 	return nil
 }
 
+// takenCode is the code of the error of a change set whose name another one has.
+func (m *machine) takenCode() Code {
+	told, _ := InputError(m.dialect.refusals().changeSetTaken(""))
+	return told.Code
+}
+
 // cannotCreate is the error of a set that is to create a stack which is there.
 func (m *machine) cannotCreate(in *CreateChangeSet) error {
+	if m.dialect != CloudFormation {
+		return m.dialect.refusals().stackExists(m.stack.Name)
+	}
 	return invalid("Stack [" + in.Stack.Stack + "] already exists and cannot be created again with the changeSet [" + in.Name + "].")
 }
 
@@ -305,7 +314,11 @@ func (m *machine) makeRoom() error {
 		}
 	}
 	if oldest == nil {
-		return &Error{CodeLimitExceeded, fmt.Sprintf("Stack [%s] has %d change sets, which is the most that is kept. "+
+		code := CodeLimitExceeded
+		if m.dialect != CloudFormation {
+			code = CodeNotSupported
+		}
+		return &Error{code, fmt.Sprintf("Stack [%s] has %d change sets, which is the most that is kept. "+
 			"Execute one, or delete those that are not needed.", m.stack.Name, maxChangeSets)}
 	}
 	m.delta.DropChangeSets = append(m.delta.DropChangeSets, oldest.ID)
@@ -319,7 +332,7 @@ func (m *machine) sameChangeSet(in *CreateChangeSet, s *submission, row *store.C
 	case err != nil:
 		return "", err
 	case mismatch != "":
-		return "", &Error{CodeAlreadyExists, "ChangeSet " + in.Name + " cannot be created due to a mismatch with existing attribute " + mismatch}
+		return "", &Error{m.takenCode(), "ChangeSet " + in.Name + " cannot be created due to a mismatch with existing attribute " + mismatch}
 	case in.Token == "" || in.Token != row.Token:
 		return "", m.dialect.refusals().changeSetTaken(in.Name)
 	}
@@ -356,6 +369,11 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		{"OnStackFailure", in.OnFailure == row.OnFailure},
 		{"DeploymentConfig", in.DisableRollback == row.DisableRollback},
 		{"IncludeNestedStacks", in.IncludeNested == row.IncludeNested},
+		{"ReplacementOption", in.Replace == body.Replace},
+		{"TaintResources", slices.Equal(in.Taint, body.Taint)},
+		{"Parallelism", in.Parallelism == body.Parallelism},
+		{"TimeoutInMinutes", in.TimeoutMinutes == body.TimeoutMinutes},
+		{"StackPolicyBody", in.Policy == body.Policy},
 	} {
 		if !attribute.same {
 			return attribute.name, nil
@@ -432,6 +450,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {
 		m.stack.TimeoutMinutes = minutes
 	}
+	m.stack.Policy = cmp.Or(row.Body.Policy, m.stack.Policy) // an update itself goes by the one before
 	if err := m.carryOut(row, row.Body.TimeoutMinutes, begun); err != nil {
 		return err
 	}

@@ -65,6 +65,9 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	if in.OnFailure == "DELETE" && in.Kind != store.KindCreate {
 		return Planned{}, invalid("OnStackFailure DELETE is for change sets of type CREATE only.")
 	}
+	if err := e.env.checkPolicies(in.Policy); err != nil {
+		return Planned{}, inDialect(dialect, err)
+	}
 	if !in.UsePrevious {
 		if s, err = e.submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Planned{}, err

@@ -129,15 +129,23 @@ func dependents(candidates []plan.Candidate, named []wire.LogicalID) []wire.Logi
 }
 
 // ignoreFailed takes the stack as created. What failed stays as it is: an update that declares it still, or a delete of the stack,
-// deletes what there may be of it.
+// deletes what there may be of it. What only the tries before have declared is deleted now: no update would know of it.
 func (m *machine) ignoreFailed(in *ContinueCreate) error {
 	if err := m.whole(); err != nil {
 		return err
 	}
 	op := store.Operation{
 		Call: store.CallContinueCreate, Kind: store.KindCreate, Token: in.Token, To: m.op.To, Tried: m.op.Tried, Caller: in.Caller,
+		Parallelism: in.Parallelism,
+	}
+	candidates, err := m.between(&op)
+	if err != nil {
+		return refused(m.dialect, err)
 	}
 	m.open(store.PhaseApply, op)
+	if err := m.layOut(candidates); err != nil {
+		return err
+	}
 	problem, err := m.publish(m.op.To)
 	if err != nil {
 		return err
@@ -146,6 +154,25 @@ func (m *machine) ignoreFailed(in *ContinueCreate) error {
 	if problem != "" { // what failed cannot be read
 		reason += "; the stack has no outputs: " + problem
 	}
-	m.end(store.PhaseSucceeded, reason)
-	return nil
+	m.standWithout()
+	m.op.Phase, m.opChanged = store.PhaseCleanup, true
+	m.beginCleanup()
+	if len(m.todo) == 0 {
+		m.end(store.PhaseSucceeded, reason)
+		return nil
+	}
+	m.stackEvent(store.PhaseCleanup, reason)
+	return m.run()
+}
+
+// standWithout notes of what failed, and of what there was of it before, that the stack stands without it.
+func (m *machine) standWithout() {
+	for logical, numbers := range m.numbers {
+		if i := m.current(logical); i != nil && !i.Unborn() {
+			continue
+		}
+		for _, number := range numbers {
+			m.neverStood(m.instances[number])
+		}
+	}
 }

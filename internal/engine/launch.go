@@ -235,6 +235,10 @@ func (m *machine) restore(s *store.Step) error {
 	if m.dialect.rules().idsStay && (s.Touched || m.looksAtAll()) && (instance == nil || instance.Unborn()) {
 		return m.bringBack(s, instance)
 	}
+	if m.dialect.rules().idsStay && instance != nil && instance.Unborn() {
+		m.done(s) // the stack stood without it
+		return nil
+	}
 	if instance == nil || (!s.Touched && !s.Stirred && instance.Body.Attempted.IsNull()) {
 		m.done(s)
 		return nil
@@ -254,7 +258,7 @@ func (m *machine) restore(s *store.Step) error {
 	if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {
 		return m.undo(s, instance, ask, metadata, problem)
 	}
-	if problem == "" && m.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) {
+	if problem == "" && m.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) && instance.Number > m.op.Stood {
 		return m.startOver(s, instance, nil, ask.properties) // it came to be by what is undone
 	}
 	unchanged := func() bool {
@@ -384,6 +388,9 @@ func (m *machine) askDelete(s *store.Step, i *store.Instance, detached bool) {
 func (m *machine) gone(i *store.Instance, detached bool) {
 	i.Role = store.RoleGone
 	i.Shown = !detached && m.op.Kind != store.KindUpdate // an update discards what is to be created anew, or not at all
+	if m.dialect.rules().idsStay && i.Number > m.op.Stood && (m.op.Phase == store.PhaseRevert || m.op.Phase == store.PhaseRevertCleanup) {
+		m.neverStood(i)
+	}
 	m.resourceEvent(i, store.VerbDelete, store.ProgressSucceeded, "", i.Body.Properties, detached)
 }
 

@@ -91,7 +91,8 @@ func (m *machine) denyRemovals() error {
 			continue
 		}
 		m.touchForUpdate(s, i, i.Body.Properties)
-		if err := m.fail(s, i, store.VerbUpdate, denied, i.Body.Properties); err != nil {
+		reason := m.dialect.texts().failure(failedByPolicy, i.Logical, denied)
+		if err := m.fail(s, i, store.VerbUpdate, reason, i.Body.Properties); err != nil {
 			return err
 		}
 	}

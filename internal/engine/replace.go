@@ -54,10 +54,18 @@ func (m *machine) startOver(s *store.Step, i *store.Instance, made []byte, prope
 }
 
 // bringBack creates the resource of a step anew, from its old declaration, after what was to take its place has been deleted. i is
-// what is left of that, or of the resource; nil if nothing is.
+// what is left of that, or of the resource; nil if nothing is. What the stack stood without, since the failure of its Create was
+// ignored, is not created now either.
 func (m *machine) bringBack(s *store.Step, i *store.Instance) error {
 	if i != nil {
 		return m.discard(s, i)
+	}
+	if err := m.whole(); err != nil { // what is gone is in no other view
+		return err
+	}
+	if !m.hadStood(s.Logical) {
+		m.done(s)
+		return nil
 	}
 	declared, err := declaration(s.Plan.Old)
 	if err != nil {
@@ -68,6 +76,26 @@ func (m *machine) bringBack(s *store.Step, i *store.Instance) error {
 		return err
 	}
 	return m.create(s, properties, metadata, ask, problem)
+}
+
+// neverStood notes of an instance that the stack has never stood with it: no rollback has to bring it back.
+func (m *machine) neverStood(i *store.Instance) {
+	if i.Body.AnsweredBy != "" {
+		i.Body.AnsweredBy = ""
+		m.changeBody(i)
+	}
+}
+
+// hadStood reports whether there was a resource when the stack last stood: of an instance that it stood with it is known who
+// answered for it. The view is whole.
+func (m *machine) hadStood(logical wire.LogicalID) bool {
+	stood := false
+	for _, number := range m.numbers[logical] {
+		if number <= m.op.Stood {
+			stood = m.instances[number].Body.AnsweredBy != ""
+		}
+	}
+	return stood
 }
 
 // checkTaint refuses to have resources created anew that are not there.

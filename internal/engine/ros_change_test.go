@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,69 @@ func TestROSChangeSets(t *testing.T) {
 	refusedWith(t, err, engine.CodeChangeSetNotFound, "The ChangeSet (8acc3dcd-cf48-4fa1-863e-7c767b61fe42) could not be found.")
 }
 
+// A change set has the stack policy that it was made with: the next updates go by it.
+func TestROSChangeSetPolicy(t *testing.T) {
+	w := standing(t, engine.Config{}, rosBody(map[string]string{"C": rosResource("", ""), "D": rosResource("", "")}), "C=c", "D=d")
+	create := func(in engine.CreateChangeSet) (engine.Planned, error) {
+		in.Stack, in.Kind = w.rosRef(), store.KindUpdate
+		return w.engine.CreateChangeSet(w.ctx, in)
+	}
+	_, err := create(engine.CreateChangeSet{Name: "bad", Template: oneROS(""), Options: engine.Options{Policy: "{"}})
+	if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeStackValidationFailed {
+		t.Errorf("a policy that is none: %v", err)
+	}
+	const policy = `{"Statement": [{"Effect": "Deny", "Action": "Update:Delete", "Principal": "*", "Resource": "*"},
+		{"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"}]}`
+	set, err := create(engine.CreateChangeSet{
+		Name: "set", Template: rosBody(map[string]string{"C": rosResource(`"K": 1`, ""), "D": rosResource("", "")}),
+		Options: engine.Options{Policy: policy},
+	})
+	w.must(err)
+	_, err = w.engine.ExecuteChangeSet(w.ctx, engine.ExecuteChangeSet{ChangeSet: engine.ChangeSetRef{
+		Ref: engine.Ref{Account: rosAccount, Region: rosRegion, ByID: true}, Name: string(set.ID),
+	}})
+	w.must(err)
+	w.succeed("C", "c")
+	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 1`)}))
+	if reason := w.reasonOf(store.PhaseRevert); !strings.HasPrefix(reason, "Resource UPDATE failed: StackPolicyValidationFailed: resources.D: ") {
+		t.Errorf("the reason is %q", reason)
+	}
+}
+
+// The same request for a change set is the same in everything, and has the codes of ROS if it is not.
+func TestROSChangeSetTwice(t *testing.T) {
+	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
+	create := func(in engine.CreateChangeSet) (engine.Planned, error) {
+		in.Stack, in.Kind, in.Name, in.Token = w.rosRef(), store.KindUpdate, "set", "t"
+		if in.Template == "" {
+			in.Template = oneROS(`"K": 2`)
+		}
+		return w.engine.CreateChangeSet(w.ctx, in)
+	}
+	first, err := create(engine.CreateChangeSet{})
+	w.must(err)
+	again, err := create(engine.CreateChangeSet{})
+	w.must(err)
+	if first != again {
+		t.Errorf("the same request made %v and %v", first, again)
+	}
+	for attribute, in := range map[string]engine.CreateChangeSet{
+		"Template":          {Template: oneROS(`"K": 3`)},
+		"ReplacementOption": {Replace: true},
+		"TaintResources":    {Taint: []wire.LogicalID{"C"}},
+		"TimeoutInMinutes":  {TimeoutMinutes: 10},
+		"Parallelism":       {Options: engine.Options{Parallelism: 1}},
+		"StackPolicyBody":   {Options: engine.Options{Policy: `{"Statement": []}`}},
+	} {
+		_, err := create(in)
+		refusedWith(t, err, engine.CodeChangeSetExists, "ChangeSet set cannot be created due to a mismatch with existing attribute "+attribute)
+	}
+	_, err = w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: engine.Ref{Account: rosAccount, Region: rosRegion, Stack: "S"}, Dialect: engine.ROS, Name: "new", Kind: store.KindCreate, Template: oneROS(""),
+	})
+	refusedWith(t, err, engine.CodeStackExists, "The Stack (S) already exists.")
+}
+
 func TestROSCancelUpdate(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 2`)}))
@@ -239,6 +303,21 @@ func TestROSNative(t *testing.T) {
 	if status := w.rosStatus(); status != "UPDATE_COMPLETE" || w.current("A") != "b" {
 		t.Errorf("the stack is %s, and A is %q", status, w.current("A"))
 	}
+}
+
+// reasonOf returns the reason of the newest event of the stack in a phase.
+func (w *rosWorld) reasonOf(phase store.Phase) string {
+	w.t.Helper()
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+	w.must(err)
+	for _, row := range rows { // newest first
+		for _, e := range slices.Backward(row.Events) {
+			if e.Phase == phase {
+				return e.Reason
+			}
+		}
+	}
+	return ""
 }
 
 // current returns the id of what a logical ID stands for.

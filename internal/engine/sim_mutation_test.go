@@ -259,7 +259,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a rollback keeps what was made by another provider", file: "launch.go", ros: true,
-		from: "	if problem == \"\" && !ask.token.Equal(instance.Body.Token) {", to: "	if false {",
+		from: "	if problem == \"\" && !ask.token.Equal(instance.Body.Token) && instance.Number > m.op.Stood {", to: "	if false {",
 		found: []invariant{agreed, truthful},
 	},
 	{
@@ -271,6 +271,21 @@ var mutations = []mutation{
 		name: "the bound of what is at work at once is for the beginning", file: "launch.go", ros: true,
 		from: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism }", to: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism || m.view.Request != nil }",
 		found: []invariant{withinBounds},
+	},
+	{
+		name: "a rollback creates what the stack stood without", file: "replace.go", ros: true,
+		from: "	if !m.hadStood(s.Logical) {", to: "	if false {",
+		found: []invariant{agreed},
+	},
+	{
+		name: "a rollback updates what was never created", file: "launch.go", ros: true,
+		from: "	if m.dialect.rules().idsStay && instance != nil && instance.Unborn() {", to: "	if false {",
+		found: []invariant{truthful, agreed},
+	},
+	{
+		name: "what is declared no more is ignored too", file: "continue.go", ros: true,
+		from: "	m.beginCleanup()\n	if len(m.todo) == 0 {", to: "	if true {",
+		found: []invariant{accounted},
 	},
 	{
 		name: "who waited for the bound is forgotten", file: "launch.go", ros: true,

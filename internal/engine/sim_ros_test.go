@@ -58,7 +58,7 @@ func TestROSSimulation(t *testing.T) {
 		"create: CREATE_COMPLETE", "create: CREATE_FAILED", "create: CREATE_ROLLBACK_COMPLETE", "create: CREATE_ROLLBACK_FAILED",
 		"update: UPDATE_COMPLETE", "update: ROLLBACK_COMPLETE", "update: ROLLBACK_FAILED", "cancelled: ROLLBACK_COMPLETE",
 		"continue: CREATE_COMPLETE", "continue: CREATE_FAILED", "delete: DELETE_COMPLETE", "delete: DELETE_FAILED",
-		"replaced", "created anew in a rollback", "answered with another id", "deleted without an id", "timed out", "started anew",
+		"ignored", "not delivered", "answered twice", "replaced", "created anew in a rollback", "answered with another id", "deleted without an id", "timed out", "started anew",
 	} {
 		if covered[what] == 0 {
 			t.Errorf("%q never came about: the simulation does not do what it is for", what)
@@ -82,6 +82,9 @@ type rosSim struct {
 	calm    int
 	bound   int
 	changes bool // the operation may replace anything
+	// lacking are the resources without which the stack stands, since what failed of its create was ignored.
+	// askew are those that are there, and were to be changed.
+	lacking, askew map[wire.LogicalID]bool
 	tainted bool
 	// from and to are the templates of the operation under way, or of the last one.
 	from, to rosTemplate
@@ -119,7 +122,7 @@ func (t rosTemplate) text() string {
 			for _, need := range d.needs {
 				parameters += fmt.Sprintf(`, "Of%s": {"Ref": %q}`, need, need)
 			}
-		} else if d.needs != nil {
+		} else if len(d.needs) > 0 {
 			attributes = append(attributes, `"DependsOn": ["`+strings.Join(d.needs, `", "`)+`"]`)
 		}
 		if d.kept {
@@ -298,6 +301,18 @@ func (s *rosSim) update() {
 
 func (s *rosSim) goOn() {
 	in := engine.ContinueCreate{Stack: s.ref(), Options: engine.Options{Parallelism: s.rng.IntN(3)}}
+	if s.chance(25) {
+		s.note("ignore")
+		in.Mode = engine.ContinueIgnore
+		if _, err := s.engine.ContinueCreate(s.ctx, in); err != nil {
+			s.breaks(itEnds, "what failed cannot be ignored: %v", err)
+		}
+		s.count("ignored")
+		s.lack()
+		s.run("ignore")
+		s.lack()
+		return
+	}
 	if s.chance(30) {
 		s.to = s.draw(s.to)
 		in.Template = s.to.text()
@@ -318,6 +333,26 @@ func (s *rosSim) goOn() {
 	}
 	s.bound, s.changes, s.tainted = in.Parallelism, true, false
 	s.run("continue")
+}
+
+// lack notes what the stack stands without.
+func (s *rosSim) lack() {
+	s.lacking, s.askew = map[wire.LogicalID]bool{}, map[wire.LogicalID]bool{}
+	for id := range s.to {
+		s.lacking[wire.LogicalID(id)] = true
+	}
+	instances, err := s.rows.Instances(s.ctx, s.row().Key)
+	s.must(err)
+	for _, i := range instances {
+		_, declared := s.to[string(i.Logical)]
+		if i.Role == store.RoleCurrent && !i.Unborn() {
+			delete(s.lacking, i.Logical)
+			s.askew[i.Logical] = true
+		}
+		if i.Role == store.RoleCurrent && !declared && s.row().Phase.Final() {
+			s.breaks(accounted, "%s is declared no more, and is still there", i.Logical)
+		}
+	}
 }
 
 // run lets an operation come to its end.
@@ -365,10 +400,14 @@ func (s *rosSim) serve(r store.Request) {
 	s.note("%s of %s %q, instance %d: %s", r.Type, r.Logical, r.Body.PhysicalID, r.Instance, r.Body.Properties.JSON())
 	s.checkAsked(r)
 	s.now = s.now.Add(time.Second)
-	if err := s.engine.Report(s.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}); err != nil {
-		s.must(err)
-	}
 	fails := !s.chance(s.calm)
+	if fails && s.chance(20) {
+		s.note("%s of %s does not get there", r.Type, r.Logical)
+		s.count("not delivered")
+		s.must(s.engine.Report(s.ctx, r.ID, engine.Outcome{Kind: engine.Refused, Text: "no connection"}))
+		return
+	}
+	s.must(s.engine.Report(s.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}))
 	does := !fails || s.chance(40)
 	id := r.Body.PhysicalID
 	if does {
@@ -402,6 +441,10 @@ func (s *rosSim) serve(r store.Request) {
 	}
 	s.note("answer to the %s of %s, done %v: %s", r.Type, r.Logical, does, members)
 	s.must(s.engine.Answer(s.ctx, r.ID, []byte(document(r, members)), 0))
+	if s.chance(10) { // it answers once more, and says something else
+		s.count("answered twice")
+		s.must(s.engine.Answer(s.ctx, r.ID, []byte(document(r, `"Status": "SUCCESS", "PhysicalResourceId": "second"`)), 0))
+	}
 }
 
 // do does what is asked, and returns the id of what there is.
@@ -461,7 +504,7 @@ func (s *rosSim) checkAsked(r store.Request) {
 		switch {
 		case r.Type == wire.Create && !own && !left && i.Logical == r.Logical && i.Reached:
 			s.breaks(oldFirst, "Create of %s is asked for while there is %q", r.Logical, i.PhysicalID)
-		case r.Type == wire.Delete && own && inApply && i.Body.AnsweredBy != "" && !s.changes && !s.tainted && !r.Cancelled && !i.Unborn() && s.stood(op, i):
+		case r.Type == wire.Delete && own && inApply && i.Body.AnsweredBy != "" && !s.changes && !s.tainted && !r.Cancelled && !i.Unborn() && s.stood(op, i) && !s.lacking[i.Logical]:
 			s.breaks(asWanted, "Delete of %s %q is asked for by an update that replaces nothing", r.Logical, i.PhysicalID)
 		}
 	}
@@ -469,6 +512,11 @@ func (s *rosSim) checkAsked(r store.Request) {
 	case r.Type == wire.Update && s.things[r.Body.PhysicalID] == nil:
 		s.breaks(truthful, "Update of %s asks for %q, which is not there", r.Logical, r.Body.PhysicalID)
 	case r.Type == wire.Create && op.Phase == store.PhaseRevert && op.Kind == store.KindUpdate:
+		open, err := s.rows.Requests(s.ctx, row.Key)
+		s.must(err)
+		if s.lacking[r.Logical] && slices.ContainsFunc(open, func(o store.Request) bool { return o.ID == r.ID && !o.Cancelled }) {
+			s.breaks(agreed, "a rollback creates %s, which was not there before", r.Logical)
+		}
 		s.count("created anew in a rollback")
 	case r.Type == wire.Delete && inApply:
 		s.count("replaced")
@@ -488,7 +536,13 @@ func (s *rosSim) checkAtRest() {
 	row := s.row()
 	side := s.to
 	switch engine.ROS.StackStatus(row.Kind, row.Phase) {
-	case "CREATE_COMPLETE", "UPDATE_COMPLETE":
+	case "CREATE_COMPLETE":
+		if op, err := s.rows.Operation(s.ctx, row.Key, row.Operation); err != nil || op.Call == store.CallContinueCreate && s.lacking != nil {
+			s.must(err)
+			return
+		}
+	case "UPDATE_COMPLETE":
+		s.lacking, s.askew = nil, nil
 	case "ROLLBACK_COMPLETE":
 		side = s.from
 	default:
@@ -502,9 +556,13 @@ func (s *rosSim) checkAtRest() {
 		if i.Role != store.RoleCurrent {
 			continue
 		}
+		if !i.Unborn() {
+			delete(s.lacking, i.Logical)
+		}
 		d, declared := side[string(i.Logical)]
 		thing := s.things[i.PhysicalID]
 		switch {
+		case declared && (s.lacking[i.Logical] && i.Unborn() || s.askew[i.Logical]):
 		case !declared:
 			s.breaks(accounted, "%s is declared no more, and is still there", i.Logical)
 		case thing == nil:
@@ -516,7 +574,8 @@ func (s *rosSim) checkAtRest() {
 		}
 	}
 	for id := range side {
-		if !slices.ContainsFunc(instances, func(i store.Instance) bool { return i.Role == store.RoleCurrent && string(i.Logical) == id }) {
+		if !s.lacking[wire.LogicalID(id)] &&
+			!slices.ContainsFunc(instances, func(i store.Instance) bool { return i.Role == store.RoleCurrent && string(i.Logical) == id }) {
 			s.breaks(agreed, "there is no %s", id)
 		}
 	}

@@ -76,6 +76,8 @@ type ChangeSetBody struct {
 	Taint          []wire.LogicalID `json:"taint,omitempty"`
 	Parallelism    int              `json:"parallelism,omitempty"`
 	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
+	// Policy is the stack policy from that operation on, JSON; empty leaves the stack's own.
+	Policy string `json:"policy,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
 }

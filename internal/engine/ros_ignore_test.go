@@ -1,0 +1,129 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+)
+
+// ignored makes a stack that stands without what failed of its create: ids are answered with, and what has none fails.
+func ignored(t *testing.T, template string, answers ...string) *rosWorld {
+	t.Helper()
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{Template: template, Options: engine.Options{DisableRollback: true}}))
+	for _, answer := range answers {
+		if logical, id, _ := strings.Cut(answer, "="); id != "" {
+			w.succeed(logical, id)
+		} else {
+			w.refuses(logical, "", "r")
+		}
+	}
+	w.ignore()
+	w.sent = nil
+	return w
+}
+
+func (w *rosWorld) ignore() {
+	w.t.Helper()
+	_, err := w.engine.ContinueCreate(w.ctx, engine.ContinueCreate{Stack: w.rosRef(), Mode: engine.ContinueIgnore})
+	w.must(err)
+}
+
+// A rollback goes back to where the stack stood: it does not create what it stood without.
+func TestROSRollbackToIgnored(t *testing.T) {
+	template := func(k string) string {
+		return rosBody(map[string]string{"A": rosResource(`"K": `+k, ""), "B": rosResource(`"K": `+k, `, "Timeout": 9`, `"DependsOn": "A"`)})
+	}
+	w := ignored(t, template("1"), "A=a", "B=")
+	w.must(w.change(engine.UpdateStack{Template: template("2")}))
+	w.succeed("A", "a")
+	w.answer(w.take("B"), `"Status": "SUCCESS"`) // the Delete of what is left of it
+	w.refuses("B", "", "again")
+	w.succeed("A", "a")
+	w.answer(w.take("B"), `"Status": "SUCCESS"`)
+	if status := w.rosStatus(); status != "ROLLBACK_COMPLETE" || len(w.inbox) > 0 {
+		t.Errorf("the stack is %s, and %d requests are left", status, len(w.inbox))
+	}
+	if diff := cmp.Diff([]string{
+		`-> Update A id=a {"K":2} was {"K":1}`, `-> Delete B id= {"K":1}`, `-> Create B id= {"K":2}`,
+		`-> Update A id=a {"K":1} was {"K":2}`, `-> Delete B id= {"K":2}`,
+	}, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// What was never created is asked for nothing, whatever becomes of what it refers to.
+func TestROSRollbackSparesIgnored(t *testing.T) {
+	template := func(token, k string) string {
+		return rosBody(map[string]string{
+			"A": rosResource("", token), "B": rosResource(`"K": `+k, "", `"DependsOn": "A"`),
+			"U": rosResource(`"Of": {"Ref": "A"}`, "", `"DependsOn": "B"`),
+		})
+	}
+	w := ignored(t, template("", "1"), "A=a", "B=b", "U=")
+	w.must(w.change(engine.UpdateStack{Template: template(otherTokenJSON, "2"), Replace: true}))
+	w.succeed("A", "a")
+	w.succeed("A", "a2")
+	w.refuses("B", "b", "r")
+	w.succeed("A", "a2")
+	w.succeed("A", "a3")
+	w.succeed("B", "b")
+	if status := w.rosStatus(); status != "ROLLBACK_COMPLETE" || len(w.inbox) > 0 {
+		t.Errorf("the stack is %s, and is asked for are %v", status, w.sent)
+	}
+}
+
+// What only a try before has declared is deleted when the rest is ignored: no update would know of it.
+func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{
+		Template: rosBody(map[string]string{"A": rosResource("", ""), "B": rosResource("", "")}),
+		Options:  engine.Options{DisableRollback: true},
+	}))
+	w.succeed("A", "a")
+	w.refuses("B", "", "r")
+	_, err := w.engine.ContinueCreate(w.ctx, engine.ContinueCreate{
+		Stack: w.rosRef(), Template: rosBody(map[string]string{"B": rosResource("", "")}),
+	})
+	w.must(err)
+	w.answer(w.take("B"), `"Status": "SUCCESS"`)
+	w.refuses("B", "", "r")
+	w.sent = nil
+	w.ignore()
+	w.succeed("A", "a")
+	if status := w.rosStatus(); status != "CREATE_COMPLETE" || len(w.inbox) > 0 {
+		t.Errorf("the stack is %s, and %d requests are left", status, len(w.inbox))
+	}
+	if diff := cmp.Diff([]string{`-> Delete A id=a {}`}, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A rollback does not replace what the stack stood with, though the create that is taken for done was to make it otherwise.
+func TestROSRollbackKeepsWhatStood(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	w.must(w.begin(engine.CreateStack{
+		Template: rosBody(map[string]string{"A": rosResource("", ""), "B": rosResource("", "")}),
+		Options:  engine.Options{DisableRollback: true},
+	}))
+	w.succeed("A", "a")
+	w.refuses("B", "", "r")
+	other := func(k string) string {
+		return rosBody(map[string]string{"A": rosResource(`"K": `+k, otherTokenJSON)})
+	}
+	_, err := w.engine.ContinueCreate(w.ctx, engine.ContinueCreate{Stack: w.rosRef(), Template: other("1")})
+	w.must(err)
+	if status := w.rosStatus(); status != "CREATE_FAILED" { // it would need another provider
+		t.Fatal(status)
+	}
+	w.ignore()
+	w.answer(w.take("B"), `"Status": "SUCCESS"`)
+	w.sent = nil
+	w.must(w.change(engine.UpdateStack{Template: other("2")}))
+	if len(w.inbox) > 0 && w.inbox[0].Type != "Update" {
+		t.Errorf("asked for is %v", w.sent)
+	}
+}
