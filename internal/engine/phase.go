@@ -140,7 +140,8 @@ func (m *machine) firstFailure() failed {
 	for _, logical := range slices.Concat(m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes) {
 		for _, number := range m.numbers[logical] {
 			i := m.instances[number]
-			if i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
+			left := i.Role == store.RoleOrphan || i.Changed.Before(m.op.Started) // by an operation before
+			if !left && i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
 				first = i
 			}
 		}

@@ -72,7 +72,11 @@ func (m *machine) deniedReplacement(i *store.Instance) (string, error) {
 	if !replaces {
 		return "", nil
 	}
-	return m.denied(plan.ActionReplace, i)
+	denied, err := m.denied(plan.ActionReplace, i)
+	if denied != "" {
+		denied = m.dialect.texts().failure(failedByPolicy, i.Logical, denied)
+	}
+	return denied, err
 }
 
 // denyRemovals fails an update that begins at the resources which it may not remove. They have no turn before the

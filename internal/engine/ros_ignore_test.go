@@ -3,10 +3,12 @@ package engine_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // ignored makes a stack that stands without what failed of its create: ids are answered with, and what has none fails.
@@ -52,6 +54,32 @@ func TestROSRollbackToIgnored(t *testing.T) {
 		`-> Update A id=a {"K":1} was {"K":2}`, `-> Delete B id= {"K":2}`,
 	}, w.sent); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// The reason of a failure is its own, whatever failed of a resource of that name before.
+func TestROSFailureAfterAnOrphan(t *testing.T) {
+	template := func(more string) string {
+		resources := map[string]string{"A": rosResource("", "")}
+		if more != "" {
+			resources[more] = rosResource("", "")
+		}
+		return rosBody(resources)
+	}
+	w := standing(t, engine.Config{}, template("C"), "A=a", "C=c")
+	w.must(w.change(engine.UpdateStack{Template: template("")}))
+	for range 3 {
+		w.refuses("C", "c", "in use")
+		w.pass(time.Minute)
+	}
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
+		t.Fatal(status)
+	}
+	w.must(w.change(engine.UpdateStack{Template: template("C")}))
+	id := w.refuses("C", "", "no room")
+	want := "Resource CREATE failed: CustomResourceFailed: resources.C: no room (RequestId: " + string(id) + ")"
+	if reason := w.reasonOf(store.PhaseRevert); reason != want {
+		t.Errorf("the reason is %q, want %q", reason, want)
 	}
 }
 
