@@ -63,9 +63,16 @@ func (m *machine) bringBack(s *store.Step, i *store.Instance) error {
 	if err := m.whole(); err != nil { // what is gone is in no other view
 		return err
 	}
-	if !m.hadStood(s.Logical) {
+	stood := m.stoodWith(s.Logical)
+	switch {
+	case stood == nil:
 		m.done(s)
 		return nil
+	case stood.Role == store.RoleRetained: // it was to be replaced, and is still there
+		stood.Role, stood.Left, stood.Shown = store.RoleCurrent, "", false
+		m.changeInstance(stood)
+		s.Touched = true
+		return m.launch(s)
 	}
 	declared, err := declaration(s.Plan.Old)
 	if err != nil {
@@ -86,14 +93,17 @@ func (m *machine) neverStood(i *store.Instance) {
 	}
 }
 
-// hadStood reports whether there was a resource when the stack last stood: of an instance that it stood with it is known who
-// answered for it. The view is whole.
-func (m *machine) hadStood(logical wire.LogicalID) bool {
-	stood := false
+// stoodWith returns the instance of a logical ID with which the stack last stood, nil if there was none: of those it is known who
+// answered for them. The view is whole.
+func (m *machine) stoodWith(logical wire.LogicalID) *store.Instance {
+	var stood *store.Instance
 	for _, number := range m.numbers[logical] {
-		if number <= m.op.Stood {
-			stood = m.instances[number].Body.AnsweredBy != ""
+		if i := m.instances[number]; number <= m.op.Stood {
+			stood = i
 		}
+	}
+	if stood != nil && stood.Body.AnsweredBy == "" {
+		return nil
 	}
 	return stood
 }

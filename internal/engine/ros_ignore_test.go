@@ -83,6 +83,29 @@ func TestROSFailureAfterAnOrphan(t *testing.T) {
 	}
 }
 
+// What its policy kept when it was to be replaced is there, and is the stack's again when the update is rolled back.
+func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
+	template := func(token, k string) string {
+		return rosBody(map[string]string{
+			"A": rosResource("", token, `"DeletionPolicy": "Retain"`), "B": rosResource(`"K": `+k, "", `"DependsOn": "A"`),
+		})
+	}
+	w := standing(t, engine.Config{}, template("", "1"), "A=a", "B=b")
+	w.must(w.change(engine.UpdateStack{Template: template(otherTokenJSON, "2"), Replace: true}))
+	w.succeed("A", "a2")
+	w.refuses("B", "b", "r")
+	w.succeed("A", "a2")
+	w.succeed("B", "b")
+	if status := w.rosStatus(); status != "ROLLBACK_COMPLETE" || w.current("A") != "a" {
+		t.Errorf("the stack is %s, and A is %q", status, w.current("A"))
+	}
+	if diff := cmp.Diff([]string{
+		`-> Create A id= {}`, `-> Update B id=b {"K":2} was {"K":1}`, `-> Delete A id=a2 {}`, `-> Update B id=b {"K":1} was {"K":2}`,
+	}, w.sent); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 // What was never created is asked for nothing, whatever becomes of what it refers to.
 func TestROSRollbackSparesIgnored(t *testing.T) {
 	template := func(token, k string) string {

@@ -85,7 +85,7 @@ type rosSim struct {
 	// lacking are the resources without which the stack stands, since what failed of its create was ignored.
 	// askew are those that are there, and were to be changed.
 	lacking, askew map[wire.LogicalID]bool
-	tainted bool
+	tainted        bool
 	// from and to are the templates of the operation under way, or of the last one.
 	from, to rosTemplate
 	covered  coverage
