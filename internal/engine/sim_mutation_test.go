@@ -278,11 +278,6 @@ var mutations = []mutation{
 		found: []invariant{agreed},
 	},
 	{
-		name: "a rollback updates what was never created", file: "launch.go", ros: true,
-		from: "	if m.dialect.rules().idsStay && instance != nil && instance.Unborn() {", to: "	if false {",
-		found: []invariant{truthful, agreed},
-	},
-	{
 		name: "what is declared no more is ignored too", file: "continue.go", ros: true,
 		from: "	m.beginCleanup()\n	if len(m.todo) == 0 {", to: "	if true {",
 		found: []invariant{accounted},

@@ -504,6 +504,8 @@ func (s *rosSim) checkAsked(r store.Request) {
 		switch {
 		case r.Type == wire.Create && !own && !left && i.Logical == r.Logical && i.Reached:
 			s.breaks(oldFirst, "Create of %s is asked for while there is %q", r.Logical, i.PhysicalID)
+		case r.Type == wire.Update && own && i.Body.AnsweredBy == "":
+			s.breaks(truthful, "Update of %s is asked for, which was never created", r.Logical)
 		case r.Type == wire.Delete && own && inApply && i.Body.AnsweredBy != "" && !s.changes && !s.tainted && !r.Cancelled && !i.Unborn() && s.stood(op, i) && !s.lacking[i.Logical]:
 			s.breaks(asWanted, "Delete of %s %q is asked for by an update that replaces nothing", r.Logical, i.PhysicalID)
 		}
