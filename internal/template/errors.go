@@ -94,7 +94,23 @@ func (p path) String() string {
 func (p path) to(keys ...string) path { return append(slices.Clip(p), keys...) }
 
 // problems collects what is wrong; its zero value is ready.
-type problems struct{ found Errors }
+type problems struct {
+	found Errors
+	// tried is how much work it was to try out patterns and scripts that stand in the text.
+	tried int
+}
+
+// maxTried is how much of that is tried out: some tenths of a second. What is wrong with others is found when they are evaluated.
+const maxTried = 1 << 20
+
+// try reports whether something is to be tried out that is so much work.
+func (p *problems) try(work int) bool {
+	if p.tried > maxTried {
+		return false
+	}
+	p.tried += work
+	return true
+}
 
 // maxProblems bounds what one text can make us say.
 const maxProblems = 100

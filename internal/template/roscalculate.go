@@ -34,7 +34,10 @@ func calculate() (function, bool) {
 				return value.Value{}, err
 			}
 		}
-		result, err := calculated(a.text(0), numbers)
+		result, work, err := calculated(a.text(0), numbers)
+		if err := e.spend(a.at, work); err != nil {
+			return value.Value{}, err
+		}
 		switch {
 		case err != nil && a.values[0].Secret():
 			return value.Value{}, a.fail(e, "the expression cannot be calculated")
@@ -48,17 +51,17 @@ func calculate() (function, bool) {
 	return f, ok
 }
 
-// calculated returns the value of an expression. Its errors hold no numbers.
-func calculated(text string, numbers []decimal) (decimal, error) {
+// calculated returns the value of an expression, and how much work it was. Its errors hold no numbers.
+func calculated(text string, numbers []decimal) (d decimal, work int, err error) {
 	if len(text) > maxExpression {
-		return decimal{}, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
+		return decimal{}, 0, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
 	}
 	c := &calculation{rest: strings.TrimSpace(text), length: len(text), numbers: numbers}
-	d, err := c.sum()
+	d, err = c.sum()
 	if err == nil && c.rest != "" {
 		err = c.unexpected()
 	}
-	return d, err
+	return d, c.work, err
 }
 
 // calculation reads an expression from left to right.
@@ -67,6 +70,8 @@ type calculation struct {
 	length  int
 	numbers []decimal
 	depth   int
+	// work is what numbers of so many bits took.
+	work int
 }
 
 func (c *calculation) unexpected() error {
@@ -116,6 +121,7 @@ func (c *calculation) chain(operand func() (decimal, error), operators ...string
 		}
 		var right decimal
 		if right, err = operand(); err == nil {
+			c.work += nodeBytes + (left.bits()+right.bits())/32
 			left, err = left.apply(o, right)
 		}
 	}
@@ -146,7 +152,11 @@ func (c *calculation) power() (decimal, error) {
 	if err != nil {
 		return decimal{}, err
 	}
-	return base.power(exponent)
+	d, err := base.power(exponent)
+	if err == nil {
+		c.work += d.bits() / 32
+	}
+	return d, err
 }
 
 func (c *calculation) atom() (decimal, error) {
@@ -171,6 +181,7 @@ func (c *calculation) atom() (decimal, error) {
 	if !ok {
 		return decimal{}, c.unexpected()
 	}
+	c.work += d.bits() / 32
 	c.skip(len(digits))
 	return d, nil
 }

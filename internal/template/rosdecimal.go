@@ -48,8 +48,11 @@ func parseDecimal(text string) (decimal, bool) {
 	return decimal{rat, strings.ContainsAny(text, ".eE")}, ok
 }
 
+// bits are those above and below the line of the fraction.
+func (d decimal) bits() int { return d.rat.Num().BitLen() + d.rat.Denom().BitLen() }
+
 // large reports whether the number has more bits than are calculated with.
-func (d decimal) large() bool { return d.rat.Num().BitLen()+d.rat.Denom().BitLen() > maxBits }
+func (d decimal) large() bool { return d.bits() > maxBits }
 
 // value returns the number: exact if it has few places, a float with one place at least.
 func (d decimal) value() value.Value {
@@ -87,6 +90,9 @@ func (a arguments) decimals(e *evaluation, list []value.Value) ([]decimal, error
 		n, ok := parseDecimal(v.Text())
 		if !ok || v.Kind() != value.Number && v.Kind() != value.String {
 			return nil, a.fail(e, "number %d of the list is no number, or too large", i+1)
+		}
+		if err := e.spend(a.at, n.bits()/8); err != nil {
+			return nil, err
 		}
 		numbers[i] = n
 	}

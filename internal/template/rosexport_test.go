@@ -51,6 +51,19 @@ func TryROS(expression, mappings string, in place, s *Scope, r Resources) (value
 	return Evaluate(n, &scope, r)
 }
 
+// ROSWork evaluates an expression of ROS without a look at its shape, and returns what is counted for it.
+func ROSWork(expression string, s *Scope) (int, error) {
+	n, err := jsonNode(expression)
+	if err != nil {
+		return 0, err
+	}
+	scope := *s
+	scope.Language = ROS
+	e := &evaluation{scope: &scope}
+	_, err = e.node(n)
+	return e.spent, err
+}
+
 // jsonNode reads JSON, in which there may be nulls.
 func jsonNode(text string) (Node, error) {
 	v, err := value.Parse([]byte(text))
@@ -78,7 +91,7 @@ func JqFunctions() []string {
 		names = append(names, n.name)
 	}
 	for _, d := range jqDefinitions() {
-		names = append(names, d.Name)
+		names = append(names, d.name)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "_") })
 }

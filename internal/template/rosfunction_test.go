@@ -2,6 +2,7 @@ package template_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -217,6 +218,7 @@ func TestROSLists(t *testing.T) {
 		{expression: `{"Fn::Select":["0",{"Ref":"Nothing"}]}`, want: `""`},
 		{expression: `{"Fn::Select":[{"Ref":"Number"},["a","b","c","d"]]}`, want: `"d"`},
 		{expression: `{"Fn::Select":[1,["a",null,"c"]]}`},
+		{expression: `{"Fn::Select":["0:3",["a",{"Ref":"ALIYUN::NoValue"},"c"]]}`, want: `["a","c"]`},
 		{expression: `{"Fn::Select":[0,[["a",{"Ref":"Nothing"},"b"]]]}`, want: `["a","b"]`},
 		{expression: `{"Fn::Select":[0,{"Ref":"Number"}]}`, err: "neither a list nor a map"},
 		{expression: `{"Fn::Select":[0]}`, err: "here are 1 arguments"},
@@ -465,6 +467,8 @@ func TestROSTime(t *testing.T) {
 		{expression: `{"Fn::FormatTime":["%Y-%m-%d %H:%M:%S %z %Z","Asia/Shanghai"]}`, want: `"2021-04-07 16:15:10 +0800 CST"`},
 		{expression: `{"Fn::FormatTime":["%y %I %a %A %b %B %j %p %U %w %W %x %X %c %f"]}`, want: `"21 08 Wed Wednesday Apr April 097 AM 14 3 14 04/07/21 08:15:10 Wed Apr  7 08:15:10 2021 000000"`},
 		{expression: `{"Fn::FormatTime":"%é%Y"}`, want: `"%é2021"`},
+		{expression: `{"Fn::FormatTime":["%Z","localtime"]}`, err: "no time zone"},
+		{expression: `{"Fn::FormatTime":["%Z","posix/Asia/Shanghai"]}`, err: "no time zone"},
 		{expression: `{"Fn::FormatTime":"100%% %Q %"}`, want: `"100% %Q %"`},
 		{expression: `{"Fn::FormatTime":{"Ref":"Text"}}`, want: `"text"`},
 		{expression: `{"Fn::FormatTime":["%Y","Mars/Olympus"]}`, err: "no time zone"},
@@ -566,6 +570,64 @@ func TestROSFunctionsAreDocumented(t *testing.T) {
 	for _, name := range template.JqFunctions() {
 		if !slices.Contains(words, name) {
 			t.Errorf("the function %s of jq is not documented", name)
+		}
+	}
+}
+
+// What takes long counts as much, so that a declaration ends before long: 8 MiB are some seconds at most.
+func TestROSWorkCounts(t *testing.T) {
+	small := func(n int, format string) string {
+		var list strings.Builder
+		for i := range n {
+			fmt.Fprintf(&list, format+",", i+1)
+		}
+		return "[" + list.String() + "0]"
+	}
+	text := strings.Repeat("a", 16<<10)
+	for _, test := range []struct {
+		expression string
+		least      int
+	}{
+		{`{"Fn::Avg":[0,` + small(100, "%de-1000") + `]}`, 40_000},
+		{`{"Fn::Max":` + small(100, "%de-1000") + `}`, 40_000},
+		{`{"Fn::Calculate":["` + strings.Repeat("3**8000%7+", 100) + `1",0]}`, 80_000},
+		{`{"Fn::Calculate":["` + strings.Repeat("{0}*", 4) + `1",0,[1e-1000]]}`, 1_000},
+		{`{"Fn::EachMemberIn":[` + small(100, "%d0e-1000") + `,` + small(100, "%de-999") + `]}`, 50_000},
+		{`{"Fn::MatchPattern":["(?:a?){300}z","` + text + `"]}`, 150_000},
+		{`{"Fn::Jq":["First",".","1"]}`, 2_000},
+		{`{"Fn::Jq":["First","` + strings.Repeat(" ", 8000) + `.","1"]}`, 30_000},
+	} {
+		work, err := template.ROSWork(test.expression, rosScope())
+		if err != nil || work < test.least {
+			t.Errorf("%.80s counts %d, %v, want %d at least", test.expression, work, err, test.least)
+		}
+	}
+}
+
+// A template may have so many patterns and scripts in it that not all are tried out when it is read.
+func TestROSPatternsAreTriedWithinBounds(t *testing.T) {
+	calls := strings.Repeat(`{"Fn::MatchPattern":["(a|b|c|d|e|f){900}","a"]},{"Fn::Jq":["First",". as [$x] | $x","1"]},`, 300)
+	start := `{"ROSTemplateFormatVersion":"2015-09-01","Resources":{"R":{"Type":"Custom::R","Properties":{"ServiceToken":"web:http://127.0.0.1/","Parameters":{"P":[`
+	if _, err := template.ParseROS(start+calls+`{"Fn::Jq":["First","(","1"]}]}}}}}`, template.Limits{}); err != nil {
+		t.Errorf("what is beyond the bounds was tried out: %v", err)
+	}
+	if _, err := template.ParseROS(start+`{"Fn::Jq":["First","(","1"]}]}}}}}`, template.Limits{}); err == nil {
+		t.Error("what is within the bounds was not tried out")
+	}
+}
+
+func TestROSNumbersAreEqual(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1", "1.0", true}, {"10", "1e1", true}, {"-0", "0.0", true}, {"0e5", "0", true}, {"-1", "1", false}, {"1e-400", "2e-400", false},
+		{"10e-401", "1e-400", true}, {"9007199254740993", "9007199254740992", false}, {"100e400", "1E+402", true}, {"1e400", "-1e400", false},
+		{"1e9999", "1e9999", true}, {"1e9999", "10e9998", false}, {"0.10", "1e-1", true}, {"1.5", "15e-1", true},
+	} {
+		got, err := template.TryROS(`{"Fn::Equals":[`+test.a+`,`+test.b+`]}`, "", template.ROSProperties, rosScope(), nil)
+		if err != nil || (got.Text() == "true") != test.same {
+			t.Errorf("%s = %s: %v, %v", test.a, test.b, got, err)
 		}
 	}
 }

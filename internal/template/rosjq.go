@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func jq() (function, bool) {
 			return value.Value{}, err
 		}
 		work := &jqWork{steps: maxJqSteps, pieces: maxJqWork}
-		if err := e.spend(a.at, extent(input)); err != nil {
+		if err := e.spend(a.at, extent(input)+jqReading(a.text(1))); err != nil {
 			return value.Value{}, err
 		}
 		results, err := work.run(a.text(1), input, a.text(0) == "First")
@@ -49,6 +50,8 @@ func jq() (function, bool) {
 			return value.Value{}, a.fail(e, "the script failed")
 		case err != nil:
 			return value.Value{}, a.fail(e, "%v", err)
+		case a.secrecy() != value.Open && !a.keysShown(input, results):
+			return value.Value{}, a.fail(e, "a key in the result would be made of a secret, and everyone may read it")
 		case a.text(0) == "All":
 			return value.Items(results...), nil
 		case len(results) == 0:
@@ -65,13 +68,55 @@ func jq() (function, bool) {
 		if method := argument.items[0]; method.isScalar() && method.text != "First" && method.text != "All" {
 			s.at(method, where.to("0"), "%s", g.misused("argument 1 is neither First nor All"))
 		}
-		if script := argument.items[1]; script.isScalar() {
+		if script := argument.items[1]; script.isScalar() && !s.linked && s.try(jqReading(script.text)) {
 			if _, err := new(jqWork).compile(script.text); err != nil {
 				s.at(script, where.to("1"), "%s", g.misused("%v", err))
 			}
 		}
 	}
 	return f, ok
+}
+
+// jqReading is how much work it is to read a script.
+func jqReading(script string) int { return 2000 + 4*len(script) }
+
+// keysShown reports whether all keys in the results may be read by everyone: those of the input, its texts that are not secret, and
+// what stands in the script.
+func (a arguments) keysShown(input value.Value, results []value.Value) bool {
+	script := ""
+	if !a.values[1].Secret() {
+		script = a.text(1)
+	}
+	shown := make(map[string]bool)
+	var gather func(v value.Value)
+	gather = func(v value.Value) {
+		if v.Kind() == value.String && !v.Secret() {
+			shown[v.Text()] = true
+		}
+		for _, item := range v.Items() {
+			gather(item)
+		}
+		for _, m := range v.Members() {
+			shown[m.Key] = true
+			gather(m.Value)
+		}
+	}
+	gather(input)
+	var all func(v value.Value) bool
+	all = func(v value.Value) bool {
+		for _, item := range v.Items() {
+			if !all(item) {
+				return false
+			}
+		}
+		for _, m := range v.Members() {
+			if !shown[m.Key] && !strings.Contains(script, m.Key) || !all(m.Value) {
+				return false
+			}
+		}
+		return true
+	}
+	return !slices.ContainsFunc(results, func(v value.Value) bool { return !all(v) })
 }
 
 // errJqWork is what a function returns when there was too much to do. The script ends at its next instruction.

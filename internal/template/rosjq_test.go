@@ -161,6 +161,10 @@ func TestROSJqEnds(t *testing.T) {
 		{`. as $x | sort_by($x)`, `[` + large + `]`}, {`. as $x | map(sort == $x)`, `[` + large + `]`},
 		{`. as $x | reduce range(99999) as $i ($x; .[0] = $i)`, `[` + large + `]`}, {`try (def f: f; f) catch 1`, `1`}, {`[limit(1e9; repeat(try ([range(1e9)] | tojson) catch 1))]`, `1`},
 		{`[range(9999) | "a" | test("(a{30}){30}")]`, `1`}, {`test("a{999}" * 900)`, `"\"a\""`}, {`[limit(9999; repeat(tojson | test("x|y|z")))]`, `[` + large + `]`},
+		{`"a" * 8000 | [match("(.*z)?"; "g")]`, `1`}, {`"a" * 9000 | split("(.*z)?"; null)`, `1`}, {`"a" * 60000 | test("(?:a?){900}z")`, `1`},
+		{`[range(9999) | "a"] as $p | [range(9999) | null | getpath($p)]`, `1`}, {`[range(9999) | "a"] as $p | [range(999) | path(getpath($p))]`, `null`},
+		{`"9" * 900000 | tonumber`, `1`}, {`"[" + "9" * 900000 + "]" | fromjson`, `1`}, {`("a" * 99999) as $s | [range(9999) | $s[{"start": 1}]]`, `1`},
+		{`[range(9999) | getpath([[1]])]`, `[` + large + `]`},
 		{`[combinations]`, `[[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]]`},
 	} {
 		expression, err := json.Marshal(map[string]any{"Fn::Jq": []any{"All", test.script, test.input}})
@@ -171,6 +175,50 @@ func TestROSJqEnds(t *testing.T) {
 			t.Errorf("%s went on to its end", test.script)
 		}
 	}
+}
+
+// What is found in a text is what jq finds, also where a pattern is looked for by us.
+func TestROSJqMatches(t *testing.T) {
+	tryROS(t, []rosRow{
+		{
+			expression: `{"Fn::Jq":["First","[match(\"(?<x>.)(?<y>b)?\";\"g\") | [.offset, .length, .string, (.captures[] | .name, .offset, .length, .string)]]","\"ä€b\""]}`,
+			want:       `[[0,1,"ä","x",0,1,"ä","y",-1,0,null],[1,2,"€b","x",1,1,"€","y",2,1,"b"]]`,
+		},
+		{expression: `{"Fn::Jq":["First","[match(\"\";\"g\").offset]","\"ä€\""]}`, want: `[0,1,2]`},
+		{expression: `{"Fn::Jq":["First","[match(\"^|A|$\";\"gi\") | [.offset, .string]]","\"aba\""]}`, want: `[[0,""],[2,"a"]]`},
+		{expression: `{"Fn::Jq":["First","[match(\"b.c\";\"gm\").offset], [match(\"b.c\";\"g\").offset]","\"ab\\nc\""]}`, want: `[1]`},
+		{expression: `{"Fn::Jq":["All","split(\", *\";null), split(\"B\";\"i\"), split(\"\";\"\")","\"a,  b\""]}`, want: `[["a","b"],["a,  ",""],["a",","," "," ","b"]]`},
+		{expression: `{"Fn::Jq":["First","gsub(\"(?<l>[a-z])(?<d>[0-9]*)\";.d + .l)","\"a12-b3c\""]}`, want: `"12a-3bc"`},
+		{expression: `{"Fn::Jq":["First","[match(\"a\";\"gx\")]","\"a\""]}`, err: "flag"},
+		{expression: `{"Fn::Jq":["First","[match(\"(\";\"g\")]","\"a\""]}`, err: "regular expression"},
+		{expression: `{"Fn::Jq":["First","[match(1;\"g\")]","\"a\""]}`, err: "cannot be applied"},
+	})
+}
+
+// A long text is searched as long as no pattern looks at it again and again.
+func TestROSJqSearchesLongTexts(t *testing.T) {
+	for _, script := range []string{
+		`"ab c, " * 9000 | [match("(?<word>[a-z]+)"; "g")] | length`, `"ab c, " * 9000 | [splits(", *")] | length`, `"ab c  d" * 9000 | split("[ ]+"; null) | length`,
+	} {
+		if _, err := template.TryROS(`{"Fn::Jq":["First","`+strings.ReplaceAll(script, `"`, `\"`)+`",null]}`, "", template.ROSProperties, rosScope(), nil); err != nil {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
+// Keys show, so none is made of a secret.
+func TestROSJqKeysAreNotSecret(t *testing.T) {
+	secret := `{"Fn::Join":["",["{\"a\":{\"k\":\"",{"Ref":"Secret"},"\"}}"]]}`
+	tryROS(t, []rosRow{
+		{expression: `{"Fn::Jq":["First",".a | {(.k): 1}",` + secret + `]}`, err: "key"},
+		{expression: `{"Fn::Jq":["First","[{x: {(.a.k[1:3]): 1}}]",` + secret + `]}`, err: "key"},
+		{expression: `{"Fn::Jq":["First","{a, x: .a.k}",` + secret + `]}`, want: `{"a":{"k":"hidden"},"x":"hidden"}`},
+		{expression: `{"Fn::Jq":["First","{(.n): .s}",{"n":"open","s":{"Ref":"Secret"}}]}`, want: `{"open":"hidden"}`},
+		{expression: `{"Fn::Jq":["First","{(.s): .n}",{"n":"open","s":{"Ref":"Secret"}}]}`, err: "key"},
+		{expression: `{"Fn::Jq":["First",{"Fn::Sub":"{${Secret}: 1}"},"{}"]}`, err: "key"},
+		{expression: `{"Fn::MemberListToMap":["Name","Value",[{"Fn::Sub":".member.0.Name=${Secret}"},".member.0.Value=x"]]}`, err: "secret"},
+		{expression: `{"Fn::MemberListToMap":["Name","Value",[".member.0.Name=x",{"Fn::Sub":".member.0.Value=${Secret}"}]]}`, want: `{"x":"hidden"}`},
+	})
 }
 
 // The same script does the same each time, also where it does too much.

@@ -1,15 +1,38 @@
 package template
 
-import "github.com/itchyny/gojq"
+import (
+	"strings"
 
-// jqDefinitions returns the functions of jq that are made of others, each after those it needs.
-// Source: jq 1.7 manual.
-func jqDefinitions() []*gojq.FuncDef {
-	query, err := gojq.Parse(jqLibrary + " .")
+	"github.com/itchyny/gojq"
+)
+
+// jqDefinition is a function of jq that is made of others.
+type jqDefinition struct{ name, key, text string }
+
+// read returns the definition as a query has it.
+func (d jqDefinition) read() *gojq.FuncDef {
+	query, err := gojq.Parse(d.text + " .")
 	if err != nil {
 		panic(err) // it is a constant
 	}
-	return query.FuncDefs
+	return query.FuncDefs[0]
+}
+
+// jqDefinitions returns the functions of jq that are made of others, each after those it needs.
+// Source: jq 1.7 manual.
+func jqDefinitions() []jqDefinition {
+	var list []jqDefinition
+	for text := range strings.SplitSeq(strings.TrimSpace(jqLibrary), "\ndef ") {
+		text = "def " + strings.TrimPrefix(text, "def ")
+		head, _, _ := strings.Cut(text[len("def "):], ":")
+		name, parameters, takes := strings.Cut(head, "(")
+		arity := 0
+		if takes {
+			arity = 1 + strings.Count(parameters, ";")
+		}
+		list = append(list, jqDefinition{name, jqKey(name, arity), text})
+	}
+	return list
 }
 
 const jqLibrary = `

@@ -8,10 +8,12 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions that guard instructions: jqShallow counts its input and returns it, jqScalar returns an index that is no list.
+// The functions that guard instructions: jqShallow counts its input and returns it, jqScalar returns an index that is neither a list
+// nor an object, jqPath counts a path and returns it if no list is in it.
 const (
 	jqShallow = "_shallow"
 	jqScalar  = "_scalar"
+	jqPath    = "_path"
 )
 
 // guarded returns a script in which everything that takes more than a step is counted: operators and functions are natives of ours,
@@ -26,11 +28,12 @@ func guarded(query *gojq.Query) (*gojq.Query, error) {
 	var all []*gojq.FuncDef
 	g.within = true
 	for _, d := range slices.Backward(g.defined) { // each needs only those before it
-		if !g.needed[jqKey(d.Name, len(d.Args))] {
+		if !g.needed[d.key] {
 			continue
 		}
-		g.definition(d)
-		all = append(all, d)
+		read := d.read()
+		g.definition(read)
+		all = append(all, read)
 	}
 	slices.Reverse(all)
 	query.FuncDefs = append(all, query.FuncDefs...)
@@ -41,7 +44,7 @@ func guarded(query *gojq.Query) (*gojq.Query, error) {
 type jqGuard struct {
 	natives map[string]jqNative
 	// defined are the definitions of ours, each after those it needs, and needed are the names of those that are called.
-	defined []*gojq.FuncDef
+	defined []jqDefinition
 	needed  map[string]bool
 	// within says that it is our definitions that are looked at, not the script.
 	within bool
@@ -161,7 +164,13 @@ func (g *jqGuard) term(t *gojq.Term) {
 		t.Type, t.Index = gojq.TermTypeIdentity, nil
 		t.SuffixList = append([]*gojq.Suffix{{Index: index}}, t.SuffixList...)
 	case gojq.TermTypeFunc:
-		g.function(t.Func)
+		paths := t.Func.Name == "path" && len(t.Func.Args) == 1 && !slices.Contains(g.bound, jqKey("path", 1))
+		if g.function(t.Func); paths { // each is made anew
+			rest := t.SuffixList
+			t.SuffixList = nil
+			*t = jqCounted(*t)
+			t.SuffixList = rest
+		}
 	case gojq.TermTypeObject:
 		for _, kv := range t.Object.KeyVals {
 			if kv.Val == nil && kv.KeyString != nil && kv.KeyString.Queries != nil {
@@ -233,14 +242,18 @@ func (g *jqGuard) suffixes(t *gojq.Term) {
 			g.query(suffix.Bind.Body)
 		}
 		if counted {
-			inner := *t
-			*t = gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{
-				Left: &gojq.Query{Term: &inner}, Op: gojq.OpPipe,
-				Right: &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqShallow}}},
-			}}
+			*t = jqCounted(*t)
 		}
 		t.SuffixList = append(t.SuffixList, suffix)
 	}
+}
+
+// jqCounted returns a term whose values are counted.
+func jqCounted(t gojq.Term) gojq.Term {
+	return gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{
+		Left: &gojq.Query{Term: &t}, Op: gojq.OpPipe,
+		Right: &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqShallow}}},
+	}}
 }
 
 // index looks at an index, and reports whether it goes through the value: a slice does.
@@ -321,9 +334,11 @@ func (g *jqGuard) function(f *gojq.Func) {
 		g.refuse("jq has no function %s", key)
 	case native:
 		f.Name = jqNativePrefix + f.Name
-	case slices.ContainsFunc(g.defined, func(d *gojq.FuncDef) bool { return jqKey(d.Name, len(d.Args)) == key }):
+	case slices.ContainsFunc(g.defined, func(d jqDefinition) bool { return d.key == key }):
 		g.needed[key] = true
-	case slices.Contains([]string{"empty/0", "error/0", "error/1", "path/1", "getpath/1", "_range/3"}, key):
+	case key == "getpath/1":
+		f.Args = []*gojq.Query{{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqPath, Args: f.Args}}}}
+	case slices.Contains([]string{"empty/0", "error/0", "error/1", "path/1", "_range/3"}, key):
 	default:
 		g.refuse("the function %s of jq is not supported", key)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -83,8 +82,19 @@ func (w *jqWork) functions() []gojq.CompilerOption {
 			return input
 		}),
 		gojq.WithFunction(jqScalar, 1, 1, func(_ any, arguments []any) any {
-			if _, list := arguments[0].([]any); list {
-				return errors.New("an index is a list")
+			switch arguments[0].(type) {
+			case []any, map[string]any:
+				return errors.New("an index is neither a text nor a number")
+			}
+			return arguments[0]
+		}),
+		gojq.WithFunction(jqPath, 1, 1, func(_ any, arguments []any) any {
+			w.pieces -= breadth(arguments[0])
+			path, _ := arguments[0].([]any)
+			for _, key := range path {
+				if _, list := key.([]any); list {
+					return errors.New("a path has a list in it")
+				}
 			}
 			return arguments[0]
 		}),
@@ -121,11 +131,10 @@ func (w *jqWork) call(n jqNative, input any, arguments []any) any {
 			w.pieces -= min(before-w.pieces, maxJqWork) * min(of, maxJqWork)
 		}
 	}
-	if n.name == "test" || n.name == "_matches" || n.name == "split" && n.arity == 2 {
-		if err := w.weighPattern(arguments[0], input); err != nil {
-			return err
-		}
+	if text, ok := input.(string); ok && (n.name == "tonumber" || n.name == "fromjson") && !readable(text) {
+		return fmt.Errorf("a number has more than %d digits", maxJqNumber)
 	}
+	result, done := w.matchedByUs(n, input, arguments)
 	if n.name == "_multiply" {
 		w.weighRepeated(arguments[0], arguments[1])
 		w.weighRepeated(arguments[1], arguments[0])
@@ -133,13 +142,15 @@ func (w *jqWork) call(n jqNative, input any, arguments []any) any {
 	if w.exhausted() {
 		return errJqWork
 	}
-	code, err := w.native(n)
-	if err != nil {
-		return err
-	}
-	result, ok := code.RunWithContext(w, input, arguments...).Next()
-	if !ok {
-		return errJqWork
+	if !done {
+		code, err := w.native(n)
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if result, ok = code.RunWithContext(w, input, arguments...).Next(); !ok {
+			return errJqWork
+		}
 	}
 	if _, failed := result.(error); !failed && n.name != "setpath" {
 		if w.weigh(result); w.exhausted() {
@@ -242,20 +253,6 @@ func (w *jqWork) weighRepeated(text, times any) {
 		return
 	}
 	w.pieces -= int(max(n, 0)) * (1 + len(s)/nodeBytes)
-}
-
-// weighPattern counts what it takes to read a regular expression and to look for it in a text. One that is none is left to jq.
-func (w *jqWork) weighPattern(pattern, text any) error {
-	p, _ := pattern.(string)
-	s, _ := text.(string)
-	if parsed, err := syntax.Parse(p, syntax.Perl); err == nil {
-		heft := weight(parsed)
-		if heft > heaviest {
-			return errors.New("a regular expression repeats too much")
-		}
-		w.pieces -= heft * (1 + len(s)/256)
-	}
-	return nil
 }
 
 // maxJqIndex is where a list may be set at most: what is before comes into being with it.

@@ -140,7 +140,9 @@ func (a arguments) slice(e *evaluation, text string, items []value.Value) (value
 	}
 	picked := []value.Value{}
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
-		picked = append(picked, items[i])
+		if !items[i].IsNull() {
+			picked = append(picked, items[i])
+		}
 		if step > len(items) || step < -len(items) {
 			break // the next would be beyond, and a step can be as large as an integer
 		}

@@ -61,7 +61,7 @@ func eachMemberIn(e *evaluation, a arguments) (bool, error) {
 	among := a.values[1].Items()
 	for _, member := range a.values[0].Items() {
 		// Every member is compared with all the others.
-		if err := e.spend(a.at, 1+extent(a.values[1])/nodeBytes); err != nil {
+		if err := e.spend(a.at, 1+extent(a.values[1])/4); err != nil {
 			return false, err
 		}
 		if indexOf(among, member) < 0 {
@@ -193,12 +193,7 @@ func same(a, b value.Value) bool {
 		if a.Text() == b.Text() {
 			return true
 		}
-		if a.Kind() != value.Number || b.Kind() != value.Number {
-			return false
-		}
-		x, okX := parseDecimal(a.Text())
-		y, okY := parseDecimal(b.Text())
-		return okX && okY && x.rat.Cmp(y.rat) == 0
+		return a.Kind() == value.Number && b.Kind() == value.Number && sameNumber(a.Text(), b.Text())
 	case a.Kind() != b.Kind() || len(a.Items()) != len(b.Items()) || len(a.Members()) != len(b.Members()):
 		return false
 	}
@@ -220,6 +215,54 @@ func same(a, b value.Value) bool {
 		}
 	}
 	return true
+}
+
+// sameNumber reports whether two texts are of the same number.
+func sameNumber(a, b string) bool {
+	x, _ := strconv.ParseFloat(a, 64) // beyond the largest, and within the smallest, many numbers are one
+	y, _ := strconv.ParseFloat(b, 64)
+	if x != y {
+		return false
+	}
+	digits, exponent, ok := significant(a)
+	others, another, both := significant(b)
+	return ok && both && digits == others && exponent == another
+}
+
+// significant returns the digits of a number from the first to the last that is not zero, with its sign, and the power of ten by
+// which they, as a whole number, are multiplied; false for what is no number, or larger than is calculated with.
+func significant(text string) (digits string, exponent int, ok bool) {
+	if len(text) > maxDigits {
+		return "", 0, false
+	}
+	mantissa, power, raised := cutAny(text, "eE")
+	if raised {
+		var err error
+		if exponent, err = strconv.Atoi(power); err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return "", 0, false
+		}
+	}
+	sign := ""
+	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
+		sign, mantissa = "-", rest
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short)
+	if short == "" {
+		return "", 0, true
+	}
+	return sign + short, exponent, true
+}
+
+// cutAny cuts a text at the first of some characters.
+func cutAny(text, characters string) (before, after string, found bool) {
+	if i := strings.IndexAny(text, characters); i >= 0 {
+		return text[:i], text[i+1:], true
+	}
+	return text, "", false
 }
 
 // indexOf returns the index of the first item that is the same as v, -1 if there is none.
@@ -270,7 +313,7 @@ func matchPattern() (function, bool) {
 		if err != nil {
 			return false, a.fail(e, "the pattern cannot be checked here")
 		}
-		if err := e.spend(a.at, pattern.heft()*(1+len(a.text(1))/256)); err != nil {
+		if err := e.spend(a.at, scan(pattern.heft(), len(a.text(1)))); err != nil {
 			return false, err
 		}
 		return pattern.match(a.text(1)), nil
@@ -280,7 +323,13 @@ func matchPattern() (function, bool) {
 		if g.check(s, argument, where); len(s.found) > before || argument.kind != value.List || !argument.items[0].isScalar() {
 			return
 		}
-		if _, err := prefixPattern(argument.items[0].text); err != nil {
+		if s.linked || !s.try(500) {
+			return
+		}
+		pattern, err := prefixPattern(argument.items[0].text)
+		if err == nil {
+			s.tried += pattern.heft()
+		} else {
 			s.at(argument.items[0], where.to("0"), "%s", g.misused("the pattern cannot be checked here: %v", err))
 		}
 	}

@@ -133,6 +133,9 @@ func memberListToMap(e *evaluation, a arguments) (value.Value, error) {
 		}
 		switch fields[2] {
 		case a.text(0):
+			if item.Secret() {
+				return value.Value{}, a.fail(e, "item %d of the list is secret, and is to be a key, which everyone may read", i+1)
+			}
 			pairs[number].key = &text
 		case a.text(1):
 			pairs[number].value = &text

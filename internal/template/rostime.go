@@ -44,7 +44,8 @@ func formatTime(e *evaluation, a arguments) (value.Value, error) {
 	}
 	zone := time.UTC
 	if name := a.text(1); name != "" {
-		if zone, err = time.LoadLocation(name); err != nil || name == "Local" {
+		// Other names that a machine may know, such as localtime, mean something else on the next one.
+		if zone, err = time.LoadLocation(name); err != nil || name == "Local" || name[0] < 'A' || name[0] > 'Z' {
 			return value.Value{}, a.fail(e, "argument 2 is no time zone, such as Asia/Shanghai")
 		}
 	}
