@@ -11,7 +11,7 @@ import (
 
 // scanned is how many bytes of a text count as one piece, or byte of what may be returned, for every instruction of a pattern that
 // looks at them: some hundred nanoseconds of work.
-const scanned = 32
+const scanned = 16
 
 // scan is what it takes to look for a pattern of so much heft in so many bytes.
 func scan(heft, size int) int { return heft * (1 + size/scanned) }
