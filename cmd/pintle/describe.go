@@ -36,7 +36,7 @@ type resourceDocument struct {
 	Type       string    `json:"type"`
 	Status     string    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
-	Changed    time.Time `json:"changed"`
+	Changed    time.Time `json:"changed,omitzero"` // not of one with which nobody has begun
 }
 
 func (a *app) describeCommand() *cobra.Command {

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,6 +51,43 @@ func (e *Engine) Resources(ctx context.Context, stack store.Stack) ([]store.Inst
 	for _, id := range sortedKeys(shown) {
 		list = append(list, shown[id])
 	}
+	return list, nil
+}
+
+// Expected returns the resources that a stack has and those that it is to have, by logical ID: those of
+// [Engine.Resources] with which somebody has begun and, of a create or an update that is under way or was left as it failed,
+// those of its template with which nobody has. An instance of these has no number and no verb, and of its body the type alone.
+func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
+	list, err := e.Resources(ctx, stack) // after the stack was read: what has begun since is among them
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(i store.Instance) bool { return i.Verb == "" })
+	if stack.Kind != store.KindCreate && stack.Kind != store.KindUpdate || stack.Phase != store.PhaseApply && stack.Phase != store.PhaseFailed {
+		return list, nil
+	}
+	revision, err := e.Revision(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	dialect, err := DialectOf(stack.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.env.parsed.of(dialect.language(), &revision)
+	if err != nil {
+		return nil, fmt.Errorf("parse revision %d of stack %s: %w", revision.Number, stack.ID, err)
+	}
+	begun := set[wire.LogicalID]{}
+	for _, i := range list {
+		begun.add(i.Logical)
+	}
+	for _, r := range t.Active(template.NewScope(nil, revision.Conditions, template.Pseudo{})) {
+		if id := wire.LogicalID(r.LogicalID); !begun[id] {
+			list = append(list, store.Instance{Stack: stack.Key, Logical: id, Body: &store.InstanceBody{Type: r.Type}})
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Instance) int { return cmp.Compare(a.Logical, b.Logical) })
 	return list, nil
 }
 

@@ -690,3 +690,48 @@ func TestROSParallelism(t *testing.T) {
 		t.Error(status)
 	}
 }
+
+// Of a create or an update that is under way, or was left as it failed, the resources are known with which nobody has begun.
+func TestROSExpected(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	expected := func(want ...string) {
+		t.Helper()
+		list, err := w.engine.Expected(w.ctx, w.row())
+		w.must(err)
+		var got []string
+		for _, i := range list {
+			got = append(got, fmt.Sprint(i.Logical, " ", i.Body.Type, " ", engine.ROS.ResourceStatus(i.Verb, i.Progress)))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", w.rosStatus(), diff)
+		}
+	}
+	after := func(name string) string { return `"DependsOn": "` + name + `"` }
+	first := map[string]string{
+		"A": rosResource("", ""), "M": rosResource("", "", after("A"), `"Count": 2`),
+		"N": rosResource("", "", `"Condition": "Never"`), "Z": rosResource("", "", after("M")),
+	}
+	never := `"Conditions": {"Never": {"Fn::Equals": [1, 2]}}`
+	w.must(w.begin(engine.CreateStack{Template: rosBody(first, never), Options: engine.Options{DisableRollback: true}}))
+	expected("A Custom::Thing CREATE_IN_PROGRESS", "M[0] Custom::Thing INIT_COMPLETE", "M[1] Custom::Thing INIT_COMPLETE", "Z Custom::Thing INIT_COMPLETE")
+	w.succeed("A", "a")
+	w.succeed("M[0]", "m0")
+	w.refuses("M[1]", "", "no room")
+	expected("A Custom::Thing CREATE_COMPLETE", "M[0] Custom::Thing CREATE_COMPLETE", "M[1] Custom::Thing CREATE_FAILED", "Z Custom::Thing INIT_COMPLETE")
+	w.must(w.remove(engine.DeleteStack{}))
+	list, err := w.engine.Expected(w.ctx, w.row())
+	w.must(err)
+	for _, i := range list { // what has never been is not deleted
+		if i.Logical == "Z" {
+			t.Errorf("%s is among those of a delete", i.Logical)
+		}
+	}
+
+	w = standing(t, engine.Config{}, rosBody(map[string]string{"A": rosResource(`"K": 1`, ""), "Gone": rosResource("", "")}), "A=a", "Gone=g")
+	w.must(w.change(engine.UpdateStack{Template: rosBody(map[string]string{"A": rosResource(`"K": 2`, ""), "New": rosResource("", "", after("A"))})}))
+	expected("A Custom::Thing UPDATE_IN_PROGRESS", "Gone Custom::Thing CREATE_COMPLETE", "New Custom::Thing INIT_COMPLETE")
+	w.refuses("A", "a", "not now")
+	expected("A Custom::Thing UPDATE_IN_PROGRESS", "Gone Custom::Thing CREATE_COMPLETE") // on its way back: New is none of it
+	w.succeed("A", "a")
+	expected("A Custom::Thing UPDATE_COMPLETE", "Gone Custom::Thing CREATE_COMPLETE")
+}

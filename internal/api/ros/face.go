@@ -47,7 +47,7 @@ type Engine interface {
 	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
-	Resources(context.Context, store.Stack) ([]store.Instance, error)
+	Expected(context.Context, store.Stack) ([]store.Instance, error)
 	CheckIn(dialect engine.Dialect, text string) (*template.Template, error)
 	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
 	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)

@@ -2,6 +2,7 @@ package ros_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -261,6 +262,59 @@ func TestContinueCreateStack(t *testing.T) {
 	if got := names(w.call("ListStackResources", "StackId", id)["Resources"], "Status"); got != "CREATE_COMPLETE CREATE_FAILED" {
 		t.Error(got)
 	}
+}
+
+// A resource with which nobody has begun is shown, and counted, from the beginning of the operation.
+func TestResourcesToCome(t *testing.T) {
+	w := newWorld(t)
+	second := strings.Replace(thing(""), `{"Type"`, `{"DependsOn": "A", "Type"`, 1)
+	two := `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"A": ` + thing("") + `, "B": ` + second + `}}`
+	progress := func(id string) string {
+		t.Helper()
+		p := w.call("GetStack", "StackId", id)["ResourceProgress"].(object)
+		return fmt.Sprint(p["TotalResourceCount"], p["SuccessResourceCount"], p["FailedResourceCount"], p["InProgressResourceCount"], p["PendingResourceCount"])
+	}
+	statuses := func(id string) string {
+		t.Helper()
+		list := w.call("ListStackResources", "StackId", id)["Resources"]
+		return names(list, "LogicalResourceId") + ": " + names(list, "Status")
+	}
+	shows := func(id, resources, counts string) {
+		t.Helper()
+		if got := statuses(id); got != resources {
+			t.Errorf("resources %s, want %s", got, resources)
+		}
+		if got := progress(id); got != counts {
+			t.Errorf("progress %s, want %s", got, counts)
+		}
+	}
+	id := w.call("CreateStack", "StackName", "s", "TemplateBody", two, "DisableRollback", "true")["StackId"].(string)
+	shows(id, "A B: CREATE_IN_PROGRESS INIT_COMPLETE", "2 0 0 1 1")
+	resource := w.call("GetStackResource", "StackId", id, "LogicalResourceId", "B", "ShowResourceAttributes", "true")
+	delete(resource, "RequestId")
+	if diff := cmp.Diff(object{
+		"StackId": id, "StackName": "s", "LogicalResourceId": "B", "PhysicalResourceId": "", "ResourceType": "Custom::Thing",
+		"Status": "INIT_COMPLETE", "StatusReason": "", "ResourceDriftStatus": "NOT_CHECKED", "Description": "",
+	}, resource); diff != "" {
+		t.Errorf("GetStackResource (-want +got):\n%s", diff)
+	}
+	w.fail("no disk")
+	shows(id, "A B: CREATE_FAILED INIT_COMPLETE", "2 0 1 0 1")
+	w.call("ContinueCreateStack", "StackId", id)
+	if r := w.next(); r.Type == wire.Delete {
+		w.succeed("a")
+	}
+	w.succeed("a")
+	shows(id, "A B: CREATE_COMPLETE CREATE_IN_PROGRESS", "2 1 0 1 0")
+	w.succeed("b")
+	shows(id, "A B: CREATE_COMPLETE CREATE_COMPLETE", "2 2 0 0 0")
+
+	id = w.create("t", `"N": 1`)
+	w.call("UpdateStack", "StackId", id, "TemplateBody", strings.Replace(two, `"Parameters": {}`, `"Parameters": {"N": 2}`, 1))
+	shows(id, "A B: UPDATE_IN_PROGRESS INIT_COMPLETE", "2 0 0 1 1")
+	w.fail("not now")
+	w.succeed("a")
+	shows(id, "A: UPDATE_COMPLETE", "1 1 0 0 0")
 }
 
 // What cannot be updated is made anew only if that is asked for.

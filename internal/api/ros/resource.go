@@ -21,7 +21,7 @@ type resourceView struct {
 	Status              string
 	StatusReason        string
 	CreateTime          string `json:",omitempty"`
-	UpdateTime          string
+	UpdateTime          string `json:",omitempty"`
 	ResourceDriftStatus string
 }
 
@@ -53,14 +53,14 @@ func (f *face) listStackResources(ctx context.Context, in stackInput) (out listS
 	return out, err
 }
 
-// resources returns a stack and its resources by logical id. A resource of which no event tells is not there yet.
+// resources returns a stack and its resources by logical id, those that it is only to have too.
 func (f *face) resources(ctx context.Context, in stackInput) (store.Stack, []store.Instance, error) {
 	stack, err := f.find(ctx, in)
 	if err != nil {
 		return store.Stack{}, nil, err
 	}
-	instances, err := f.engine.Resources(ctx, stack)
-	return stack, slices.DeleteFunc(instances, func(i store.Instance) bool { return i.Verb == "" }), err
+	instances, err := f.engine.Expected(ctx, stack)
+	return stack, instances, err
 }
 
 type getStackResourceInput struct {

@@ -179,7 +179,7 @@ func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutp
 			out.Outputs = append(out.Outputs, outputView{o.Key, o.Description, result})
 		}
 	}
-	instances, err := f.engine.Resources(ctx, stack)
+	instances, err := f.engine.Expected(ctx, stack)
 	if err != nil {
 		return out, err
 	}
