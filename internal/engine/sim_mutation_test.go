@@ -259,7 +259,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "a rollback keeps what was made by another provider", file: "launch.go", ros: true,
-		from: "	if problem == \"\" && !ask.token.Equal(instance.Body.Token) && instance.Number > m.op.Stood {", to: "	if false {",
+		from: "	if problem == \"\" && m.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) && instance.Number > m.op.Stood {", to: "	if false {",
 		found: []invariant{agreed, truthful},
 	},
 	{
