@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/pattern"
 )
 
 // allowedPattern is the AllowedPattern of a parameter: a regular expression of Java's that a whole value has to match. It is
@@ -117,34 +119,16 @@ func choicesOf(group string, depth int) (choices [][]lookahead, err error) {
 	return choices, nil
 }
 
-// heaviest is how much a pattern may come to when it is written out. What has 200 of them takes some ten megabytes.
-const heaviest = 20_000
-
 func compile(text string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 		return nil, fmt.Errorf("%s", strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text))
 	}
-	if weight(parsed) > heaviest {
+	if pattern.Weight(parsed) > pattern.Heaviest {
 		return nil, fmt.Errorf("it repeats so much that it cannot be checked")
 	}
 	return regexp.Compile(text)
-}
-
-// weight is about how many instructions a pattern needs.
-func weight(re *syntax.Regexp) int {
-	sum := 1 + len(re.Rune)/2
-	if re.Op == syntax.OpLiteral {
-		sum = len(re.Rune)
-	}
-	for _, sub := range re.Sub {
-		sum = min(sum+weight(sub), heaviest+1)
-	}
-	if re.Op == syntax.OpRepeat {
-		sum *= max(re.Min, re.Max, 1)
-	}
-	return min(sum, heaviest+1)
 }
 
 // structure yields the bytes of a pattern that are in no class and not escaped, with their places.

@@ -2,8 +2,6 @@ package template
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -82,18 +80,6 @@ func valueNode(v value.Value) Node {
 		n.members = append(n.members, Member{Key: m.Key, Value: valueNode(m.Value), line: 1, column: 1})
 	}
 	return n
-}
-
-// JqFunctions returns the functions of jq that a script may call.
-func JqFunctions() []string {
-	names := []string{"empty", "error", "path", "getpath"}
-	for _, n := range jqNatives() {
-		names = append(names, n.name)
-	}
-	for _, d := range jqDefinitions() {
-		names = append(names, d.name)
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "_") })
 }
 
 // ROSFunctions returns the functions of ROS by their names.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/jq"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -598,9 +599,9 @@ func TestROSFunctionsAreDocumented(t *testing.T) {
 			t.Errorf("%s is not documented", name)
 		}
 	}
-	_, jq, _ := strings.Cut(string(text), "Of jq's functions there are")
-	words := strings.FieldsFunc(jq, func(r rune) bool { return strings.ContainsRune(" \n`,", r) })
-	for _, name := range template.JqFunctions() {
+	_, list, _ := strings.Cut(string(text), "Of jq's functions there are")
+	words := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" \n`,", r) })
+	for _, name := range jq.Functions() {
 		if !slices.Contains(words, name) {
 			t.Errorf("the function %s of jq is not documented", name)
 		}

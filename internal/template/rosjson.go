@@ -20,7 +20,7 @@ func rosJSONNamed(name string) (function, bool) {
 			return v, nil
 		})
 	case "Fn::Jq":
-		return jq()
+		return jqFunction()
 	}
 	return function{}, false
 }

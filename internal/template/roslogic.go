@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/pattern"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 
@@ -309,14 +310,14 @@ func matchPattern() (function, bool) {
 		if len(a.text(1)) > maxMatched {
 			return false, a.fail(e, "the text is longer than %d bytes", maxMatched)
 		}
-		pattern, err := prefixPattern(a.text(0))
+		allowed, err := prefixPattern(a.text(0))
 		if err != nil {
 			return false, a.fail(e, "the pattern cannot be checked here")
 		}
-		if err := e.spend(a.at, scan(pattern.heft(), len(a.text(1)))); err != nil {
+		if err := e.spend(a.at, pattern.Scan(allowed.heft(), len(a.text(1)))); err != nil {
 			return false, err
 		}
-		return pattern.match(a.text(1)), nil
+		return allowed.match(a.text(1)), nil
 	})
 	f.check = func(s *shapes, argument Node, where path) {
 		before := len(s.found)
@@ -326,9 +327,9 @@ func matchPattern() (function, bool) {
 		if s.linked || !s.try(500) {
 			return
 		}
-		pattern, err := prefixPattern(argument.items[0].text)
+		allowed, err := prefixPattern(argument.items[0].text)
 		if err == nil {
-			s.tried += pattern.heft()
+			s.tried += allowed.heft()
 		} else {
 			s.at(argument.items[0], where.to("0"), "%s", g.misused("the pattern cannot be checked here: %v", err))
 		}
@@ -354,7 +355,7 @@ func (p *allowedPattern) heft() int {
 	sum := 0
 	for _, re := range append([]lookahead{{pattern: p.whole}}, p.ahead...) {
 		if parsed, err := syntax.Parse(re.pattern.String(), syntax.Perl); err == nil {
-			sum += weight(parsed)
+			sum += pattern.Weight(parsed)
 		}
 	}
 	return sum

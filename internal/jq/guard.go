@@ -1,4 +1,4 @@
-package template
+package jq
 
 import (
 	"fmt"
@@ -8,19 +8,19 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions that guard instructions: jqShallow counts its input and returns it, jqScalar returns an index that is neither a list
-// nor an object, jqPath counts a path and returns it if no list is in it.
+// The functions that guard instructions: guardShallow counts its input and returns it, guardScalar returns an index that is neither a list
+// nor an object, guardPath counts a path and returns it if no list is in it.
 const (
-	jqShallow = "_shallow"
-	jqScalar  = "_scalar"
-	jqPath    = "_path"
+	guardShallow = "_shallow"
+	guardScalar  = "_scalar"
+	guardPath    = "_path"
 )
 
 // guarded returns a script in which everything that takes more than a step is counted: operators and functions are natives of ours,
 // functions that are made of others are defined anew, and what goes through a list or a text counts it. Functions that ask for the time,
 // the environment, files or further input are refused, as are all that are not known. The query is changed.
 func guarded(query *gojq.Query) (*gojq.Query, error) {
-	g := &jqGuard{natives: jqNatives(), defined: jqDefinitions(), needed: make(map[string]bool)}
+	g := &guard{natives: natives(), defined: definitions(), needed: make(map[string]bool)}
 	g.query(query)
 	if g.err != nil {
 		return nil, g.err
@@ -40,11 +40,11 @@ func guarded(query *gojq.Query) (*gojq.Query, error) {
 	return query, g.err
 }
 
-// jqGuard is one run of guarded.
-type jqGuard struct {
-	natives map[string]jqNative
+// guard is one run of guarded.
+type guard struct {
+	natives map[string]native
 	// defined are the definitions of ours, each after those it needs, and needed are the names of those that are called.
-	defined []jqDefinition
+	defined []definition
 	needed  map[string]bool
 	// within says that it is our definitions that are looked at, not the script.
 	within bool
@@ -53,13 +53,13 @@ type jqGuard struct {
 	err   error
 }
 
-func (g *jqGuard) refuse(format string, args ...any) {
+func (g *guard) refuse(format string, args ...any) {
 	if g.err == nil {
 		g.err = fmt.Errorf(format, args...)
 	}
 }
 
-func (g *jqGuard) query(q *gojq.Query) {
+func (g *guard) query(q *gojq.Query) {
 	if q == nil || g.err != nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (g *jqGuard) query(q *gojq.Query) {
 			g.refuse("the script defines %s: names of functions do not begin with an underscore", d.Name)
 		}
 		g.definition(d)
-		g.bound = append(g.bound, jqKey(d.Name, len(d.Args)))
+		g.bound = append(g.bound, keyOf(d.Name, len(d.Args)))
 	}
 	defer func() { g.bound = g.bound[:outer] }()
 	if q.Term != nil {
@@ -86,19 +86,19 @@ func (g *jqGuard) query(q *gojq.Query) {
 	}
 	g.query(q.Left)
 	g.query(q.Right)
-	if name := jqOperator(q.Op); name != "" {
+	if name := operatorOf(q.Op); name != "" {
 		call := &gojq.Func{Name: name, Args: []*gojq.Query{q.Left, q.Right}}
-		if native, ok := g.natives[jqKey(name, 2)]; ok {
-			call.Name = jqNativePrefix + native.name
+		if native, ok := g.natives[keyOf(name, 2)]; ok {
+			call.Name = nativePrefix + native.name
 		} else {
-			g.needed[jqKey(name, 2)] = true
+			g.needed[keyOf(name, 2)] = true
 		}
 		*q = gojq.Query{FuncDefs: q.FuncDefs, Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: call}}
 	}
 }
 
-// jqOperator returns the function that does the work of an operator, "" for those that only say where to go on.
-func jqOperator(op gojq.Operator) string {
+// operatorOf returns the function that does the work of an operator, "" for those that only say where to go on.
+func operatorOf(op gojq.Operator) string {
 	switch op {
 	case gojq.OpAdd:
 		return "_add"
@@ -144,31 +144,31 @@ func jqOperator(op gojq.Operator) string {
 }
 
 // definition looks at the body of a definition, which may call itself and its parameters.
-func (g *jqGuard) definition(d *gojq.FuncDef) {
+func (g *guard) definition(d *gojq.FuncDef) {
 	outer := len(g.bound)
-	g.bound = append(g.bound, jqKey(d.Name, len(d.Args)))
+	g.bound = append(g.bound, keyOf(d.Name, len(d.Args)))
 	for _, parameter := range d.Args {
-		g.bound = append(g.bound, jqKey(strings.TrimPrefix(parameter, "$"), 0))
+		g.bound = append(g.bound, keyOf(strings.TrimPrefix(parameter, "$"), 0))
 	}
 	g.query(d.Body)
 	g.bound = g.bound[:outer]
 }
 
-func (g *jqGuard) term(t *gojq.Term) {
+func (g *guard) term(t *gojq.Term) {
 	switch t.Type {
 	case gojq.TermTypeRecurse:
-		g.needed[jqKey("_recursed", 0)] = true
+		g.needed[keyOf("_recursed", 0)] = true
 		t.Type, t.Func = gojq.TermTypeFunc, &gojq.Func{Name: "_recursed"}
 	case gojq.TermTypeIndex:
 		index := t.Index
 		t.Type, t.Index = gojq.TermTypeIdentity, nil
 		t.SuffixList = append([]*gojq.Suffix{{Index: index}}, t.SuffixList...)
 	case gojq.TermTypeFunc:
-		paths := t.Func.Name == "path" && len(t.Func.Args) == 1 && !slices.Contains(g.bound, jqKey("path", 1))
+		paths := t.Func.Name == "path" && len(t.Func.Args) == 1 && !slices.Contains(g.bound, keyOf("path", 1))
 		if g.function(t.Func); paths { // each is made anew
 			rest := t.SuffixList
 			t.SuffixList = nil
-			*t = jqCounted(*t)
+			*t = countedTerm(*t)
 			t.SuffixList = rest
 		}
 	case gojq.TermTypeObject:
@@ -186,15 +186,15 @@ func (g *jqGuard) term(t *gojq.Term) {
 	case gojq.TermTypeUnary:
 		g.term(t.Unary.Term)
 	case gojq.TermTypeFormat:
-		format := jqText(strings.TrimPrefix(t.Format, "@"))
-		call := &gojq.Func{Name: jqNativePrefix + "format", Args: []*gojq.Query{format}}
+		format := textQuery(strings.TrimPrefix(t.Format, "@"))
+		call := &gojq.Func{Name: nativePrefix + "format", Args: []*gojq.Query{format}}
 		if t.Str != nil {
 			g.interpolated(t, call)
 			break
 		}
 		t.Type, t.Func = gojq.TermTypeFunc, call
 	case gojq.TermTypeString:
-		g.interpolated(t, &gojq.Func{Name: jqNativePrefix + "tostring"})
+		g.interpolated(t, &gojq.Func{Name: nativePrefix + "tostring"})
 	case gojq.TermTypeIf:
 		g.query(t.If.Cond)
 		g.query(t.If.Then)
@@ -227,7 +227,7 @@ func (g *jqGuard) term(t *gojq.Term) {
 }
 
 // suffixes looks at what follows a term. Before what goes through a value, or takes a slice of it, the value is counted.
-func (g *jqGuard) suffixes(t *gojq.Term) {
+func (g *guard) suffixes(t *gojq.Term) {
 	rest := t.SuffixList
 	t.SuffixList = nil
 	for _, suffix := range rest {
@@ -242,35 +242,35 @@ func (g *jqGuard) suffixes(t *gojq.Term) {
 			g.query(suffix.Bind.Body)
 		}
 		if counted {
-			*t = jqCounted(*t)
+			*t = countedTerm(*t)
 		}
 		t.SuffixList = append(t.SuffixList, suffix)
 	}
 }
 
-// jqCounted returns a term whose values are counted.
-func jqCounted(t gojq.Term) gojq.Term {
+// countedTerm returns a term whose values are counted.
+func countedTerm(t gojq.Term) gojq.Term {
 	return gojq.Term{Type: gojq.TermTypeQuery, Query: &gojq.Query{
 		Left: &gojq.Query{Term: &t}, Op: gojq.OpPipe,
-		Right: &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqShallow}}},
+		Right: &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: guardShallow}}},
 	}}
 }
 
 // index looks at an index, and reports whether it goes through the value: a slice does.
-func (g *jqGuard) index(index *gojq.Index) bool {
+func (g *guard) index(index *gojq.Index) bool {
 	if index.Str != nil {
 		g.keyString(&index.Str, &index.Start)
 	}
 	g.query(index.Start)
 	g.query(index.End)
 	if start := index.Start; start != nil && !index.IsSlice && (start.Term == nil || start.Term.Type != gojq.TermTypeNumber) {
-		index.Start = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqScalar, Args: []*gojq.Query{start}}}}
+		index.Start = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: guardScalar, Args: []*gojq.Query{start}}}}
 	}
 	return index.IsSlice
 }
 
 // keyString makes a query of a key that is a text with values in it.
-func (g *jqGuard) keyString(key **gojq.String, query **gojq.Query) {
+func (g *guard) keyString(key **gojq.String, query **gojq.Query) {
 	if *key == nil || (*key).Queries == nil {
 		return
 	}
@@ -279,7 +279,7 @@ func (g *jqGuard) keyString(key **gojq.String, query **gojq.Query) {
 }
 
 // interpolated makes a sum of a text with values in it, each formatted by a call.
-func (g *jqGuard) interpolated(t *gojq.Term, format *gojq.Func) {
+func (g *guard) interpolated(t *gojq.Term, format *gojq.Func) {
 	if t.Str.Queries == nil {
 		t.Type, t.Format = gojq.TermTypeString, ""
 		return
@@ -295,18 +295,18 @@ func (g *jqGuard) interpolated(t *gojq.Term, format *gojq.Func) {
 			continue
 		}
 		sum = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{
-			Name: jqNativePrefix + "_add", Args: []*gojq.Query{sum, part},
+			Name: nativePrefix + "_add", Args: []*gojq.Query{sum, part},
 		}}}
 	}
 	t.Type, t.Str, t.Format, t.Query = gojq.TermTypeQuery, nil, "", sum
 }
 
-// jqText returns a text as a query.
-func jqText(text string) *gojq.Query {
+// textQuery returns a text as a query.
+func textQuery(text string) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeString, Str: &gojq.String{Str: text}}}
 }
 
-func (g *jqGuard) pattern(p *gojq.Pattern) {
+func (g *guard) pattern(p *gojq.Pattern) {
 	for _, item := range p.Array {
 		g.pattern(item)
 	}
@@ -320,11 +320,11 @@ func (g *jqGuard) pattern(p *gojq.Pattern) {
 }
 
 // function looks at a call.
-func (g *jqGuard) function(f *gojq.Func) {
+func (g *guard) function(f *gojq.Func) {
 	for _, argument := range f.Args {
 		g.query(argument)
 	}
-	key := jqKey(f.Name, len(f.Args))
+	key := keyOf(f.Name, len(f.Args))
 	inner := strings.HasPrefix(f.Name, "_")
 	switch _, native := g.natives[key]; {
 	case f.Name == "$ENV":
@@ -333,11 +333,11 @@ func (g *jqGuard) function(f *gojq.Func) {
 	case inner && !g.within:
 		g.refuse("jq has no function %s", key)
 	case native:
-		f.Name = jqNativePrefix + f.Name
-	case slices.ContainsFunc(g.defined, func(d jqDefinition) bool { return d.key == key }):
+		f.Name = nativePrefix + f.Name
+	case slices.ContainsFunc(g.defined, func(d definition) bool { return d.key == key }):
 		g.needed[key] = true
 	case key == "getpath/1":
-		f.Args = []*gojq.Query{{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: jqPath, Args: f.Args}}}}
+		f.Args = []*gojq.Query{{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: guardPath, Args: f.Args}}}}
 	case slices.Contains([]string{"empty/0", "error/0", "error/1", "path/1", "_range/3"}, key):
 	default:
 		g.refuse("the function %s of jq is not supported", key)

@@ -1,4 +1,4 @@
-package template
+package jq
 
 import (
 	"errors"
@@ -7,17 +7,12 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/pattern"
 )
 
-// scanned is how many bytes of a text count as one piece, or byte of what may be returned, for every instruction of a pattern that
-// looks at them: some hundred nanoseconds of work.
-const scanned = 16
-
-// scan is what it takes to look for a pattern of so much heft in so many bytes.
-func scan(heft, size int) int { return heft * (1 + size/scanned) }
-
-// jqPattern is a regular expression of a script.
-type jqPattern struct {
+// expression is a regular expression of a script.
+type expression struct {
 	*regexp.Regexp
 	heft int
 	// reach is how far beyond the end of a match the search for it may have looked.
@@ -25,32 +20,32 @@ type jqPattern struct {
 	global bool
 }
 
-// jqPatternOf reads the arguments of test, match and split; false if they are none, which is left to jq to tell.
-func jqPatternOf(text, flags any) (jqPattern, bool) {
-	pattern, ok := text.(string)
+// expressionOf reads the arguments of test, match and split; false if they are none, which is left to jq to tell.
+func expressionOf(text, flags any) (expression, bool) {
+	written, ok := text.(string)
 	options, given := flags.(string)
 	if !ok || !given && flags != nil || strings.Trim(options, "gim") != "" {
-		return jqPattern{}, false
+		return expression{}, false
 	}
 	if strings.Contains(options, "i") {
-		pattern = "(?i)" + pattern
+		written = "(?i)" + written
 	}
 	if strings.Contains(options, "m") {
-		pattern = "(?s)" + pattern
+		written = "(?s)" + written
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	parsed, err := syntax.Parse(written, syntax.Perl)
 	if err != nil {
-		return jqPattern{}, false
+		return expression{}, false
 	}
-	p := jqPattern{heft: weight(parsed), reach: reach(parsed), global: strings.Contains(options, "g")}
-	if p.heft <= heaviest {
-		p.Regexp, err = regexp.Compile(pattern)
+	p := expression{heft: pattern.Weight(parsed), reach: reach(parsed), global: strings.Contains(options, "g")}
+	if p.heft <= pattern.Heaviest {
+		p.Regexp, err = regexp.Compile(written)
 	}
 	return p, err == nil
 }
 
 // matchedByUs does the work of functions with regular expressions, or only counts it if that of jq is as good: then done is false.
-func (w *jqWork) matchedByUs(n jqNative, input any, arguments []any) (result any, done bool) {
+func (w *work) matchedByUs(n native, input any, arguments []any) (result any, done bool) {
 	split := n.name == "split" && n.arity == 2
 	if n.name != "test" && n.name != "_matches" && !split {
 		return nil, false
@@ -60,18 +55,18 @@ func (w *jqWork) matchedByUs(n jqNative, input any, arguments []any) (result any
 		flags = arguments[1]
 	}
 	text, isText := input.(string)
-	p, ok := jqPatternOf(arguments[0], flags)
+	p, ok := expressionOf(arguments[0], flags)
 	if !isText || !ok {
 		return nil, false
 	}
-	if p.heft > heaviest {
+	if p.heft > pattern.Heaviest {
 		return errors.New("a regular expression repeats too much"), true
 	}
-	if w.pieces -= scan(p.heft, len(text)); w.exhausted() || !split && (n.name == "test" || !p.global) {
+	if w.pieces -= pattern.Scan(p.heft, len(text)); w.exhausted() || !split && (n.name == "test" || !p.global) {
 		return nil, false
 	}
 	// After every match the search may look at the same bytes again.
-	again := scan(p.heft, min(p.reach, len(text)))
+	again := pattern.Scan(p.heft, min(p.reach, len(text)))
 	found := p.FindAllStringSubmatchIndex(text, w.pieces/again+1)
 	if w.pieces -= again * len(found); w.exhausted() || split {
 		return nil, false
@@ -80,7 +75,7 @@ func (w *jqWork) matchedByUs(n jqNative, input any, arguments []any) (result any
 }
 
 // matches returns what match of jq returns.
-func (p jqPattern) matches(text string, found [][]int) []any {
+func (p expression) matches(text string, found [][]int) []any {
 	matches, names := make([]any, len(found)), p.SubexpNames()
 	at, offset := 0, 0 // in bytes, and in characters
 	for i, place := range found {
@@ -170,9 +165,9 @@ func longestOf(re *syntax.Regexp) (int, bool) {
 	return sum, true
 }
 
-// maxJqNumber is how many digits a number may have that a script reads from a text. What has more bits than a number may have has
+// maxNumber is how many digits a number may have that a script reads from a text. What has more bits than a number may have has
 // fewer digits.
-const maxJqNumber = 2048
+const maxNumber = 2048
 
 // readable reports whether no number in a text is longer than scripts read: it takes long to find out what number it is.
 func readable(text string) bool {
@@ -185,7 +180,7 @@ func readable(text string) bool {
 			quoted, digits = !quoted, 0
 		case quoted:
 		case c >= '0' && c <= '9':
-			if digits++; digits > maxJqNumber {
+			if digits++; digits > maxNumber {
 				return false
 			}
 		default:

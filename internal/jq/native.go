@@ -1,4 +1,4 @@
-package template
+package jq
 
 import (
 	"errors"
@@ -10,45 +10,45 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jqContext is the part of a context that a script has no use for.
-type jqContext struct{}
+// context is the part of a context that a script has no use for.
+type context struct{}
 
 // Deadline says that there is none: it is not time that is counted.
-func (jqContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (context) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Value returns nothing.
-func (jqContext) Value(any) any { return nil }
+func (context) Value(any) any { return nil }
 
-// jqNativePrefix is what the names of functions begin with that do the work of jq's own and count it.
-const jqNativePrefix = "_native_"
+// nativePrefix is what the names of functions begin with that do the work of jq's own and count it.
+const nativePrefix = "_native_"
 
-// jqCost is what a function of jq has to look at.
-type jqCost uint8
+// cost is what a function of jq has to look at.
+type cost uint8
 
 const (
 	// wholly is everything in its input and its arguments.
-	wholly jqCost = iota
+	wholly cost = iota
 	// shallowly is the input without what is in its items.
 	shallowly
 	// crossways is everything in the input, as often as there are pieces in the arguments.
 	crossways
 )
 
-// jqNative is a function or an operator of jq that is run as it is, once it was counted.
-type jqNative struct {
+// native is a function or an operator of jq that is run as it is, once it was counted.
+type native struct {
 	name  string
 	arity int
-	cost  jqCost
+	cost  cost
 	// text is how jq writes it, with its arguments as $a, $b and so on; "" is a call of its name.
 	text string
 }
 
-// jqNatives returns the functions that a script may call. Those whose names begin with an underscore are for the definitions of others.
-func jqNatives() map[string]jqNative {
-	natives := make(map[string]jqNative)
-	add := func(arity int, cost jqCost, names string) {
+// natives returns the functions that a script may call. Those whose names begin with an underscore are for the definitions of others.
+func natives() map[string]native {
+	natives := make(map[string]native)
+	add := func(arity int, cost cost, names string) {
 		for name := range strings.FieldsSeq(names) {
-			natives[jqKey(name, arity)] = jqNative{name: name, arity: arity, cost: cost}
+			natives[keyOf(name, arity)] = native{name: name, arity: arity, cost: cost}
 		}
 	}
 	add(0, shallowly, "type length utf8bytelength keys to_entries reverse first last")
@@ -59,7 +59,7 @@ func jqNatives() map[string]jqNative {
 	add(1, wholly, "startswith endswith ltrimstr rtrimstr split format flatten test delpaths bsearch _min_by _max_by _sort_by _group_by _unique_by")
 	add(1, crossways, "contains indices index rindex join")
 	add(2, wholly, "split test pow fmin fmax fmod atan2 ldexp setpath")
-	for _, n := range []jqNative{
+	for _, n := range []native{
 		{name: "_matches", arity: 2, text: "[match($a; $b)]"},
 		{name: "_add", arity: 2, text: "$a + $b"}, {name: "_subtract", arity: 2, cost: crossways, text: "$a - $b"},
 		{name: "_multiply", arity: 2, text: "$a * $b"}, {name: "_divide", arity: 2, text: "$a / $b"}, {name: "_modulo", arity: 2, text: "$a % $b"},
@@ -67,28 +67,28 @@ func jqNatives() map[string]jqNative {
 		{name: "_less", arity: 2, text: "$a < $b"}, {name: "_greater", arity: 2, text: "$a > $b"},
 		{name: "_lesseq", arity: 2, text: "$a <= $b"}, {name: "_greatereq", arity: 2, text: "$a >= $b"},
 	} {
-		natives[jqKey(n.name, n.arity)] = n
+		natives[keyOf(n.name, n.arity)] = n
 	}
 	return natives
 }
 
-func jqKey(name string, arity int) string { return fmt.Sprintf("%s/%d", name, arity) }
+func keyOf(name string, arity int) string { return fmt.Sprintf("%s/%d", name, arity) }
 
 // functions returns the natives, and what guards the instructions that look at more than one value.
-func (w *jqWork) functions() []gojq.CompilerOption {
+func (w *work) functions() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{
-		gojq.WithFunction(jqShallow, 0, 0, func(input any, _ []any) any {
+		gojq.WithFunction(guardShallow, 0, 0, func(input any, _ []any) any {
 			w.pieces -= breadth(input)
 			return input
 		}),
-		gojq.WithFunction(jqScalar, 1, 1, func(_ any, arguments []any) any {
+		gojq.WithFunction(guardScalar, 1, 1, func(_ any, arguments []any) any {
 			switch arguments[0].(type) {
 			case []any, map[string]any:
 				return errors.New("an index is neither a text nor a number")
 			}
 			return arguments[0]
 		}),
-		gojq.WithFunction(jqPath, 1, 1, func(_ any, arguments []any) any {
+		gojq.WithFunction(guardPath, 1, 1, func(_ any, arguments []any) any {
 			w.pieces -= breadth(arguments[0])
 			path, _ := arguments[0].([]any)
 			for _, key := range path {
@@ -99,8 +99,8 @@ func (w *jqWork) functions() []gojq.CompilerOption {
 			return arguments[0]
 		}),
 	}
-	for _, n := range jqNatives() {
-		options = append(options, gojq.WithFunction(jqNativePrefix+n.name, n.arity, n.arity, func(input any, arguments []any) any {
+	for _, n := range natives() {
+		options = append(options, gojq.WithFunction(nativePrefix+n.name, n.arity, n.arity, func(input any, arguments []any) any {
 			return w.call(n, input, arguments)
 		}))
 	}
@@ -108,7 +108,7 @@ func (w *jqWork) functions() []gojq.CompilerOption {
 }
 
 // call runs a native.
-func (w *jqWork) call(n jqNative, input any, arguments []any) any {
+func (w *work) call(n native, input any, arguments []any) any {
 	before := w.pieces
 	for _, argument := range arguments {
 		w.weigh(argument)
@@ -121,18 +121,18 @@ func (w *jqWork) call(n jqNative, input any, arguments []any) any {
 			return err
 		}
 	case operator && n.cost == crossways:
-		w.pieces -= min(of, maxJqWork) * min(of, maxJqWork) / 4
+		w.pieces -= min(of, maxWork) * min(of, maxWork) / 4
 	case operator:
 	case n.cost == shallowly:
 		w.pieces -= breadth(input)
 	default:
 		before = w.pieces
 		if w.weigh(input); n.cost == crossways {
-			w.pieces -= min(before-w.pieces, maxJqWork) * min(of, maxJqWork)
+			w.pieces -= min(before-w.pieces, maxWork) * min(of, maxWork)
 		}
 	}
 	if text, ok := input.(string); ok && (n.name == "tonumber" || n.name == "fromjson") && !readable(text) {
-		return fmt.Errorf("a number has more than %d digits", maxJqNumber)
+		return fmt.Errorf("a number has more than %d digits", maxNumber)
 	}
 	result, done := w.matchedByUs(n, input, arguments)
 	if n.name == "_multiply" {
@@ -140,7 +140,7 @@ func (w *jqWork) call(n jqNative, input any, arguments []any) any {
 		w.weighRepeated(arguments[1], arguments[0])
 	}
 	if w.exhausted() {
-		return errJqWork
+		return errWork
 	}
 	if !done {
 		code, err := w.native(n)
@@ -149,20 +149,20 @@ func (w *jqWork) call(n jqNative, input any, arguments []any) any {
 		}
 		var ok bool
 		if result, ok = code.RunWithContext(w, input, arguments...).Next(); !ok {
-			return errJqWork
+			return errWork
 		}
 	}
 	if _, failed := result.(error); !failed && n.name != "setpath" {
 		if w.weigh(result); w.exhausted() {
-			return errJqWork
+			return errWork
 		}
 	}
 	return result
 }
 
 // native returns the code of a native.
-func (w *jqWork) native(n jqNative) (*gojq.Code, error) {
-	key := jqKey(n.name, n.arity)
+func (w *work) native(n native) (*gojq.Code, error) {
+	key := keyOf(n.name, n.arity)
 	if code, ok := w.natives[key]; ok {
 		return code, nil
 	}
@@ -189,19 +189,19 @@ func (w *jqWork) native(n jqNative) (*gojq.Code, error) {
 	return code, nil
 }
 
-// maxJqBits is how many bits a whole number may have.
-const maxJqBits = 4096
+// maxBits is how many bits a whole number may have.
+const maxBits = 4096
 
 // weigh counts the pieces of a value, each time it is met.
-func (w *jqWork) weigh(v any) {
+func (w *work) weigh(v any) {
 	if w.pieces--; w.pieces < 0 {
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		w.pieces -= len(v) / nodeBytes
+		w.pieces -= len(v) / pieceBytes
 	case *big.Int:
-		if w.pieces -= v.BitLen() / 64; v.BitLen() > maxJqBits {
+		if w.pieces -= v.BitLen() / 64; v.BitLen() > maxBits {
 			w.pieces = -1
 		}
 	case []any:
@@ -212,7 +212,7 @@ func (w *jqWork) weigh(v any) {
 		}
 	case map[string]any:
 		for key, item := range v {
-			w.pieces -= len(key) / nodeBytes
+			w.pieces -= len(key) / pieceBytes
 			if w.weigh(item); w.pieces < 0 {
 				return
 			}
@@ -224,7 +224,7 @@ func (w *jqWork) weigh(v any) {
 func breadth(v any) int {
 	switch v := v.(type) {
 	case string:
-		return 1 + len(v)/nodeBytes
+		return 1 + len(v)/pieceBytes
 	case []any:
 		return 1 + len(v)
 	case map[string]any:
@@ -234,7 +234,7 @@ func breadth(v any) int {
 }
 
 // weighRepeated counts a text that is to be repeated.
-func (w *jqWork) weighRepeated(text, times any) {
+func (w *work) weighRepeated(text, times any) {
 	s, ok := text.(string)
 	if !ok {
 		return
@@ -248,18 +248,18 @@ func (w *jqWork) weighRepeated(text, times any) {
 	case *big.Int:
 		n, _ = times.Float64()
 	}
-	if !(n*float64(len(s)+1) < maxJqWork) {
+	if !(n*float64(len(s)+1) < maxWork) {
 		w.pieces = -1
 		return
 	}
-	w.pieces -= int(max(n, 0)) * (1 + len(s)/nodeBytes)
+	w.pieces -= int(max(n, 0)) * (1 + len(s)/pieceBytes)
 }
 
-// maxJqIndex is where a list may be set at most: what is before comes into being with it.
-const maxJqIndex = 10_000
+// maxIndex is where a list may be set at most: what is before comes into being with it.
+const maxIndex = 10_000
 
 // weighPath counts what is copied when something is put at a path in a value.
-func (w *jqWork) weighPath(v, path any) error {
+func (w *work) weighPath(v, path any) error {
 	keys, ok := path.([]any)
 	if !ok {
 		return errors.New("a path is no list")
@@ -272,8 +272,8 @@ func (w *jqWork) weighPath(v, path any) error {
 			v = object[key]
 		case int:
 			list, _ := v.([]any)
-			if key > max(maxJqIndex, len(list)) {
-				return fmt.Errorf("an index is larger than %d", maxJqIndex)
+			if key > max(maxIndex, len(list)) {
+				return fmt.Errorf("an index is larger than %d", maxIndex)
 			}
 			if key < 0 {
 				key += len(list)

@@ -1,4 +1,4 @@
-package template
+package jq
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jqDefinition is a function of jq that is made of others.
-type jqDefinition struct{ name, key, text string }
+// definition is a function of jq that is made of others.
+type definition struct{ name, key, text string }
 
 // read returns the definition as a query has it.
-func (d jqDefinition) read() *gojq.FuncDef {
+func (d definition) read() *gojq.FuncDef {
 	query, err := gojq.Parse(d.text + " .")
 	if err != nil {
 		panic(err) // it is a constant
@@ -18,11 +18,11 @@ func (d jqDefinition) read() *gojq.FuncDef {
 	return query.FuncDefs[0]
 }
 
-// jqDefinitions returns the functions of jq that are made of others, each after those it needs.
+// definitions returns the functions of jq that are made of others, each after those it needs.
 // Source: jq 1.7 manual.
-func jqDefinitions() []jqDefinition {
-	var list []jqDefinition
-	for text := range strings.SplitSeq(strings.TrimSpace(jqLibrary), "\ndef ") {
+func definitions() []definition {
+	var list []definition
+	for text := range strings.SplitSeq(strings.TrimSpace(library), "\ndef ") {
 		text = "def " + strings.TrimPrefix(text, "def ")
 		head, _, _ := strings.Cut(text[len("def "):], ":")
 		name, parameters, takes := strings.Cut(head, "(")
@@ -30,12 +30,12 @@ func jqDefinitions() []jqDefinition {
 		if takes {
 			arity = 1 + strings.Count(parameters, ";")
 		}
-		list = append(list, jqDefinition{name, jqKey(name, arity), text})
+		list = append(list, definition{name, keyOf(name, arity), text})
 	}
 	return list
 }
 
-const jqLibrary = `
+const library = `
 def not: if . then false else true end;
 def select(f): if f then . else empty end;
 def map(f): [.[] | f];
