@@ -10,8 +10,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosAnswerOptions are how the answers of providers to ROS are taken.
+// rosAnswerOptions are how the answers of providers to ROS are taken, and how some are asked: what its pages leave open.
 type rosAnswerOptions struct {
+	base64   bool
 	limit    int
 	takePut  bool
 	idChange string
@@ -23,7 +24,8 @@ func (o *rosAnswerOptions) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.takePut, "ros-take-put", false, "take answers to ROS that are PUT, as CloudFormation has it, and not only those that are posted")
 	flags.StringVar(&o.idChange, "ros-id-change", string(engine.IDChangeRefused), "what becomes of an answer to an Update of ROS that has another id than the "+
 		"resource: refuse or ignore (`WAY`)")
-	fromEnvironment(flags, "ros-response-limit", "ros-take-put", "ros-id-change")
+	flags.BoolVar(&o.base64, "ros-message-base64", false, "send requests of ROS to queues and topics of Alibaba Cloud in base64")
+	fromEnvironment(flags, "ros-response-limit", "ros-take-put", "ros-id-change", "ros-message-base64")
 }
 
 // apply sets them in what a node is opened with.
@@ -35,6 +37,6 @@ func (o *rosAnswerOptions) apply(c *node.Config) error {
 	if way != engine.IDChangeRefused && way != engine.IDChangeIgnored {
 		return usagef("give refuse or ignore", "--ros-id-change %q is neither", o.idChange)
 	}
-	c.ROSResponse, c.ROSTakePut, c.ROSIDChange = o.limit, o.takePut, way
+	c.ROSResponse, c.ROSTakePut, c.ROSIDChange, c.ROSBase64 = o.limit, o.takePut, way, o.base64
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -61,8 +62,8 @@ type alibabaFailure struct{ code, message, requestID string }
 // maxQuoted bounds what is read of a reply.
 const maxQuoted = 64 << 10
 
-// newCall returns the call that hands a message to what a token names.
-func newCall(token wire.Token, message []byte) alibabaCall {
+// newCall returns the call that hands a message to what a token names; to a queue or a topic maybe in base64.
+func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 	switch {
 	case token.Service == wire.FC && token.FCService != "":
 		service := token.FCService
@@ -89,6 +90,9 @@ func newCall(token wire.Token, message []byte) alibabaCall {
 				acs.SignV3(r, c, "InvokeFunction", "2023-03-30", body, rand.Text(), at)
 			},
 		}
+	}
+	if inBase64 {
+		message = []byte(base64.StdEncoding.EncodeToString(message))
 	}
 	kind := "queues"
 	if token.Service == wire.Topic {
@@ -123,7 +127,7 @@ func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *scrubb
 	if err != nil {
 		return refuse(err.Error())
 	}
-	call := newCall(token, body)
+	call := newCall(token, body, d.config.ROSBase64)
 	if call.endpoint, err = endpoint(call, os.Getenv); err != nil {
 		return refuse(err.Error())
 	}

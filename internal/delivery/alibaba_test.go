@@ -228,21 +228,24 @@ func TestAlibabaCalls(t *testing.T) {
 	tests := map[string]struct {
 		token, path string
 		header      map[string]string
+		base64      bool // what queues and topics get
 	}{
 		"2.0": {fc2, "/2016-08-15/services/shop.LATEST/functions/thing/invocations", map[string]string{
 			"X-Fc-Invocation-Type": "Async", "X-Fc-Account-Id": "1234567890123456", "X-Fc-Security-Token": "token-of-AKID",
 			"Content-Type": "application/octet-stream",
-		}},
+		}, false},
 		"3.0": {fc3, "/2023-03-30/functions/thing/invocations", map[string]string{
 			"X-Fc-Invocation-Type": "Async", "X-Acs-Action": "InvokeFunction", "X-Acs-Version": "2023-03-30", "X-Acs-Security-Token": "token-of-AKID",
-		}},
-		"queue":       {queue, "/queues/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Security-Token": "token-of-AKID"}},
-		"slash queue": {strings.Replace(queue, ":queues", ":/queues", 1), "/queues/thing/messages", nil},
-		"topic":       {mns, "/topics/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Content-Type": "application/xml"}},
+		}, true}, // a function gets its event as it is
+		"queue":           {queue, "/queues/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Security-Token": "token-of-AKID"}, false},
+		"slash queue":     {strings.Replace(queue, ":queues", ":/queues", 1), "/queues/thing/messages", nil, false},
+		"topic":           {mns, "/topics/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Content-Type": "application/xml"}, false},
+		"queue in base64": {queue, "/queues/thing/messages", nil, true},
+		"topic in base64": {mns, "/topics/thing/messages", nil, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w := startROS(t, "", nil)
+			w := startROS(t, "", func(c *delivery.Config, _ *world) { c.ROSBase64 = test.base64 })
 			r := rosRequest(wire.Update, test.token)
 			r.Body.Properties = r.Body.Properties.With("Odd", value.Str("a<b>&c]]>\uFFFE\uFFFF \U0001F600\x01é"))
 			w.Dispatch([]store.Request{r})
@@ -266,6 +269,12 @@ func TestAlibabaCalls(t *testing.T) {
 					t.Fatalf("%v: %s", err, body)
 				}
 				body = []byte(message.MessageBody)
+				if test.base64 {
+					var err error
+					if body, err = base64.StdEncoding.DecodeString(message.MessageBody); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			request, err := wire.ParseRequest(body)
 			if err != nil || request.Dialect != wire.ROS || request.PhysicalResourceID != "example-1" {

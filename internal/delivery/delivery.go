@@ -106,6 +106,9 @@ type Config struct {
 	// ROSResponse is how many bytes the answer of a provider to ROS may have that comes in the body of its HTTP response, at most
 	// wire.MaxROSResponse. Zero means wire.MaxResponse.
 	ROSResponse int
+	// ROSBase64 puts requests of ROS into messages for queues and topics of Simple Message Queue in base64, as those expect who
+	// receive them by clients that decode it. It does not matter to local providers.
+	ROSBase64 bool
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported

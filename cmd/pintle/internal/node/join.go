@@ -125,6 +125,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 			return signer.Sign(base.JoinPath(server.ResponsePath), key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
 		},
 		ROSResponse:   n.config.ROSResponse,
+		ROSBase64:     n.config.ROSBase64,
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Local:         n.providers,
 		Native:        types,

@@ -87,6 +87,8 @@ type Config struct {
 	// wire.MaxResponse. ROSTakePut takes those that are PUT as CloudFormation's are, which the real service does not.
 	ROSResponse int
 	ROSTakePut  bool
+	// ROSBase64 is delivery's: messages for queues and topics are in base64.
+	ROSBase64 bool
 	// ROSIDChange is what becomes of an answer to an Update that has another id than the resource; zero is refuse.
 	ROSIDChange engine.IDChange
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
