@@ -117,15 +117,25 @@ func evaluateGetAZs(e *evaluation, argument Node) (value.Value, error) {
 	if err != nil {
 		return value.Value{}, err
 	}
-	region := v.Text()
+	zones, ok := e.zones(v.Text(), "")
+	if !ok {
+		return value.Value{}, e.fail(argument, "Template error: Fn::GetAZs: the region is no name of one.")
+	}
+	return value.Strs(zones...).Tainted(v.Secrecy()), nil
+}
+
+// zones returns the zones of a region; "" is the stack's own. Where none are known there are three, the region's name and a letter
+// with what the cloud puts between. It returns false for what is no name of a region.
+func (e *evaluation) zones(region, between string) ([]string, bool) {
 	if region == "" {
 		region = e.scope.Pseudo.Region
 	}
 	if zones, ok := e.scope.Outside.Zones[region]; ok {
-		return value.Strs(zones...).Tainted(v.Secrecy()), nil
+		return zones, true
 	}
 	if strings.ContainsFunc(region, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
-		return value.Value{}, e.fail(argument, "Template error: Fn::GetAZs: the region is no name of one.")
+		return nil, false
 	}
-	return value.Strs(region+"a", region+"b", region+"c").Tainted(v.Secrecy()), nil
+	region += between
+	return []string{region + "a", region + "b", region + "c"}, true
 }

@@ -22,17 +22,9 @@ const (
 )
 
 func (p *parser) rosParameters(section Node, where path) {
-	if !p.rosMap(section, where) {
-		return
-	}
-	p.rosCount(section, where, p.template.limits.Parameters)
-	for _, m := range section.members {
-		at := where.to(m.Key)
-		p.rosName(m, at, "a parameter")
-		if p.rosMap(m.Value, at) {
-			p.template.Parameters = append(p.template.Parameters, p.rosParameter(m, at))
-		}
-	}
+	p.rosDeclared(section, where, p.template.limits.Parameters, "a parameter", func(m Member, at path) {
+		p.template.Parameters = append(p.template.Parameters, p.rosParameter(m, at))
+	})
 }
 
 func (p *parser) rosParameter(declared Member, where path) *Parameter {

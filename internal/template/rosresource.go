@@ -7,16 +7,23 @@ import (
 )
 
 func (p *parser) rosResources(section Node, where path) {
+	p.rosDeclared(section, where, p.template.limits.Resources, "a resource", func(m Member, at path) {
+		r := p.rosResource(m, at)
+		p.template.Resources, p.template.byID[r.LogicalID] = append(p.template.Resources, r), r
+	})
+}
+
+// rosDeclared reads a section of at most limit declarations that are objects, each by its name; what is said of that calls it what.
+func (p *parser) rosDeclared(section Node, where path, limit int, what string, read func(m Member, at path)) {
 	if !p.rosMap(section, where) {
 		return
 	}
-	p.rosCount(section, where, p.template.limits.Resources)
+	p.rosCount(section, where, limit)
 	for _, m := range section.members {
 		at := where.to(m.Key)
-		p.rosName(m, at, "a resource")
+		p.rosName(m, at, what)
 		if p.rosMap(m.Value, at) {
-			r := p.rosResource(m, at)
-			p.template.Resources, p.template.byID[r.LogicalID] = append(p.template.Resources, r), r
+			read(m, at)
 		}
 	}
 }
@@ -98,17 +105,9 @@ func (p *parser) rosDependsOn(n Node, where path) []string {
 }
 
 func (p *parser) rosOutputs(section Node, where path) {
-	if !p.rosMap(section, where) {
-		return
-	}
-	p.rosCount(section, where, p.template.limits.Outputs)
-	for _, m := range section.members {
-		at := where.to(m.Key)
-		p.rosName(m, at, "an output")
-		if p.rosMap(m.Value, at) {
-			p.template.Outputs = append(p.template.Outputs, p.rosOutput(m, at))
-		}
-	}
+	p.rosDeclared(section, where, p.template.limits.Outputs, "an output", func(m Member, at path) {
+		p.template.Outputs = append(p.template.Outputs, p.rosOutput(m, at))
+	})
 }
 
 func (p *parser) rosOutput(declared Member, where path) *DeclaredOutput {
