@@ -102,15 +102,7 @@ const CDKVariable = "PINTLE_CDK"
 // lists cdk.
 func CDK(t testing.TB) string {
 	t.Helper()
-	leftOut(t, "cdk")
-	dir := os.Getenv(CDKVariable)
-	if dir == "" {
-		missing(t, "cdk", CDKVariable+" names no folder with the handler of the CDK, as tools/cdk/install makes it")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "cdk.json")); err != nil {
-		t.Fatalf("%s is %s, which tools/cdk/install has not made", CDKVariable, dir)
-	}
-	return dir
+	return made(t, "cdk", CDKVariable, "tools/cdk/install", "cdk.json")
 }
 
 // CDKCLIVariable is the environment variable that names the folder where tools/cdkapps/install has put the command of the CDK, its
@@ -121,15 +113,7 @@ const CDKCLIVariable = "PINTLE_CDK_CLI"
 // lists cdk.cli.
 func CDKCLI(t testing.TB) string {
 	t.Helper()
-	leftOut(t, "cdk.cli")
-	dir := os.Getenv(CDKCLIVariable)
-	if dir == "" {
-		missing(t, "cdk.cli", CDKCLIVariable+" names no folder with the command of the CDK, as tools/cdkapps/install makes it")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "cdk")); err != nil {
-		t.Fatalf("%s is %s, which tools/cdkapps/install has not made", CDKCLIVariable, dir)
-	}
-	return dir
+	return made(t, "cdk.cli", CDKCLIVariable, "tools/cdkapps/install", "node_modules/.bin/cdk")
 }
 
 // PopcoreVariable is the environment variable that names the folder where tools/popcore/install has put the clients of Alibaba Cloud.
@@ -139,13 +123,20 @@ const PopcoreVariable = "PINTLE_POPCORE"
 // lists popcore.
 func Popcore(t testing.TB) string {
 	t.Helper()
-	leftOut(t, "popcore")
-	dir := os.Getenv(PopcoreVariable)
+	return made(t, "popcore", PopcoreVariable, "tools/popcore/install", "popcore.json")
+}
+
+// made returns the folder that variable names, which script has made and mark is in when it is whole. If variable names none,
+// made skips the test, or fails it when [Variable] lists name.
+func made(t testing.TB, name, variable, script, mark string) string {
+	t.Helper()
+	leftOut(t, name)
+	dir := os.Getenv(variable)
 	if dir == "" {
-		missing(t, "popcore", PopcoreVariable+" names no folder with the clients of Alibaba Cloud, as tools/popcore/install makes it")
+		missing(t, name, variable+" names no folder that "+script+" has made")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "popcore.json")); err != nil {
-		t.Fatalf("%s is %s, which tools/popcore/install has not made", PopcoreVariable, dir)
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(mark))); err != nil {
+		t.Fatalf("%s is %s, which %s has not made", variable, dir, script)
 	}
 	return dir
 }
