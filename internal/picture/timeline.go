@@ -1,0 +1,242 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Bar is a row of a timeline: one step.
+type Bar struct {
+	// Name is what the step is about, and Status how it stands, in words.
+	Name, Status string
+	State        State
+	// Link leads to more about the step, as a path of the page's server. Empty is none; what leads elsewhere is taken for none.
+	Link string
+	// Start is when the step began; zero if it has not. End is when it ended; zero while it runs. An end before the start is
+	// taken for the start.
+	Start, End time.Time
+	// Deadline is when the step that runs is given up; zero is never.
+	Deadline time.Time
+	// Retries are when the step was tried again.
+	Retries []time.Time
+}
+
+// ended reports whether the bar has begun and ended.
+func (b Bar) ended() bool { return !b.Start.IsZero() && !b.End.IsZero() }
+
+// runs reports whether the bar has begun and not ended.
+func (b Bar) runs() bool { return !b.Start.IsZero() && b.End.IsZero() }
+
+// Measures of a timeline, in pixels.
+const (
+	axisHeight  = 28
+	rowHeight   = 40
+	labelWidth  = 340
+	chartMargin = 16
+	barHeight   = 16
+	noteHeight  = 28
+	maxTicks    = 8
+	maxRetries  = 50
+)
+
+// Timeline draws bars in the order given, one to a row, below a time axis that counts from its start. A bar that runs ends at the
+// present, and the time that is left until its deadline follows as a ghost; since a deadline may be an hour away while a step
+// takes a second, ghosts get no more than half of the axis. A row that has not begun has a line up to the present.
+// It draws at most [Options].Rows rows, and says which if these are not all. The only errors are those of w.
+func Timeline(w io.Writer, bars []Bar, o Options) error {
+	known := o.Offset + len(bars)
+	bars = bars[:min(len(bars), within(o.Rows, 100, 1, 1000))]
+	total := max(o.Total, known)
+	width := within(o.Width, 960, 480, 4000)
+	a := newAxis(bars, o, width)
+
+	var c canvas
+	bottom := axisHeight + len(bars)*rowHeight
+	a.draw(&c, bottom)
+	linked := false
+	for i, b := range bars {
+		linked = linked || local(b.Link)
+		a.row(&c, b, axisHeight+i*rowHeight)
+	}
+	height, part := bottom, ""
+	if len(bars) < total {
+		part = fmt.Sprintf("Rows %s to %s of %s.", grouped(o.Offset+min(1, len(bars))), grouped(o.Offset+len(bars)), grouped(total))
+		c.text("note", 4, bottom+18, part, width)
+		c.printf("\n")
+		height += noteHeight
+	}
+	return c.frame(w, "timeline", o, "Timeline", a.describe(bars, part), width, height, linked)
+}
+
+// axis maps times to pixels.
+type axis struct {
+	start time.Time
+	now   time.Time
+	span  time.Duration // from left to right, a millisecond to 100 years
+	left  int
+	right int
+}
+
+func newAxis(bars []Bar, o Options, width int) axis {
+	a := axis{start: o.Start, now: o.Now, left: labelWidth, right: width - chartMargin}
+	var latest time.Time
+	for _, b := range bars {
+		if b.Start.IsZero() {
+			continue
+		}
+		if o.Start.IsZero() && (a.start.IsZero() || b.Start.Before(a.start)) {
+			a.start = b.Start
+		}
+		latest = later(latest, later(b.Start, b.End))
+	}
+	if a.now.IsZero() {
+		a.now = latest
+	}
+	if a.start.IsZero() {
+		a.start = a.now
+	}
+	end := later(latest, a.start)
+	deadline := end
+	for _, b := range bars {
+		if b.runs() {
+			end = later(end, a.now)
+			deadline = later(deadline, b.Deadline)
+		}
+	}
+	elapsed := end.Sub(a.start)
+	if deadline.After(end) {
+		end = end.Add(min(deadline.Sub(end), elapsed))
+	}
+	a.span = min(max(end.Sub(a.start), time.Millisecond), 36525*day)
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// x is where t is, at the edge if it is outside.
+func (a axis) x(t time.Time) int {
+	d := min(max(t.Sub(a.start), 0), a.span)
+	// In thousandths of the span, by whole numbers, so that a year does not overflow and every machine rounds alike.
+	const parts = 1 << 20
+	unit := max(a.span/parts, 1)
+	return a.left + int(int64(d/unit)*int64(a.right-a.left)/int64(max(a.span/unit, 1)))
+}
+
+func (a axis) draw(c *canvas, bottom int) {
+	step := tickStep(a.span)
+	for d := time.Duration(0); d <= a.span; d += step {
+		x := a.x(a.start.Add(d))
+		c.printf(`<line class="tick" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-opacity="0.2"/>`,
+			x, axisHeight-6, x, bottom)
+		anchor := "middle"
+		if a.right-x < 24 {
+			anchor = "end" // or the picture's edge would cut it
+		}
+		c.printf(`<text class="axis" x="%d" y="%d" text-anchor="%s">%s</text>`+"\n", x, axisHeight-12, anchor, tickLabel(d))
+	}
+	if now := a.now.Sub(a.start); now > 0 && now <= a.span {
+		x := a.x(a.now)
+		c.printf(`<line class="now" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-dasharray="2 2"/>`+"\n",
+			x, axisHeight-6, x, bottom)
+	}
+}
+
+// row draws b with its upper edge at y.
+func (a axis) row(c *canvas, b Bar, y int) {
+	times := a.times(b)
+	c.printf(`<g class="row is-%s">`, b.State.known())
+	end := c.link(b.Link)
+	c.printf("<title>%s</title>", escaped(strings.Join([]string{b.Name, b.Status, times, retries(b)}, " · ")))
+	c.text("name", 4, y+16, b.Name, labelWidth-16)
+	status := times
+	if b.Status != "" { // cut before the times are
+		room := (labelWidth-16)/charWidth - columnsOf(" · "+times)
+		status = cut(b.Status, max(room, 8)) + " · " + times
+	}
+	c.text("status", 4, y+32, status, labelWidth-16)
+	c.printf("%s", end)
+	top := y + (rowHeight-barHeight)/2
+	switch {
+	case b.Start.IsZero():
+		c.printf(`<line class="wait" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="1 5"/>`,
+			a.left, top+barHeight/2, a.x(a.now), top+barHeight/2)
+	default:
+		a.bar(c, b, top)
+	}
+	c.printf("</g>\n")
+}
+
+func (a axis) bar(c *canvas, b Bar, top int) {
+	until := b.End
+	if b.runs() {
+		until = a.now
+	}
+	x, right := a.x(b.Start), a.x(until)
+	right = max(right, x+2) // what took no time is still seen
+	c.printf(`<rect class="bar" x="%d" y="%d" width="%d" height="%d" rx="3" fill-opacity="0.6"/>`, x, top, right-x, barHeight)
+	if b.runs() && b.Deadline.After(a.now) {
+		class := "ghost"
+		if b.Deadline.Sub(a.start) > a.span {
+			class = "ghost cut"
+		}
+		c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="3" fill-opacity="0.1" stroke="currentColor"`+
+			` stroke-dasharray="3 3"/>`, class, right, top, max(a.x(b.Deadline)-right, 0), barHeight)
+	}
+	for _, t := range b.Retries[:min(len(b.Retries), maxRetries)] {
+		x := a.x(t)
+		c.printf(`<path class="retry" d="M%d %dl4 6l-4 6l-4 -6z"><title>tried again after %s</title></path>`,
+			x, top+2, span(t.Sub(b.Start)))
+	}
+}
+
+// times are how long b took or has taken, and what is left of its time.
+func (a axis) times(b Bar) string {
+	switch {
+	case b.ended():
+		return span(b.End.Sub(b.Start))
+	case !b.runs():
+		return "waits"
+	case b.Deadline.IsZero():
+		return span(a.now.Sub(b.Start))
+	case b.Deadline.After(a.now):
+		return span(a.now.Sub(b.Start)) + " · " + span(b.Deadline.Sub(a.now)) + " left"
+	}
+	return span(a.now.Sub(b.Start)) + " · no time left"
+}
+
+// retries is how often b was tried again.
+func retries(b Bar) string {
+	if len(b.Retries) == 1 {
+		return "1 retry"
+	}
+	return grouped(len(b.Retries)) + " retries"
+}
+
+// describe sums the picture up in a sentence or two.
+func (a axis) describe(bars []Bar, part string) string {
+	counts := map[State]int{}
+	for _, b := range bars {
+		counts[b.State.known()]++
+	}
+	var said []string
+	for _, s := range []State{Failed, Running, Waiting, Stopped, Done} {
+		if counts[s] > 0 {
+			said = append(said, fmt.Sprintf("%s %s", grouped(counts[s]), s))
+		}
+	}
+	text := counted(len(bars), "step")
+	if len(said) > 0 {
+		text += ": " + strings.Join(said, ", ")
+	}
+	if !a.now.IsZero() {
+		text += fmt.Sprintf("; %s since the beginning", span(a.now.Sub(a.start)))
+	}
+	return strings.TrimSpace(text + ". " + part)
+}

@@ -1,0 +1,202 @@
+package picture
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// untangle orders the vertices of each layer so that edges cross less: by the mean place of their neighbours, in the layer before
+// and the layer after by turns. The best order of all rounds stays.
+func (l *layout) untangle() {
+	best, least := l.orders(), l.crossings()
+	for round, stale := 0, 0; round < maxRounds && stale < 4 && least > 0; round++ {
+		if round%2 == 0 {
+			for i := 1; i < len(l.layers); i++ {
+				l.sort(l.layers[i], l.above)
+			}
+		} else {
+			for i := len(l.layers) - 2; i >= 0; i-- {
+				l.sort(l.layers[i], l.below)
+			}
+		}
+		stale++
+		if n := l.crossings(); n < least {
+			best, least, stale = l.orders(), n, 0
+		}
+	}
+	l.layers = best
+	for _, vertices := range l.layers {
+		l.number(vertices)
+	}
+}
+
+func (l *layout) orders() [][]int {
+	orders := make([][]int, len(l.layers))
+	for i, vertices := range l.layers {
+		orders[i] = slices.Clone(vertices)
+	}
+	return orders
+}
+
+func (l *layout) number(vertices []int) {
+	for i, v := range vertices {
+		l.order[v] = i
+	}
+}
+
+// sort orders vertices by the mean place of those beside them. What has no neighbour there stays at its place.
+func (l *layout) sort(vertices []int, beside [][]int) {
+	type mean struct{ sum, count int }
+	means := make(map[int]mean, len(vertices))
+	for _, v := range vertices {
+		m := mean{sum: l.order[v], count: 1}
+		if n := len(beside[v]); n > 0 {
+			m = mean{count: n}
+			for _, u := range beside[v] {
+				m.sum += l.order[u]
+				l.steps++
+			}
+		}
+		means[v] = m
+	}
+	slices.SortStableFunc(vertices, func(a, b int) int {
+		// As fractions, since sums of floating point numbers are not the same on every machine.
+		return cmp.Compare(means[a].sum*means[b].count, means[b].sum*means[a].count)
+	})
+	l.number(vertices)
+}
+
+// crossings counts the pairs of edges that cross between layers.
+func (l *layout) crossings() int {
+	n := 0
+	for i := 1; i < len(l.layers); i++ {
+		n += l.crossingsBefore(i)
+	}
+	return n
+}
+
+// crossingsBefore counts those between a layer and the one before: going through edges by their upper ends, an edge crosses all those
+// before it whose lower ends are behind its own. A binary indexed tree counts these.
+func (l *layout) crossingsBefore(layer int) int {
+	size := len(l.layers[layer])
+	tree := make([]int, size+1)
+	crossings, edges := 0, 0
+	for _, upper := range l.layers[layer-1] {
+		ends := make([]int, 0, len(l.below[upper]))
+		for _, lower := range l.below[upper] {
+			ends = append(ends, l.order[lower])
+		}
+		sort.Ints(ends)
+		for _, end := range ends {
+			crossings += edges
+			for i := end + 1; i > 0; i -= i & -i {
+				crossings -= tree[i]
+				l.steps++
+			}
+		}
+		for _, end := range ends {
+			for i := end + 1; i <= size; i += i & -i {
+				tree[i]++
+				l.steps++
+			}
+		}
+		edges += len(ends)
+	}
+	return crossings
+}
+
+// spread gives every vertex its place across: as near to its neighbours as the order of its layer and the room that boxes need allow.
+func (l *layout) spread() {
+	l.centre = make([]int, len(l.layer))
+	for _, vertices := range l.layers {
+		at := 0
+		for i, v := range vertices {
+			if i > 0 {
+				at += l.distance(vertices[i-1], v)
+			}
+			l.centre[v] = at
+		}
+	}
+	for range maxRounds / 2 {
+		for i := 1; i < len(l.layers); i++ {
+			l.pull(l.layers[i], l.above)
+		}
+		for i := len(l.layers) - 2; i >= 0; i-- {
+			l.pull(l.layers[i], l.below)
+		}
+	}
+	if len(l.layers) == 0 {
+		return
+	}
+	first := l.layers[0][0]
+	least, most := l.centre[first], l.centre[first]
+	for _, vertices := range l.layers {
+		for _, v := range []int{vertices[0], vertices[len(vertices)-1]} {
+			least = min(least, l.centre[v]-l.extent(v)/2)
+			most = max(most, l.centre[v]+l.extent(v)/2)
+		}
+	}
+	for _, vertices := range l.layers {
+		for _, v := range vertices {
+			l.centre[v] += graphMargin - least
+		}
+	}
+	l.width = most - least
+}
+
+// distance is how far apart the centres of vertices are at least that are side by side.
+func (l *layout) distance(a, b int) int {
+	gap := boxGap
+	if a >= l.nodes && b >= l.nodes {
+		gap = bendGap
+	}
+	return (l.extent(a)+l.extent(b))/2 + gap
+}
+
+// pull moves vertices of a layer to the mean of those beside them, as near as their distances allow: with the distances taken off,
+// that is the non-decreasing sequence of least squares, which pooling adjacent violators finds.
+func (l *layout) pull(vertices []int, beside [][]int) {
+	type pool struct{ sum, count int } // a run of vertices with one value, sum/count
+	pools := make([]pool, 0, len(vertices))
+	offset := 0
+	for i, v := range vertices {
+		if i > 0 {
+			offset += l.distance(vertices[i-1], v)
+		}
+		want := l.centre[v]
+		if n := len(beside[v]); n > 0 {
+			want = 0
+			for _, u := range beside[v] {
+				want += l.centre[u]
+				l.steps++
+			}
+			want /= n
+		}
+		p := pool{sum: want - offset, count: 1}
+		for len(pools) > 0 {
+			last := pools[len(pools)-1]
+			if last.sum*p.count <= p.sum*last.count {
+				break
+			}
+			p.sum, p.count = p.sum+last.sum, p.count+last.count
+			pools = pools[:len(pools)-1]
+			l.steps++
+		}
+		pools = append(pools, p)
+	}
+	i, offset := 0, 0
+	for _, p := range pools {
+		value := p.sum / p.count
+		if p.sum%p.count < 0 {
+			value-- // towards less, as for those above zero, or a pool could come to lie before the one to its left
+		}
+		for range p.count {
+			if i > 0 {
+				offset += l.distance(vertices[i-1], vertices[i])
+			}
+			l.centre[vertices[i]] = value + offset
+			i++
+		}
+	}
+}
