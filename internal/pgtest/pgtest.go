@@ -58,12 +58,12 @@ type Server struct {
 // Start makes and starts a server, which is stopped and removed when the test ends.
 func Start(t testing.TB, options Options) *Server {
 	t.Helper()
-	s, err := create(require.Postgres(t), options)
+	s, err := New(require.Postgres(t), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.remove(); err != nil {
+		if err := s.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -84,7 +84,7 @@ type Shared struct {
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
 	bin := require.Postgres(t)
-	s.once.Do(func() { s.server, s.err = create(bin, s.Options) })
+	s.once.Do(func() { s.server, s.err = New(bin, s.Options) })
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
@@ -95,7 +95,7 @@ func (s *Shared) Server(t testing.TB) *Server {
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.server != nil {
-		if err := s.server.remove(); err != nil {
+		if err := s.server.Remove(); err != nil {
 			fmt.Fprintln(os.Stderr, "pgtest:", err)
 			return max(code, 1)
 		}
@@ -103,7 +103,9 @@ func (s *Shared) Main(m *testing.M) int {
 	return code
 }
 
-func create(bin string, options Options) (*Server, error) {
+// New makes and starts a server with the programs of the folder bin. It is for programs that are no tests, such as
+// benchmarks, and they have to call [Server.Remove].
+func New(bin string, options Options) (*Server, error) {
 	s, err := place(bin)
 	if err != nil {
 		return nil, err
@@ -261,7 +263,8 @@ func (s *Server) end(signal syscall.Signal) error {
 	}
 }
 
-func (s *Server) remove() error { return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.dir)) }
+// Remove ends the server and removes all that it has.
+func (s *Server) Remove() error { return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.dir)) }
 
 // Port returns where the server listens on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
@@ -274,27 +277,42 @@ func (s *Server) DSN(database string) string {
 // Database makes a new database and returns its address. It is safe for concurrent use.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
+	dsn, err := s.NewDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// NewDatabase is [Server.Database] for programs that are no tests.
+func (s *Server) NewDatabase() (string, error) {
 	s.made.Lock()
 	s.count++
 	name := "test" + strconv.Itoa(s.count)
 	s.made.Unlock()
-	s.Exec(t, "postgres", "CREATE DATABASE "+name)
-	return s.DSN(name)
+	return s.DSN(name), s.exec("postgres", "CREATE DATABASE "+name)
 }
 
 // Exec runs SQL in a database as its superuser.
 func (s *Server) Exec(t testing.TB, database, sql string) {
 	t.Helper()
+	if err := s.exec(database, sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) exec(database, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.DSN(database))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, sql); err != nil {
-		t.Fatalf("%s: %v", sql, err)
+		return fmt.Errorf("%s: %w", sql, err)
 	}
+	return nil
 }
 
 // tail keeps the last lines of a log.

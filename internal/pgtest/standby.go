@@ -26,7 +26,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := standby.remove(); err != nil {
+		if err := standby.Remove(); err != nil {
 			t.Error(err)
 		}
 	})

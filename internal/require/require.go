@@ -6,6 +6,8 @@
 package require
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,21 +57,33 @@ func Python(t testing.TB, module string) string {
 // PostgresVariable is the environment variable that names the folder of PostgreSQL's programs, initdb and postgres.
 const PostgresVariable = "PINTLE_POSTGRES_BIN"
 
-// Postgres returns the folder of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
-// postgres on PATH, else the newest below /usr/lib/postgresql. If there is none, it skips the test, or fails it when
-// [Variable] lists postgres.
+// Postgres returns the folder of PostgreSQL's server programs, as [FindPostgres] finds it. If there is none, it skips the
+// test, or fails it when [Variable] lists postgres.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	leftOut(t, "postgres")
+	dir, err := FindPostgres()
+	if err != nil {
+		if os.Getenv(PostgresVariable) != "" {
+			t.Fatalf("%s", err.Error())
+		}
+		missing(t, "postgres", err.Error())
+	}
+	return dir
+}
+
+// FindPostgres returns the folder of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
+// postgres on PATH, else the newest below /usr/lib/postgresql. It is for programs that are no tests too.
+func FindPostgres() (string, error) {
 	if dir := os.Getenv(PostgresVariable); dir != "" {
 		if !hasPostgres(dir) {
-			t.Fatalf("%s is %s, where there are no initdb and postgres", PostgresVariable, dir)
+			return "", fmt.Errorf("%s is %s, where there are no initdb and postgres", PostgresVariable, dir)
 		}
-		return dir
+		return dir, nil
 	}
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil && hasPostgres(filepath.Dir(path)) {
-			return filepath.Dir(path)
+			return filepath.Dir(path), nil
 		}
 	}
 	newest, version := "", 0
@@ -80,9 +94,9 @@ func Postgres(t testing.TB) string {
 		}
 	}
 	if newest == "" {
-		missing(t, "postgres", "PostgreSQL is neither named by "+PostgresVariable+" nor on PATH nor in /usr/lib/postgresql")
+		return "", errors.New("PostgreSQL is neither named by " + PostgresVariable + " nor on PATH nor in /usr/lib/postgresql") //nolint:staticcheck // a name
 	}
-	return newest
+	return newest, nil
 }
 
 func hasPostgres(dir string) bool {
