@@ -1,34 +1,35 @@
 //go:build unix
 
-package bench
+package cycle
 
 import (
 	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/bench/measure"
 )
 
 // floor makes the exchanges of the cycles and commits their rows, and does nothing else.
 type floor struct {
-	b       *testing.B
+	p       *Provider
+	size    Size
 	client  *http.Client
 	writers []chan *write
 	all     sync.WaitGroup // of senders
 	ended   sync.WaitGroup // of writers
 	door    *httptest.Server
-	asks    string // the provider's URL
-	length  int
+	closers []func() error // of connections, the last one first
 }
 
 // write is what one step of a cycle has to write: that its request was delivered, or all that its answer leads to.
@@ -52,44 +53,65 @@ var (
 	events         = bytes.Repeat([]byte("e"), 1089)
 )
 
-// floorCycles returns how fast the floor makes cycles.
-func floorCycles(b *testing.B, dsn func() string, chains, length int) rate {
-	b.Helper()
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
-	p := newProvider(b, chains, chains*(length-1))
-	f := &floor{b: b, client: &http.Client{Transport: transport}, asks: p.URL, length: length}
-	if dsn == nil {
-		f.onSQLite(chains)
-	} else {
-		f.onPostgres(dsn(), chains)
+// Floor makes the cycles of the floor on a new database and returns how fast they are made.
+func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
+	p := NewProvider(ctx, size)
+	defer p.Close()
+	f := &floor{p: p, size: size, client: client()}
+	defer f.client.CloseIdleConnections()
+	defer func() { err = errors.Join(err, f.close()) }()
+	if err := tables(ctx, at); err != nil {
+		return Rate{}, err
 	}
-	f.door = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var answer struct{ Status, PhysicalResourceId string }
-		var chain, n int
-		if err := json.NewDecoder(r.Body).Decode(&answer); err != nil || answer.Status != "SUCCESS" {
-			b.Errorf("answer %v, error %v", answer, err)
-		}
-		if _, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &chain, &n); err != nil {
-			b.Error(err)
-		}
-		f.write(chain, n, true)
-		f.send(chain, n+1)
-	}))
-	for chain := range chains {
+	if at.DSN == "" {
+		err = f.onSQLite(ctx, at.Path)
+	} else {
+		err = f.onPostgres(ctx, at.DSN)
+	}
+	if err != nil {
+		return Rate{}, err
+	}
+	f.door = httptest.NewServer(http.HandlerFunc(f.take))
+	for chain := range size.Chains {
 		f.send(chain, 0)
 	}
-	made := p.measure()
-	p.all.Wait()   // the last answers
-	f.door.Close() // and those that a client has sent twice, because its connection broke
+	if made, err = p.Measure(); err != nil {
+		return Rate{}, err
+	}
+	p.wait() // for the last answers
+	return made, nil
+}
+
+// take takes an answer as the server does: it is acknowledged when it is written.
+func (f *floor) take(w http.ResponseWriter, r *http.Request) {
+	var answer struct{ Status, PhysicalResourceId string }
+	var chain, n int
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&answer); err != nil || answer.Status != "SUCCESS" {
+		f.p.Fail(fmt.Errorf("answer %v, error %w", answer, err))
+	}
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &chain, &n); err != nil {
+		f.p.Fail(err)
+		return
+	}
+	f.write(chain, n, true)
+	f.send(chain, n+1)
+}
+
+// close ends what came of a run: first those who have something to write, then those who write.
+func (f *floor) close() error {
+	if f.door != nil {
+		f.door.Close() // and what a client has sent twice, because its connection broke
+	}
 	f.all.Wait()
 	for _, w := range f.writers {
 		close(w)
 	}
 	f.ended.Wait()
-	p.close()
-	f.client.CloseIdleConnections()
-	return made
+	var err error
+	for i := range f.closers {
+		err = errors.Join(err, f.closers[len(f.closers)-1-i]())
+	}
+	return err
 }
 
 func (f *floor) write(chain, n int, answer bool) {
@@ -100,34 +122,42 @@ func (f *floor) write(chain, n int, answer bool) {
 
 // send asks the provider and notes that it did. It does not wait for that.
 func (f *floor) send(chain, n int) {
-	if n == f.length {
+	if n == f.size.Length {
 		return
 	}
 	f.all.Go(func() {
-		body, err := json.Marshal(map[string]any{
-			"RequestType": "Create", "ServiceToken": f.asks, "ResponseURL": fmt.Sprintf("%s/%d/%d?%s", f.door.URL, chain, n, strings.Repeat("s", 300)),
-			"StackId": strings.Repeat("s", 96), "RequestId": fmt.Sprintf("%018d%018d", chain, n), "LogicalResourceId": fmt.Sprint("R", n),
-			"ResourceType": "Custom::Thing", "ResourceProperties": map[string]string{"ServiceToken": f.asks, "Endpoint": "https://example.com/", "Size": "1"},
-		})
-		if err != nil {
-			f.b.Error(err)
-		}
-		response, err := f.client.Post(f.asks, "application/json", bytes.NewReader(body))
-		if err != nil {
-			f.b.Error(err)
+		if err := f.ask(chain, n); err != nil {
+			f.p.Fail(err)
 			return
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		_ = response.Body.Close() // its status is what is wanted
-		if response.StatusCode != http.StatusAccepted {
-			f.b.Errorf("a request was answered with %s", response.Status)
 		}
 		f.write(chain, n, false)
 	})
 }
 
+func (f *floor) ask(chain, n int) error {
+	body, err := json.Marshal(map[string]any{
+		"RequestType": "Create", "ServiceToken": f.p.URL, "ResponseURL": fmt.Sprintf("%s/%d/%d?%s", f.door.URL, chain, n, strings.Repeat("s", 300)),
+		"StackId": strings.Repeat("s", 96), "RequestId": fmt.Sprintf("%018d%018d", chain, n), "LogicalResourceId": fmt.Sprint("R", n),
+		"ResourceType": "Custom::Thing", "ResourceProperties": map[string]string{"ServiceToken": f.p.URL, "Endpoint": "https://example.com/", "Size": "1"},
+	})
+	if err != nil {
+		return err
+	}
+	response, err := f.client.Post(f.p.URL, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close() // its status is what is wanted
+	if response.StatusCode != http.StatusAccepted {
+		return fmt.Errorf("a request was answered with %s", response.Status)
+	}
+	return nil
+}
+
 // run commits what is queued, batch by batch.
-func (f *floor) run(queue chan *write, commit func([]*write) error) {
+func (f *floor) run(commit func([]*write) error) {
+	queue := make(chan *write, 256)
 	f.writers = append(f.writers, queue)
 	f.ended.Go(func() {
 		for w := range queue {
@@ -136,7 +166,7 @@ func (f *floor) run(queue chan *write, commit func([]*write) error) {
 				batch = append(batch, <-queue)
 			}
 			if err := commit(batch); err != nil {
-				f.b.Error(err)
+				f.p.Fail(err)
 			}
 			for _, w := range batch {
 				close(w.done)
@@ -157,26 +187,18 @@ const (
 	makeEvent     = "INSERT INTO event (stack, operation, number, events) VALUES ($1, 1, $2, $3)"
 )
 
-func (f *floor) onSQLite(chains int) {
-	ctx := context.Background()
-	path := filepath.Join(f.b.TempDir(), "floor.db")
-	tables(f.b, path, "")
+func (f *floor) onSQLite(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=cache_size(-16384)")
 	if err != nil {
-		f.b.Fatal(err)
+		return err
 	}
+	f.closers = append(f.closers, db.Close)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		f.b.Fatal(err)
+		return err
 	}
+	f.closers = append(f.closers, conn.Close)
 	prepared := map[string]*sql.Stmt{}
-	f.b.Cleanup(func() {
-		for _, statement := range prepared {
-			_ = statement.Close()
-		}
-		_ = conn.Close()
-		_ = db.Close()
-	})
 	var failed error // the first failure; after that nothing is done
 	exec := func(text string, args ...any) (seq int64) {
 		if failed != nil {
@@ -188,13 +210,14 @@ func (f *floor) onSQLite(chains int) {
 				return 0
 			}
 			prepared[text] = statement
+			f.closers = append(f.closers, statement.Close)
 		}
 		for i, arg := range args {
 			if text, ok := arg.([]byte); ok {
 				args[i] = string(text)
 			}
 		}
-		result, err := statement.Exec(args...)
+		result, err := statement.ExecContext(ctx, args...)
 		if err == nil {
 			seq, err = result.LastInsertId()
 		}
@@ -211,9 +234,9 @@ func (f *floor) onSQLite(chains int) {
 		exec("INSERT INTO request_body (seq, plain, vals) VALUES ($1, $2, $3)", seq, requestBody, requestValues)
 	}
 	exec("BEGIN")
-	for chain := range chains {
+	for chain := range f.size.Chains {
 		exec(makeOperation, chain+1, operationPlain)
-		for n := range f.length + 1 {
+		for n := range f.size.Length + 1 {
 			seq := exec("INSERT INTO step (stack, logical, plain) VALUES ($1, $2, $3)", chain+1, fmt.Sprint("R", n), stepPlain)
 			exec("INSERT INTO step_plan (seq, plain) VALUES ($1, $2)", seq, planPlain)
 			steps[[2]int{chain, n}] = seq
@@ -222,9 +245,9 @@ func (f *floor) onSQLite(chains int) {
 	}
 	exec("COMMIT")
 	if failed != nil {
-		f.b.Fatal(failed)
+		return failed
 	}
-	f.run(make(chan *write, 256), func(batch []*write) error {
+	f.run(func(batch []*write) error {
 		exec("BEGIN IMMEDIATE")
 		for _, w := range batch {
 			key := w.chain + 1
@@ -245,11 +268,10 @@ func (f *floor) onSQLite(chains int) {
 		exec("COMMIT")
 		return failed
 	})
+	return nil
 }
 
-func (f *floor) onPostgres(dsn string, chains int) {
-	ctx := context.Background()
-	tables(f.b, "", dsn)
+func (f *floor) onPostgres(ctx context.Context, dsn string) error {
 	ask := func(trip *pgx.Batch, chain, n int) {
 		logical := fmt.Sprint("R", n)
 		trip.Queue("INSERT INTO instance (stack, number, logical, role, plain) VALUES ($1, $2, $3, 'current', $4)", chain+1, n+1, logical, instancePlain)
@@ -261,29 +283,29 @@ func (f *floor) onPostgres(dsn string, chains int) {
 	for number := range 2 { // as many writers as the store has
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil {
-			f.b.Fatal(err)
+			return err
 		}
 		config.RuntimeParams["search_path"] = "pintle"
 		conn, err := pgx.ConnectConfig(ctx, config)
 		if err != nil {
-			f.b.Fatal(err)
+			return err
 		}
-		f.b.Cleanup(func() { _ = conn.Close(ctx) })
+		f.closers = append(f.closers, func() error { return conn.Close(context.WithoutCancel(ctx)) })
 		if number == 0 {
 			trip := &pgx.Batch{}
-			for chain := range chains {
+			for chain := range f.size.Chains {
 				trip.Queue(makeOperation, chain+1, operationPlain)
-				for n := range f.length + 1 {
+				for n := range f.size.Length + 1 {
 					trip.Queue("INSERT INTO step (stack, logical, next, plain) VALUES ($1, $2, '{}', $3)", chain+1, fmt.Sprint("R", n), stepPlain)
 					trip.Queue("INSERT INTO step_plan (stack, logical, needs, plain) VALUES ($1, $2, '{}', $3)", chain+1, fmt.Sprint("R", n), planPlain)
 				}
 				ask(trip, chain, 0)
 			}
 			if err := conn.SendBatch(ctx, trip).Close(); err != nil {
-				f.b.Fatal(err)
+				return err
 			}
 		}
-		f.run(make(chan *write, 256), func(batch []*write) error {
+		f.run(func(batch []*write) error {
 			trip := &pgx.Batch{}
 			trip.Queue("BEGIN")
 			for _, w := range batch {
@@ -306,4 +328,5 @@ func (f *floor) onPostgres(dsn string, chains int) {
 			return conn.SendBatch(ctx, trip).Close()
 		})
 	}
+	return nil
 }

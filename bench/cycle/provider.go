@@ -1,65 +1,88 @@
 //go:build unix
 
-package bench
+package cycle
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
-	"syscall"
-	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// provider takes requests and sends its answers afterwards. It holds the first ones back until all chains have begun, so
-// that what comes before the cycles is not measured.
-type provider struct {
-	*httptest.Server
-	b      *testing.B
+// patience bounds what is waited for here. It is no assertion: it only ends a run that hangs.
+const patience = 2 * time.Minute
+
+// Provider takes requests and sends its answers afterwards. It holds the first ones back until all chains have begun, so
+// that what comes before the cycles is not measured. Everything that is compared asks this provider, which reads no more
+// of a request than RequestId, StackId, LogicalResourceId and ResponseURL, and sends a PUT of a CloudFormation response to
+// ResponseURL. An answer that is not taken with 200 fails the run.
+type Provider struct {
+	URL string // where it takes requests
+
+	server *httptest.Server
 	client *http.Client
-	begun  sync.WaitGroup // of chains
+	size   Size
+	begun  chan struct{} // closed when all chains have begun
 	open   chan struct{}
 	done   chan struct{} // closed when so many cycles were made
 	all    sync.WaitGroup
-	stop   context.CancelFunc
+	ctx    context.Context //nolint:containedctx // it is the run's, and ends with Close
+	stop   context.CancelCauseFunc
 
 	mu          sync.Mutex
 	asked, left int
 }
 
-func newProvider(b *testing.B, chains, cycles int) *provider {
+// NewProvider returns a provider that listens on loopback, for one run of that size. It has to be closed.
+func NewProvider(ctx context.Context, size Size) *Provider {
+	p := &Provider{
+		client: client(), size: size, left: size.cycles(),
+		begun: make(chan struct{}), open: make(chan struct{}), done: make(chan struct{}),
+	}
+	p.ctx, p.stop = context.WithCancelCause(ctx)
+	p.server = httptest.NewServer(http.HandlerFunc(p.take))
+	p.URL = p.server.URL
+	return p
+}
+
+// client returns one that keeps as many connections as there are chains.
+func client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
-	ctx, stop := context.WithCancel(context.Background())
-	p := &provider{b: b, client: &http.Client{Transport: transport}, open: make(chan struct{}), done: make(chan struct{}), stop: stop, left: cycles}
-	p.begun.Add(chains)
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var a ask
-		if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
-			b.Error(err)
-		}
-		w.WriteHeader(http.StatusAccepted)
-		p.mu.Lock()
-		if p.asked++; p.asked <= chains {
-			p.begun.Done()
-		}
-		p.mu.Unlock()
-		p.all.Go(func() { p.answer(ctx, a) })
-	}))
-	return p
+	return &http.Client{Transport: transport}
 }
 
 // ask is what the provider reads of a request.
 type ask struct{ RequestId, StackId, LogicalResourceId, ResponseURL string }
 
-func (p *provider) answer(ctx context.Context, a ask) {
+func (p *Provider) take(w http.ResponseWriter, r *http.Request) {
+	var a ask
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&a); err != nil {
+		p.Fail(fmt.Errorf("a request cannot be read: %w", err))
+	}
+	w.WriteHeader(http.StatusAccepted)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked++; p.asked == p.size.Chains {
+		close(p.begun)
+	}
+	if p.ctx.Err() == nil {
+		p.all.Go(func() { p.answer(a) })
+	}
+}
+
+func (p *Provider) answer(a ask) {
 	select {
 	case <-p.open:
-	case <-ctx.Done():
+	case <-p.ctx.Done():
 		return
 	}
 	body, err := json.Marshal(map[string]any{
@@ -67,11 +90,12 @@ func (p *provider) answer(ctx context.Context, a ask) {
 		"LogicalResourceId": a.LogicalResourceId, "Data": map[string]string{"Endpoint": "https://example.com/"},
 	})
 	if err != nil {
-		p.b.Error(err)
+		p.Fail(err)
+		return
 	}
-	put, err := http.NewRequestWithContext(ctx, http.MethodPut, a.ResponseURL, bytes.NewReader(body))
+	put, err := http.NewRequestWithContext(p.ctx, http.MethodPut, a.ResponseURL, bytes.NewReader(body))
 	if err != nil {
-		p.b.Error(err)
+		p.Fail(err)
 		return
 	}
 	response, err := p.client.Do(put)
@@ -79,7 +103,7 @@ func (p *provider) answer(ctx context.Context, a ask) {
 		select {
 		case <-p.done: // and everything is being stopped
 		default:
-			p.b.Error(err)
+			p.Fail(fmt.Errorf("an answer is not taken: %w", err))
 		}
 		return
 	}
@@ -91,44 +115,51 @@ func (p *provider) answer(ctx context.Context, a ask) {
 		close(p.done)
 	}
 	if p.left > 0 && response.StatusCode != http.StatusOK {
-		p.b.Errorf("an answer was refused with %s", response.Status)
+		p.Fail(fmt.Errorf("an answer was refused with %s", response.Status))
 	}
 }
 
-// rate is how fast cycles were made.
-type rate struct {
-	perSecond float64
-	cpu       float64 // µs of processor time of this process for each
+// Fail ends the run with an error; only the first one counts. It is safe for concurrent use.
+func (p *Provider) Fail(err error) { p.stop(err) }
+
+// Rate is how fast cycles were made.
+type Rate struct {
+	PerSecond float64 // cycles
+	CPU       float64 // µs of processor time of this process for each, so of all that is no process of its own
 }
 
-// measure lets the answers out and returns how fast cycles are made.
-func (p *provider) measure() rate {
-	p.begun.Wait()
-	p.mu.Lock()
-	cycles := p.left
-	p.mu.Unlock()
-	began, cpu := time.Now(), processorTime(p.b)
+// Measure waits until all chains have begun, lets the answers out and returns how fast cycles are made from then on, until all
+// but the last one of each chain are. Its error is that of the first [Provider.Fail], if there was one.
+func (p *Provider) Measure() (Rate, error) {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-p.begun:
+	case <-p.ctx.Done():
+		return Rate{}, context.Cause(p.ctx)
+	case <-late.C:
+		return Rate{}, errors.New("the chains do not begin")
+	}
+	began, cpu := time.Now(), measure.OwnCPU()
 	close(p.open)
 	select {
 	case <-p.done:
-	case <-time.After(2 * time.Minute):
-		p.b.Fatal("the cycles do not end")
+	case <-p.ctx.Done():
+		return Rate{}, context.Cause(p.ctx)
+	case <-late.C:
+		return Rate{}, errors.New("the cycles do not end")
 	}
-	return rate{float64(cycles) / time.Since(began).Seconds(), float64((processorTime(p.b) - cpu).Microseconds()) / float64(cycles)}
+	took, used, cycles := time.Since(began), measure.OwnCPU()-cpu, float64(p.size.cycles())
+	return Rate{cycles / took.Seconds(), float64(used.Microseconds()) / cycles}, nil
 }
 
-// processorTime returns how much of it this process has used.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-func (p *provider) close() {
-	p.stop()
-	p.Close()
+// Close ends what the provider still does. The run is over.
+func (p *Provider) Close() {
+	p.stop(context.Canceled)
+	p.server.Close()
 	p.all.Wait()
 	p.client.CloseIdleConnections()
 }
+
+// wait waits for the answers that are on their way.
+func (p *Provider) wait() { p.all.Wait() }

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,6 +89,11 @@ func BenchmarkOverhead(b *testing.B) {
 		b.ReportMetric(median(ratios), "ratio")
 		b.ReportMetric(median(cpu), "processor-ratio")
 	}
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
 }
 
 // cost is that of an event in µs.

@@ -1,0 +1,67 @@
+//go:build unix
+
+package measure
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// Database is one that nobody has used.
+type Database struct {
+	Path string // of the SQLite file, in a folder of its own; empty for PostgreSQL
+	DSN  string // of PostgreSQL; empty for SQLite
+}
+
+// Store is a kind of database, of which a measurement takes a new one for each of its runs.
+type Store struct {
+	Name   string // sqlite or postgres
+	folder string
+	server *pgtest.Server
+}
+
+// Stores returns those of the given names, sqlite and postgres, with a PostgreSQL server of their own that writes through to
+// the disk. Everything is below folder, which outlives them. They have to be closed.
+func Stores(folder string, names ...string) ([]*Store, error) {
+	var stores []*Store
+	for _, name := range names {
+		s := &Store{Name: name, folder: folder}
+		switch name {
+		case "sqlite":
+		case "postgres":
+			bin, err := require.FindPostgres()
+			if err != nil {
+				return nil, fmt.Errorf("%w; leave postgres out with -stores sqlite", err)
+			}
+			if s.server, err = pgtest.New(bin, pgtest.Options{Durable: true, Settings: []string{"shared_buffers=256MB", "max_wal_size=4GB"}}); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, fmt.Errorf("-stores %s: there are sqlite and postgres", name)
+		}
+		stores = append(stores, s)
+	}
+	return stores, nil
+}
+
+// New makes a database.
+func (s *Store) New() (Database, error) {
+	if s.server != nil {
+		dsn, err := s.server.NewDatabase()
+		return Database{DSN: dsn}, err
+	}
+	dir, err := os.MkdirTemp(s.folder, "sqlite-")
+	return Database{Path: filepath.Join(dir, "pintle.db")}, err
+}
+
+// Close ends what the store runs.
+func (s *Store) Close() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Remove()
+}

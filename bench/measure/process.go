@@ -1,0 +1,214 @@
+//go:build unix
+
+// Package measure runs programs beside the one that measures, on loopback and in folders of their own, and says what they
+// take: time, processor time and memory, as the operating system counts them.
+//
+// What is measured is read from /proc, so on Linux; elsewhere it is an error that says so.
+package measure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience bounds what is waited for here. It is no assertion: it only ends a run that hangs.
+const patience = time.Minute
+
+// Process is a program that runs. It is not safe for concurrent use, but for what it reads of /proc.
+type Process struct {
+	command *exec.Cmd
+	began   time.Time
+	log     string        // the file of what it says
+	ended   chan struct{} // closed when it has ended
+}
+
+// Start starts a program, in a folder where it may write and with what it says in the file log of that folder. It ends with
+// ctx, and has to be stopped.
+func Start(ctx context.Context, folder string, env []string, program string, args ...string) (*Process, error) {
+	said, err := os.OpenFile(filepath.Join(folder, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer said.Close() // the process has its own
+	p := &Process{command: exec.CommandContext(ctx, program, args...), log: said.Name(), ended: make(chan struct{})}
+	p.command.Dir, p.command.Stdout, p.command.Stderr = folder, said, said
+	p.command.Env = append(os.Environ(), env...)
+	p.began = time.Now()
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.command.Wait() // how it ended is in ProcessState
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Ready waits until a GET of the URL is answered with 200, and returns how long that took since the process was started.
+// It looks every millisecond. If the process ends before, the error has the last lines that it said.
+func (p *Process) Ready(ctx context.Context, url string) (time.Duration, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	client := &http.Client{Transport: transport, Timeout: 5 * time.Second}
+	defer client.CloseIdleConnections()
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		if ok(ctx, client, url) {
+			return time.Since(p.began), nil
+		}
+		select {
+		case <-p.ended:
+			return 0, fmt.Errorf("%s has ended:\n%s", p.command.Path, p.said())
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return 0, fmt.Errorf("%s is not ready:\n%s", p.command.Path, p.said())
+}
+
+func ok(ctx context.Context, client *http.Client, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
+	_ = response.Body.Close() // its status is what is wanted
+	return response.StatusCode == http.StatusOK
+}
+
+// said returns the last lines of the log.
+func (p *Process) said() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// Stop asks the process to end, and ends it if it does not. It returns when it is gone.
+func (p *Process) Stop() error {
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(patience):
+		_ = p.command.Process.Kill() // it may have ended by now
+		<-p.ended
+		return fmt.Errorf("%s did not end when it was asked to:\n%s", p.command.Path, p.said())
+	}
+}
+
+// Kill ends the process as a crash would, and returns when it is gone.
+func (p *Process) Kill() {
+	_ = p.command.Process.Kill() // it may have ended by itself
+	<-p.ended
+}
+
+// ID returns the process's id.
+func (p *Process) ID() int { return p.command.Process.Pid }
+
+// Memory is that of a process in MB, of a million bytes each: what of it is in the machine's memory.
+type Memory struct {
+	Resident float64 // now
+	Peak     float64 // at most since the start, or since [Process.Forget]
+}
+
+// Memory returns how much the process has.
+func (p *Process) Memory() (Memory, error) {
+	text, err := os.ReadFile(p.proc("status"))
+	if err != nil {
+		return Memory{}, unread(err)
+	}
+	var m Memory
+	for line := range bytes.Lines(text) {
+		var kib float64
+		if _, err := fmt.Sscanf(string(line), "VmRSS: %f kB", &kib); err == nil {
+			m.Resident = kib * 1024 / 1e6
+		}
+		if _, err := fmt.Sscanf(string(line), "VmHWM: %f kB", &kib); err == nil {
+			m.Peak = kib * 1024 / 1e6
+		}
+	}
+	if m.Resident == 0 || m.Peak == 0 {
+		return m, fmt.Errorf("%s has no VmRSS and VmHWM", p.proc("status"))
+	}
+	return m, nil
+}
+
+// Forget lets the peak of the memory begin anew at what there is now.
+func (p *Process) Forget() error {
+	return unread(os.WriteFile(p.proc("clear_refs"), []byte("5"), 0o600))
+}
+
+// ticks are those that /proc counts in a second on every platform that Go has.
+const ticks = 100
+
+// CPU returns the processor time of the process since its start, in steps of 10 ms. Its children are not in it.
+func (p *Process) CPU() (time.Duration, error) {
+	text, err := os.ReadFile(p.proc("stat"))
+	if err != nil {
+		return 0, unread(err)
+	}
+	// The second field is the program's name in parentheses, which may have anything in it.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("%s is too short", p.proc("stat"))
+	}
+	var sum int
+	for _, field := range fields[11:13] { // utime and stime, the 14th and 15th of proc(5)
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", p.proc("stat"), err)
+		}
+		sum += n
+	}
+	return time.Duration(sum) * time.Second / ticks, nil
+}
+
+func (p *Process) proc(name string) string {
+	return filepath.Join("/proc", strconv.Itoa(p.ID()), name)
+}
+
+func unread(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("what a process takes is read from /proc, on Linux, while it runs: %w", err)
+	}
+	return err
+}
+
+// OwnCPU returns the processor time of this process since its start.
+func OwnCPU() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err) // it fails for other arguments only
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// FreeAddress returns a host and port of loopback where nobody listens, for a program that is told where to listen.
+func FreeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
