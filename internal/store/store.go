@@ -254,6 +254,10 @@ type Store interface {
 	// more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep at once.
 	Sweep(ctx context.Context, keep Keep, from Place, limit int) (Swept, error)
 
+	// Figures tells in numbers what is there. It reads no more than what is not settled, and indexes of it: never a table
+	// that grows with time. Callers keep the outcome for a while, since it is not free.
+	Figures(ctx context.Context) (Figures, error)
+
 	// Ping reports whether the store can write, by writing: what readiness means.
 	Ping(ctx context.Context) error
 	// Close waits for running calls and closes the store. A second Close does nothing.

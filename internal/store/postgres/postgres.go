@@ -55,6 +55,8 @@ type Config struct {
 	// Patience is how long a call waits for a database that cannot be reached, or is busy electing another primary, before
 	// it fails; 0 means 15 s.
 	Patience time.Duration
+	// Committed is told of every commit, by the goroutines that write: it must not block. Nil is told nothing.
+	Committed func(store.Commit)
 }
 
 // Store is a [store.Store] in PostgreSQL. Use [Open].
@@ -64,6 +66,7 @@ type Store struct {
 	now      func() time.Time // nil: the database's
 	log      *slog.Logger
 	patience time.Duration
+	told     func(store.Commit)
 	root     store.Root
 
 	gate    sync.RWMutex // read-locked during every call; Close takes it whole
@@ -90,7 +93,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		address: a, codec: cfg.Codec, now: cfg.Now, log: cfg.Log, patience: cmp.Or(cfg.Patience, 15*time.Second),
-		closing: make(chan struct{}), where: store.NewWhereabouts(),
+		closing: make(chan struct{}), where: store.NewWhereabouts(), told: cfg.Committed,
+	}
+	if s.told == nil {
+		s.told = func(store.Commit) {}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -199,6 +205,15 @@ const farewell = 2 * time.Second
 
 // forgotten is how old the row of a writer is when its process is surely gone.
 const forgotten = 30 * 24 * time.Hour
+
+// Queued returns how many decisions wait for their turn.
+func (s *Store) Queued() int {
+	n := 0
+	for _, w := range s.writers {
+		n += len(w.queue)
+	}
+	return n
+}
 
 // Ping implements [store.Store]. It writes, and does not wait for a database that is away.
 func (s *Store) Ping(ctx context.Context) error {

@@ -194,8 +194,10 @@ func (w *writer) transact(members []*member) (int, error) {
 	}
 	w.batches++
 	b := &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx}
+	began := time.Now()
 	n, err := b.run(members, w.batches)
 	if err == nil {
+		w.store.told(store.Commit{Members: n, Took: time.Since(began)})
 		w.store.remember(b)
 	}
 	return n, err

@@ -212,14 +212,18 @@ func TestPlans(t *testing.T) {
 		"requests": nearRequests, "all steps": allSteps, "all instances": allInstances, "all requests": allRequests, "names": loadNames, "revision": loadRevision,
 		"change operations": changeOperations, "change steps": changeSteps, "change instances": changeInstances, "change requests": changeRequests,
 		"change stacks": changeStacks, "move stacks": moveStacks, "audit": makeAudit, "change sets": allChangeSets, "put change sets": putChangeSets, "change change sets": changeChangeSets, "drop change sets": dropChangeSets, "drop steps": dropSteps, "drop plans": dropPlans,
+		"count stacks": countStacks, "count busy": countBusy, "count orphans": countOrphans, "count flights": countFlights,
 	} {
 		description, err := conn.Prepare(ctx, name, text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(description.ParamOIDs)), ", ")
-		rows, err := conn.Query(ctx, "EXPLAIN EXECUTE "+pgx.Identifier{name}.Sanitize()+" ("+nulls+")", pgx.QueryExecModeSimpleProtocol)
+		execute := "EXPLAIN EXECUTE " + pgx.Identifier{name}.Sanitize()
+		if n := len(description.ParamOIDs); n > 0 {
+			execute += " (NULL" + strings.Repeat(", NULL", n-1) + ")"
+		}
+		rows, err := conn.Query(ctx, execute, pgx.QueryExecModeSimpleProtocol)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -245,6 +245,9 @@ CREATE TABLE entry (
 	// Executions by their machines.
 	`CREATE INDEX request_machine ON request (logical, seq) WHERE type = 'Execution';
 `,
+	// Orphans, of which there are few, are counted.
+	`CREATE INDEX instance_orphan ON instance (stack) WHERE role = 'orphan';
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

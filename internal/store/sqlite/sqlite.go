@@ -39,6 +39,8 @@ type Config struct {
 	Now func() time.Time
 	// Log receives what no caller is told; nil discards it.
 	Log *slog.Logger
+	// Committed is told of every commit, by the goroutine that writes: it must not block. Nil is told nothing.
+	Committed func(store.Commit)
 }
 
 // Store is a [store.Store] in an SQLite file. Use [Open].
@@ -71,7 +73,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := s.open(ctx, cfg.Log); err != nil {
+	if cfg.Committed == nil {
+		cfg.Committed = func(store.Commit) {}
+	}
+	if err := s.open(ctx, &cfg); err != nil {
 		var cause *sqlite.Error
 		if errors.As(err, &cause) {
 			return nil, s.explain(err)
@@ -81,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, log *slog.Logger) error {
+func (s *Store) open(ctx context.Context, cfg *Config) error {
 	// SQLite would give the file the mode of the umask, and the files beside it get the mode of this one.
 	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -95,7 +100,7 @@ func (s *Store) open(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	s.writes = newWriter(s, db, log)
+	s.writes = newWriter(s, db, cfg)
 	if err := s.prepare(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -131,6 +136,9 @@ func (s *Store) dsn(pragmas ...string) string {
 	}, pragmas...)}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
+
+// Queued returns how many writes wait for their turn.
+func (s *Store) Queued() int { return len(s.writes.queue) }
 
 // Close implements [store.Store]. A second Close does nothing.
 func (s *Store) Close() error {

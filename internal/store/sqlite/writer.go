@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -26,6 +27,7 @@ const maxConflicts = 3
 type writer struct {
 	store *Store
 	log   *slog.Logger
+	told  func(store.Commit)
 	db    *sql.DB
 	queue chan *member
 	done  chan struct{} // closed when the goroutine has ended
@@ -50,9 +52,9 @@ type member struct {
 // tx is the transaction of a batch, as one of its members sees it.
 type tx struct{ *writer }
 
-func newWriter(s *Store, db *sql.DB, log *slog.Logger) *writer {
+func newWriter(s *Store, db *sql.DB, cfg *Config) *writer {
 	return &writer{
-		store: s, log: log, db: db,
+		store: s, log: cfg.Log, told: cfg.Committed, db: db,
 		queue: make(chan *member, maxBatch), done: make(chan struct{}),
 		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes), images: newImages(), where: store.NewWhereabouts(),
 	}
@@ -155,6 +157,7 @@ func (w *writer) transact(batch []*member) (err error) {
 	if err := w.connect(); err != nil {
 		return notBegun{err}
 	}
+	began := time.Now()
 	if err := w.command("BEGIN IMMEDIATE"); err != nil {
 		return notBegun{err}
 	}
@@ -173,6 +176,7 @@ func (w *writer) transact(batch []*member) (err error) {
 	if err := w.command("COMMIT"); err != nil {
 		return err
 	}
+	w.told(store.Commit{Members: len(batch), Took: time.Since(began)})
 	w.images.rest()
 	return nil
 }

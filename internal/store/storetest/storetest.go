@@ -28,7 +28,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"view", viewTests}, {"write", writeTests}, {"race", raceTests}, {"node", nodeTests}, {"query", queryTests},
 		{"change set", changeSetTests}, {"export", exportTests}, {"execution", executionTests},
-		{"sweep", sweepTests},
+		{"sweep", sweepTests}, {"figures", figuresTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
@@ -142,7 +142,10 @@ func (b *bench) asks(key store.StackKey, requests ...store.Request) {
 		if r.Logical == "" {
 			r.Logical = "Thing"
 		}
-		r.Operation, r.Instance, r.Type = 1, 1, "Create"
+		r.Operation, r.Instance = 1, 1
+		if r.Type == "" {
+			r.Type = "Create"
+		}
 	}
 	b.put(store.Target{Stack: key}, func(*store.View) store.Delta { return store.Delta{Requests: requests} })
 }
