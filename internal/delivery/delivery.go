@@ -117,6 +117,8 @@ type Config struct {
 	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". What is asked again
 	// is told of the request that waits. Nil drops it.
 	Progress func(id wire.RequestID, text string)
+	// Retried is told of every sending that is tried again. It must not block. Nil is told nothing.
+	Retried func()
 	// Log gets what operators should know. Nil means slog.Default().
 	Log *slog.Logger
 	// Now is the time that requests are signed at. Nil means time.Now.
@@ -174,6 +176,9 @@ func New(config Config) (*Delivery, error) {
 	if config.Progress == nil {
 		config.Progress = func(wire.RequestID, string) {}
 	}
+	if config.Retried == nil {
+		config.Retried = func() {}
+	}
 	if config.Log == nil {
 		config.Log = slog.Default()
 	}
@@ -205,6 +210,17 @@ func setDefault[T comparable](field *T, value T) {
 func (d *Delivery) Dispatch(requests []store.Request) {
 	d.queue.offer(d.config.Node(), requests)
 }
+
+// Load is what a [Delivery] has to do.
+type Load struct {
+	// InHand is how many requests are in hand: being sent, waiting for their turn or for another try, or being reported.
+	InHand int
+	// Waiting are those of them that wait for their turn, and Sending those that are being sent now.
+	Waiting, Sending int
+}
+
+// Load returns what there is to do now.
+func (d *Delivery) Load() Load { return d.queue.load() }
 
 // Done takes the end of a local invocation: it is for local.Config.Done. It never blocks. IDs that it does not know
 // are ignored.

@@ -66,6 +66,16 @@ func newQueue(limit, sends int) *queue {
 	}
 }
 
+func (q *queue) load() Load {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := Load{InHand: len(q.held), Sending: q.busy}
+	for _, lane := range q.turns {
+		l.Waiting += len(lane.waiting)
+	}
+	return l
+}
+
 // offer takes the requests of node that fit and are not in hand, and returns how many.
 func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken int) {
 	q.mu.Lock()

@@ -65,6 +65,7 @@ func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context
 		if time.Until(deadline) <= 0 {
 			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
 		}
+		d.config.Retried()
 		s.resume()
 	}
 }

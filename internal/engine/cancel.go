@@ -110,7 +110,7 @@ func (m *machine) cancel(s *store.Step) {
 		m.changeRequest(request)
 	}
 	if request.Type != wire.Delete || s.Request == "" { // else its end is told when it is known
-		reason = m.dialect.texts().failure(failedByAnother, s.Logical, reason)
+		reason = m.failure(failedByAnother, s.Logical, reason)
 		m.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
 	}
 	if verb == store.VerbDelete {

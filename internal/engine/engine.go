@@ -74,6 +74,8 @@ type Config struct {
 	// NewID returns a new unique id, as a UUID; nil is random ones.
 	NewID func() string
 	Log   *slog.Logger
+	// Observer is told of what happens, for those who count it; nil is nobody.
+	Observer Observer
 }
 
 // Engine runs stacks. All methods are safe for concurrent use.
@@ -86,6 +88,7 @@ type Engine struct {
 	hidden   Hidden
 	snippet  func(context.Context, string) (string, error)
 	log      *slog.Logger
+	observer Observer
 	node     atomic.Int64
 	beat     time.Duration
 	// wake tells Run that something may be due earlier than it thought.
@@ -118,6 +121,10 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),
 		wake:     make(chan struct{}, 1),
 		name:     cmp.Or(cfg.Name, "pintle"),
+		observer: cfg.Observer,
+	}
+	if e.observer == nil {
+		e.observer = nobody{}
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -148,8 +155,12 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Alone {
 		silent = 0
 	}
-	if _, err := e.store.Reap(ctx, e.Node(), silent); err != nil {
+	taken, err := e.store.Reap(ctx, e.Node(), silent)
+	if err != nil {
 		return nil, fmt.Errorf("take over what earlier nodes left: %w", err)
+	}
+	if taken > 0 {
+		e.observer.TookOver(taken)
 	}
 	return e, nil
 }
@@ -321,6 +332,7 @@ func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome)
 func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*machine) error) error {
 	var ready []store.Request
 	var attend []wire.StackID
+	var told []func(Observer)
 	timed := false // there is a new deadline, or an earlier one
 	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
 		ready, timed = nil, false
@@ -336,7 +348,8 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 			return store.Delta{}, inDialect(m.dialect, err)
 		}
 		delta, requests, err := m.result()
-		ready, attend = requests, m.attend
+		m.tellOperation(&view.Operation, delta.Operation)
+		ready, attend, told = requests, m.attend, m.notes
 		for _, r := range delta.Requests {
 			timed = timed || !r.Due.IsZero()
 		}
@@ -350,6 +363,9 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	}
 	if timed {
 		e.wakeUp()
+	}
+	for _, tell := range told {
+		tell(e.observer)
 	}
 	for _, id := range attend {
 		e.attendSoon(ctx, id)

@@ -171,7 +171,7 @@ func (m *machine) advance(s *store.Step) error {
 	case !ask.token.Equal(instance.Body.Token):
 		m.touchForUpdate(s, instance, properties)
 		words := m.dialect.texts()
-		return m.fail(s, instance, store.VerbUpdate, words.failure(failedAsChanged, s.Logical, words.tokenChanged), properties)
+		return m.fail(s, instance, store.VerbUpdate, m.failure(failedAsChanged, s.Logical, words.tokenChanged), properties)
 	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
 		return m.keep(s, instance, ask, metadata)
 	}
@@ -423,7 +423,7 @@ func (m *machine) resolve(declared *template.Resource, revision int) (
 			ask.properties = properties.Stringified()
 		}
 		problem = m.presentable(failure.Error(), ask.properties)
-		return ask.properties, metadata, ask, m.dialect.texts().failure(failureOf(failure), wire.LogicalID(declared.LogicalID), problem), nil
+		return ask.properties, metadata, ask, m.failure(failureOf(failure), wire.LogicalID(declared.LogicalID), problem), nil
 	}
 	return ask.properties, metadata, ask, "", nil
 }

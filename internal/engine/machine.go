@@ -80,6 +80,9 @@ type machine struct {
 	void bool
 	// hidden are secrets that are in no row.
 	hidden []string
+	// notes are for the observer, once this is committed; byHand says that a person answers.
+	notes  []func(Observer)
+	byHand bool
 
 	delta        store.Delta
 	stackChanged bool

@@ -36,7 +36,7 @@ func (m *machine) change(s *store.Step, i *store.Instance, ask asked, metadata v
 		if m.replaces() {
 			return m.startOver(s, i, s.Plan.New, ask.properties)
 		}
-		change, reason = native.Refused, words.failure(failedAsChanged, i.Logical, words.notUpdatable(reason))
+		change, reason = native.Refused, m.failure(failedAsChanged, i.Logical, words.notUpdatable(reason))
 	}
 	action := plan.ActionModify
 	if change == native.Replaces {
@@ -48,7 +48,7 @@ func (m *machine) change(s *store.Step, i *store.Instance, ask asked, metadata v
 		return err
 	case denied != "" && !(m.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties)):
 		m.touchForUpdate(s, i, ask.properties)
-		return m.fail(s, i, store.VerbUpdate, words.failure(failedByPolicy, i.Logical, denied), ask.properties)
+		return m.fail(s, i, store.VerbUpdate, m.failure(failedByPolicy, i.Logical, denied), ask.properties)
 	}
 	switch change {
 	case native.Replaces:

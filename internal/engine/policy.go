@@ -74,7 +74,7 @@ func (m *machine) deniedReplacement(i *store.Instance) (string, error) {
 	}
 	denied, err := m.denied(plan.ActionReplace, i)
 	if denied != "" {
-		denied = m.dialect.texts().failure(failedByPolicy, i.Logical, denied)
+		denied = m.failure(failedByPolicy, i.Logical, denied)
 	}
 	return denied, err
 }
@@ -95,7 +95,7 @@ func (m *machine) denyRemovals() error {
 			continue
 		}
 		m.touchForUpdate(s, i, i.Body.Properties)
-		reason := m.dialect.texts().failure(failedByPolicy, i.Logical, denied)
+		reason := m.failure(failedByPolicy, i.Logical, denied)
 		if err := m.fail(s, i, store.VerbUpdate, reason, i.Body.Properties); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (m *machine) startOver(s *store.Step, i *store.Instance, made []byte, prope
 	}
 	if denied != "" {
 		m.touchForUpdate(s, i, properties)
-		return m.fail(s, i, store.VerbUpdate, m.dialect.texts().failure(failedByPolicy, s.Logical, denied), properties)
+		return m.fail(s, i, store.VerbUpdate, m.failure(failedByPolicy, s.Logical, denied), properties)
 	}
 	policy, err := m.deletionPolicy(made)
 	if err != nil {

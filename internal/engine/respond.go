@@ -171,6 +171,7 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 		text += ": " + in.Reason
 	}
 	m.audit(r, m.scrub(r, text, m.dialect.answer(body, 0, r).data))
+	m.byHand = true
 	if _, err := m.settle(Outcome{Kind: Answered, Body: body, Delivered: true}); err != nil {
 		return Responded{}, err
 	}

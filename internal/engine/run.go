@@ -82,6 +82,7 @@ func (e *Engine) live(ctx context.Context, now time.Time) error {
 	taken, err := e.store.Reap(ctx, e.Node(), e.silence(now))
 	if taken > 0 {
 		e.log.Info("took over from a node that died", "requests", taken)
+		e.observer.TookOver(taken)
 	}
 	if err != nil {
 		return err

@@ -173,7 +173,12 @@ const lateOnRecord = 10
 
 // late keeps an outcome that came after its request was settled. It changes nothing else.
 func (m *machine) late(r *store.Request, outcome Outcome) {
-	if outcome.Kind != Answered || r.Late >= lateOnRecord {
+	if outcome.Kind != Answered {
+		return
+	}
+	got := m.taken(r, outcome)
+	m.tellAnswer(r, outcome, &got)
+	if r.Late >= lateOnRecord {
 		return
 	}
 	again := *r
@@ -181,7 +186,6 @@ func (m *machine) late(r *store.Request, outcome Outcome) {
 	again.Body = nil
 	m.delta.Requests = append(m.delta.Requests, again)
 	text := "answer to a request that was settled before (" + r.Ending + ")"
-	got := m.taken(r, outcome)
 	status := "FAILED"
 	switch {
 	case got.problem != "":
@@ -203,17 +207,18 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	switch outcome.Kind {
 	case Answered:
 		got := m.taken(r, outcome)
+		m.tellAnswer(r, outcome, &got)
 		if want := (wire.ResponseKey{StackID: m.stack.ID, LogicalID: r.Logical, RequestID: r.ID}); got.problem == "" && got.copied != want {
 			m.audit(r, "the answer's StackId, RequestId or LogicalResourceId is no copy of the request's; it was taken all the same")
 		}
 		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
 		switch {
 		case got.problem != "" && m.fidelity == FidelityAWS:
-			v.id, v.reason = "", words.failure(failedInAnswer, r.Logical, m.scrub(r, got.problem, got.data))
+			v.id, v.reason = "", m.failure(failedInAnswer, r.Logical, m.scrub(r, got.problem, got.data))
 		case got.problem != "":
-			v.reason = words.failure(failedInAnswer, r.Logical, m.scrub(r, got.explained, got.data)+" (RequestId: "+string(r.ID)+")")
+			v.reason = m.failure(failedInAnswer, r.Logical, m.scrub(r, got.explained, got.data)+" (RequestId: "+string(r.ID)+")")
 		case !got.success:
-			v.reason = words.failure(failedByProvider, r.Logical, words.failed(m.scrub(r, got.reason, got.data), r.ID))
+			v.reason = m.failure(failedByProvider, r.Logical, words.failed(m.scrub(r, got.reason, got.data), r.ID))
 		}
 		m.holdID(r, &v, got)
 		return v
@@ -226,12 +231,12 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			v.reached = false // nothing was begun
 		}
 		if !v.success {
-			v.reason = words.failure(failedByNative, r.Logical, m.scrub(r, outcome.Text, v.data, v.ref))
+			v.reason = m.failure(failedByNative, r.Logical, m.scrub(r, outcome.Text, v.data, v.ref))
 		}
 		return v
 	case TimedOut:
 		text := words.timedOut(r.ID) + m.lastSaid(r, " Its provider said last: ")
-		return verdict{reason: words.failure(failedInTime, r.Logical, text), reached: true}
+		return verdict{reason: m.failure(failedInTime, r.Logical, text), reached: true}
 	case Refused, Died:
 		// A node that died may have delivered it, and only not have come to say so.
 		reached := outcome.Delivered || holder(r) != r.First
@@ -239,7 +244,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 		if len(outcome.Log) > 0 {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
-		return verdict{reason: words.failure(failedInDelivery, r.Logical, m.scrub(r, text)), reached: reached}
+		return verdict{reason: m.failure(failedInDelivery, r.Logical, m.scrub(r, text)), reached: reached}
 	case Accepted, Awaiting, Waiting, Returned:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
@@ -259,7 +264,7 @@ func (m *machine) holdID(r *store.Request, v *verdict, got answer) {
 		m.audit(r, m.scrub(r, words.idIgnored(is, got.id), got.data))
 	default:
 		v.success = false
-		v.reason = words.failure(failedByID, r.Logical, m.scrub(r, words.idChanged(is, got.id), got.data)+" (RequestId: "+string(r.ID)+")")
+		v.reason = m.failure(failedByID, r.Logical, m.scrub(r, words.idChanged(is, got.id), got.data)+" (RequestId: "+string(r.ID)+")")
 	}
 }
 

@@ -168,7 +168,7 @@ const waitTimedOut = "Operation timed out"
 
 // overdue fails a request whose provider was not done in the time that it had given itself, or that the request has.
 func (m *machine) overdue(r, row *store.Request) error {
-	v := verdict{reason: m.dialect.texts().failure(failedInTime, r.Logical, waitTimedOut+m.lastSaid(r, ": ")), reached: true}
+	v := verdict{reason: m.failure(failedInTime, r.Logical, waitTimedOut+m.lastSaid(r, ": ")), reached: true}
 	if !row.Wait.End().Before(row.Wait.Deadline) {
 		v = m.judge(r, Outcome{Kind: TimedOut})
 	}

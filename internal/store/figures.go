@@ -35,7 +35,9 @@ type Flight struct {
 }
 
 // RowTables are the tables that [Figures] tells the rows of.
-func RowTables() []string { return []string{"stack", "operation", "instance", "request", "event", "audit"} }
+func RowTables() []string {
+	return []string{"stack", "operation", "instance", "request", "event", "audit"}
+}
 
 // Commit is what a database tells of each transaction that its writers have committed.
 type Commit struct {
