@@ -27,6 +27,7 @@ type serveOptions struct {
 	references                                                                referenceOptions
 	limits                                                                    limitOptions
 	rosAnswers                                                                rosAnswerOptions
+	monitor                                                                   monitorOptions
 	zones                                                                     []string
 }
 
@@ -57,10 +58,11 @@ func (a *app) serveCommand() *cobra.Command {
 	o.references.flags(flags)
 	o.limits.flags(flags)
 	o.rosAnswers.flags(flags)
+	o.monitor.flags(cmd)
 	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
-		"allow-private", "log-level")
+		"allow-private", "log-level", "metrics", "metrics-token-file")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
 what is left of earlier runs. In another terminal:
@@ -110,7 +112,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 	n, err := node.Open(ctx, config)
 	if err != nil {
 		if _, ok := errors.AsType[*net.OpError](err); ok {
-			return failed(err, "give another address with --listen")
+			return failed(err, "give another address with --listen, or --metrics")
 		}
 		return failed(err)
 	}
@@ -151,6 +153,9 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		return c, err
 	}
 	if err = o.rosAnswers.apply(&c); err != nil {
+		return c, err
+	}
+	if err = o.monitor.apply(a, &c); err != nil {
 		return c, err
 	}
 	if c.Zones, err = parseZones(o.zones); err != nil {
@@ -231,6 +236,9 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 		rows = append(rows, []string{"database", n.Database()})
 	}
 	rows = append(rows, []string{"keys", keys})
+	if at := n.MetricsURL(); at != "" {
+		rows = append(rows, []string{"metrics", at})
+	}
 	for _, provider := range list {
 		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})
 	}

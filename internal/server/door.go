@@ -18,23 +18,66 @@ import (
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
+// The doors that requests are for.
+const (
+	doorHealth   = "health"
+	doorMetrics  = "metrics"
+	doorAnswers  = "answers"
+	doorROS      = "ros-answers"
+	doorSignals  = "signals"
+	doorOperator = "operator"
+	doorAPI      = "api"
+)
+
+// Doors lists the words that [Config.Served] is told.
+func Doors() []string {
+	return []string{doorHealth, doorMetrics, doorAnswers, doorROS, doorSignals, doorOperator, doorAPI}
+}
+
+// doorOf returns the door that a path leads to.
+func (s *Server) doorOf(path string) string {
+	switch {
+	case path == "/healthz", path == "/readyz":
+		return doorHealth
+	case path == "/metrics" && s.config.Metrics != nil:
+		return doorMetrics
+	case strings.HasPrefix(path, s.responses), strings.HasPrefix(path, "/"+ResponsePath+"/"):
+		return doorAnswers
+	case s.config.ROS.Signer != nil && (path == s.rosAnswers || path == "/"+ROSResponsePath):
+		return doorROS
+	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
+		return doorSignals
+	case strings.HasPrefix(path, operator.Prefix):
+		return doorOperator
+	}
+	return doorAPI
+}
+
 // route sends a request to whom it is for.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path
-	switch {
-	case path == "/healthz":
-		s.healthz(w, r)
-	case path == "/readyz":
-		s.readyz(w, r)
-	case strings.HasPrefix(path, s.responses), strings.HasPrefix(path, "/"+ResponsePath+"/"):
+	switch s.doorOf(r.URL.Path) {
+	case doorHealth:
+		s.health(w, r)
+	case doorMetrics:
+		s.metrics(w, r)
+	case doorAnswers:
 		s.answer(w, r)
-	case s.config.ROS.Signer != nil && (path == s.rosAnswers || path == "/"+ROSResponsePath):
+	case doorROS:
 		s.answerROS(w, r)
-	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
+	case doorSignals:
 		s.signal(w, r)
 	default:
 		s.enter(w, r)
 	}
+}
+
+// metrics answers a scrape. A development server tells them to no page of a browser that was led here by a foreign name.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	if s.config.Dev && !isLoopback(r.Host) {
+		tell(w, r, http.StatusForbidden, "a development server is reached as localhost, 127.0.0.1 or [::1] only\n")
+		return
+	}
+	s.config.Metrics.ServeHTTP(w, r)
 }
 
 // enter lets a call in, or refuses it in the form of the face it is for.

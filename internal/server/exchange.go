@@ -33,9 +33,11 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 					http.Error(reply, "internal error", http.StatusInternalServerError)
 				}
 			}
+			took := s.config.Now().Sub(began)
+			s.config.Served(s.doorOf(r.URL.Path), reply.status, took)
 			s.log.LogAttrs(r.Context(), slog.LevelDebug, "served", slog.String("request", reply.Header().Get(requestID)),
 				slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
-				slog.Int64("bytes", reply.bytes), slog.Duration("took", s.config.Now().Sub(began)))
+				slog.Int64("bytes", reply.bytes), slog.Duration("took", took))
 		}()
 		next.ServeHTTP(reply, r)
 	})

@@ -22,6 +22,15 @@ type readiness struct {
 	err error
 }
 
+// health answers what load balancers ask.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		s.healthz(w, r)
+		return
+	}
+	s.readyz(w, r)
+}
+
 // healthz says that the process is up.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	tell(w, r, http.StatusOK, "ok\n")

@@ -9,6 +9,7 @@
 //	                              likewise AWS's JSON protocol, to the Parameter Store
 //	     /pintle/v1/…             Pintle's own face, see package operator
 //	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
+//	GET  /metrics                 what Prometheus asks, if the server is to tell that here
 //
 // # Who may enter
 //
@@ -108,6 +109,11 @@ type Config struct {
 	Hooks   operator.Hooks
 	// TokenKey signs paging tokens, at least 16 bytes that all nodes share. Nil means tokens that end with the process.
 	TokenKey []byte
+	// Metrics answers scrapes; nil means that this is not the place for them. It does the asking for tokens itself.
+	Metrics http.Handler
+	// Served is told of every request that was served: whose it was, one of the words of [Doors], the status of the answer, 0 if
+	// there was none, and how long it took. It must not block. Nil is told nothing.
+	Served func(door string, status int, took time.Duration)
 	// ReadyCheck says whether requests can be served; nil means the store's Ping.
 	ReadyCheck func(context.Context) error
 	// Log gets what operators should know, and every request at debug level; nil discards it.
@@ -165,6 +171,9 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Served == nil {
+		config.Served = func(string, int, time.Duration) {}
 	}
 	if config.ReadyCheck == nil {
 		config.ReadyCheck = config.Store.Ping

@@ -133,6 +133,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		AllowPrivate:  n.config.AllowPrivate,
 		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
 		Progress:      n.notes.progress,
+		Retried:       n.metrics.Retried,
 		Log:           n.log,
 	})
 	return err

@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -98,6 +99,8 @@ type Config struct {
 	SSM string
 	// ResolveSecrets has dynamic references to secrets resolved when a request is sent.
 	ResolveSecrets bool
+	// Metrics says whether and how the node tells what it counts; the zero value counts, and tells nobody.
+	Metrics MetricsConfig
 	// Version is what the node tells of the program.
 	Version string
 	// Log gets what operators should know; nil discards it.
@@ -127,6 +130,8 @@ type Node struct {
 	references *parameters.Hidden
 	upkeep     *upkeep.Upkeep
 	keys       *store.Keys
+	metrics    *metrics.Metrics
+	scrapes    net.Listener // of scrapes, nil if they come to the main one or to none
 	listener   net.Listener
 	lastPort   int // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
@@ -135,7 +140,7 @@ type Node struct {
 
 // Open opens the data directory and joins everything on it. Nothing is delivered or served before [Node.Run].
 func Open(ctx context.Context, config Config) (_ *Node, err error) {
-	n := &Node{config: config, log: config.Log, notes: newNotes()}
+	n := &Node{config: config, log: config.Log, notes: newNotes(), metrics: metrics.New(config.Version)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -215,7 +220,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
-		Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
+		Observer: n.metrics, Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
 		Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange,
 	})
@@ -256,6 +261,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	if config.Role == Server && config.Fidelity != engine.FidelityAWS {
 		door.Patience = patience
+	}
+	if err := n.openMetrics(&door); err != nil {
+		return nil, err
 	}
 	if err := n.openFaces(&door); err != nil {
 		return nil, err
@@ -337,6 +345,12 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 		return n.upkeep.Run(ctx)
 	})
+	group.Go(func() error {
+		if n.scrapes == nil {
+			return nil
+		}
+		return n.metrics.Serve(ctx, n.scrapes, n.config.Metrics.Token)
+	})
 	return group.Wait()
 }
 
@@ -352,8 +366,11 @@ func (n *Node) Close() error {
 	if n.cloud != nil {
 		errs = append(errs, n.cloud.close())
 	}
-	if n.listener != nil {
-		if err := n.listener.Close(); !errors.Is(err, net.ErrClosed) { // the server has closed it, if it ran
+	for _, listener := range []net.Listener{n.listener, n.scrapes} {
+		if listener == nil {
+			continue
+		}
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // the server has closed it, if it ran
 			errs = append(errs, err)
 		}
 	}
@@ -385,14 +402,14 @@ func (n *Node) openKeys(ctx context.Context) (*store.Keys, error) {
 
 func (n *Node) openStore(ctx context.Context, codec store.Codec) error {
 	if n.config.Database != "" {
-		s, err := postgres.Open(ctx, postgres.Config{DSN: n.config.Database, Codec: codec, Log: n.log})
+		s, err := postgres.Open(ctx, postgres.Config{DSN: n.config.Database, Codec: codec, Log: n.log, Committed: n.metrics.Committed})
 		if err != nil {
 			return err
 		}
 		n.store = s
 		return nil
 	}
-	s, err := sqlite.Open(ctx, sqlite.Config{Path: n.config.Lock.path(databaseFile), Codec: codec, Log: n.log})
+	s, err := sqlite.Open(ctx, sqlite.Config{Path: n.config.Lock.path(databaseFile), Codec: codec, Log: n.log, Committed: n.metrics.Committed})
 	if err != nil {
 		return err
 	}

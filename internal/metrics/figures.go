@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// DefaultEvery is how long figures of the database stand at least.
+const DefaultEvery = 15 * time.Second
+
+const (
+	// readTimeout bounds one reading of the figures.
+	readTimeout = 10 * time.Second
+	// share is how many times longer than they took to read figures stand.
+	share = 50
+)
+
+// Sources are what a scrape asks. All are required but Every, Log and Now.
+type Sources struct {
+	// Figures reads those of the database.
+	Figures func(context.Context) (store.Figures, error)
+	// Queued is how many writes wait to be committed.
+	Queued func() int
+	// Load is how many requests delivery has in hand, how many of them wait for their turn, and how many are being sent.
+	Load func() (inHand, waiting, sending int)
+	// Every is how long figures stand at least; zero is [DefaultEvery].
+	Every time.Duration
+	// Log gets what goes wrong; nil discards it.
+	Log *slog.Logger
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+}
+
+// Watch has scrapes ask the sources. It is called once, before the first scrape.
+func (m *Metrics) Watch(s Sources) {
+	if s.Every == 0 {
+		s.Every = DefaultEvery
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	m.registry.MustRegister(&figures{Sources: s})
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+var (
+	queuedDesc = describe("commit_queue_length", "Writes that wait to be committed by this node.")
+	loadDesc   = describe("delivery_requests", "Requests that delivery has to do with on this node.", "state")
+
+	upDesc      = describe("store_up", "Whether the figures of the database could be read the last time: 1 or 0.")
+	membersDesc = describe("members", "Nodes of the database that are not known to be dead.")
+	stacksDesc  = describe("stacks", "Stacks that are not deleted.")
+	busyDesc    = describe("stacks_busy", "Stacks with a request that is not settled: their operations run.")
+	orphansDesc = describe("orphans", "Resources that clean-ups have given up on, and that may still exist.")
+	flightDesc  = describe("requests_in_flight", "Requests that are not settled, by what they are and how far.", "type", "state")
+	ageDesc     = describe("requests_oldest_age_seconds", "Age of the oldest request that is not settled.", "type", "state")
+	bytesDesc   = describe("store_bytes", "Room that the database takes.")
+	rowsDesc    = describe("store_rows", "About how many rows the tables have that grow.", "table")
+)
+
+// figures collects what is asked for at a scrape.
+type figures struct {
+	Sources
+
+	mu    sync.Mutex // held during a reading: there is one at a time
+	until time.Time  // what was read stands
+	read  store.Figures
+	err   error
+}
+
+// Describe implements [prometheus.Collector].
+func (f *figures) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		queuedDesc, loadDesc, upDesc, membersDesc, stacksDesc, busyDesc, orphansDesc, flightDesc, ageDesc, bytesDesc, rowsDesc,
+	} {
+		to <- desc
+	}
+}
+
+// Collect implements [prometheus.Collector]. While the database cannot be asked there are no figures of it: old ones would
+// look as if all were well.
+func (f *figures) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
+	}
+	gauge(queuedDesc, float64(f.Queued()))
+	inHand, waiting, sending := f.Load()
+	gauge(loadDesc, float64(inHand), "in-hand")
+	gauge(loadDesc, float64(waiting), "waiting")
+	gauge(loadDesc, float64(sending), "sending")
+	read, err := f.refresh()
+	if err != nil {
+		gauge(upDesc, 0)
+		return
+	}
+	gauge(upDesc, 1)
+	gauge(membersDesc, float64(read.Nodes))
+	gauge(stacksDesc, float64(read.Stacks))
+	gauge(busyDesc, float64(read.Busy))
+	gauge(orphansDesc, float64(read.Orphans))
+	gauge(bytesDesc, float64(read.Bytes))
+	for table, rows := range read.Rows {
+		gauge(rowsDesc, float64(rows), table)
+	}
+	now := f.Now()
+	for k, flight := range byKind(read.Flights) {
+		gauge(flightDesc, float64(flight.Count), k.kind, string(k.state))
+		gauge(ageDesc, max(0, now.Sub(flight.Oldest).Seconds()), k.kind, string(k.state))
+	}
+}
+
+// flightKind is what flights are told apart by.
+type flightKind struct {
+	kind  string
+	state store.RequestState
+}
+
+// known are the types of requests that have series of their own.
+var known = []wire.RequestType{
+	wire.Create, wire.Update, wire.Delete, store.TypeIsComplete, store.TypeMacro, store.TypeNotification, store.TypeTimer,
+	store.TypeExecution,
+}
+
+// byKind sorts flights by their labels; types that have no series of their own are "other".
+func byKind(flights []store.Flight) map[flightKind]store.Flight {
+	sorted := map[flightKind]store.Flight{}
+	for _, flight := range flights {
+		k := flightKind{string(flight.Type), flight.State}
+		if !slices.Contains(known, flight.Type) {
+			k.kind = "other"
+		}
+		sum, ok := sorted[k]
+		if !ok || flight.Oldest.Before(sum.Oldest) {
+			sum.Oldest = flight.Oldest
+		}
+		sum.Count += flight.Count
+		sorted[k] = sum
+	}
+	return sorted
+}
+
+// refresh returns the figures, read anew if those that are there stand no longer.
+func (f *figures) refresh() (store.Figures, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	began := f.Now()
+	if began.Before(f.until) && f.until.Sub(began) <= max(f.Every, share*readTimeout) {
+		return f.read, f.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	defer cancel()
+	f.read, f.err = f.Figures(ctx)
+	if f.err != nil {
+		f.Log.Warn("the figures of the database cannot be read for monitoring", "error", f.err)
+	}
+	took := f.Now().Sub(began)
+	f.until = began.Add(max(f.Every, share*took))
+	return f.read, f.err
+}
