@@ -12,8 +12,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/secretfile"
 )
 
 const (
@@ -71,7 +72,8 @@ func (k Key) goesWith(tokens []string) bool {
 //
 // Each section is one key. aws_account_id is optional and defaults to [DefaultAccount]; pintle_role is optional, the
 // name or the ARN of the role that the key acts as. A line that starts with # or ; is a comment. Anything else is
-// refused, with its line. The file must be readable by its owner alone (mode 0600).
+// refused, with its line. The file must be readable by its owner alone (mode 0600); see
+// package secretfile.
 type Keys struct {
 	all  []Key
 	byID map[string]int
@@ -86,9 +88,8 @@ func Load(path string) (*Keys, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("read credentials: %s is not a regular file", path)
 	}
-	// Windows has no such bits; there the directory's access list is what protects the file.
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, fmt.Errorf("credentials %s can be reached by other users (mode %04o): run chmod 600 %s", path, mode, path)
+	if !secretfile.Private(info) {
+		return nil, fmt.Errorf("credentials %s can be reached by other users (mode %04o): run chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

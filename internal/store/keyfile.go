@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/secretfile"
 )
 
 // maxKeyFile bounds what is read of a key file.
@@ -25,7 +27,7 @@ const keyFileHead = `# The keys of a Pintle data store, one a line: id, space, 3
 // processes that do so at once one wins and all get its key.
 //
 // The file has a key a line: the id, a space, and the key in standard base64. Empty lines and lines that begin with #
-// are skipped. A file that others may read is refused.
+// are skipped. A file that others may read is refused; see package secretfile.
 func OpenKeys(path string) (*Keys, error) {
 	list, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +107,8 @@ func readKeys(path string) ([]Key, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is no regular file")
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("others can read it (mode %#o): type chmod 600 %s", mode, path)
+	if !secretfile.Private(info) {
+		return nil, fmt.Errorf("others can read it (mode %#o): type chmod 600 %s", info.Mode().Perm(), path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile+1))
 	if err != nil {

@@ -1,0 +1,26 @@
+// Package secretfile tells which files may hold secrets: those that others cannot reach.
+//
+// A file of the process's own user must be its alone (mode 0600 or less). A file that root has put there for the process may be
+// readable by its group too (0640 or less): so mount Kubernetes the secrets of a pod whose user is not root, and systemd its
+// credentials. It is the rule that PostgreSQL has for its keys.
+package secretfile
+
+import "io/fs"
+
+// Private reports whether nobody but those who should can reach the file. On Windows, where a file has no such bits and the
+// access list of its folder protects it, every file is private.
+func Private(info fs.FileInfo) bool {
+	owner, ok := ownerOf(info)
+	if !ok {
+		return true
+	}
+	return private(info.Mode().Perm(), owner, self())
+}
+
+// private decides by the permission bits, the user that owns the file, and the one that reads it.
+func private(mode fs.FileMode, owner, reader uint32) bool {
+	if owner == 0 && reader != 0 {
+		return mode&0o037 == 0
+	}
+	return mode&0o077 == 0
+}
