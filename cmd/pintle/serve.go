@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/systemd"
 )
 
 type serveOptions struct {
@@ -106,6 +107,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
+	manager, err := systemd.New(a.getenv(systemd.Variable))
+	if err != nil {
+		return usageError(err)
+	}
+	config.Started = func(record node.Record) { warn(config.Log, manager.Ready("serving at "+record.URL)) }
+	config.Stopping = func() { warn(config.Log, manager.Stopping()) }
 	if config.Lock, err = a.hold(ctx, p.data); err != nil {
 		return err
 	}
@@ -190,6 +197,13 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		c.CredentialsFile = a.path(o.credentials)
 	}
 	return c, nil
+}
+
+// warn logs what is no reason to end.
+func warn(log *slog.Logger, err error) {
+	if err != nil {
+		log.Warn(err.Error())
+	}
 }
 
 func loopback(host string) bool {

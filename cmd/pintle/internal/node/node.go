@@ -105,6 +105,10 @@ type Config struct {
 	Version string
 	// Log gets what operators should know; nil discards it.
 	Log *slog.Logger
+	// Started is called by [Node.Run] when commands and clients find the node and are served, and Stopping when it begins to end.
+	// Nil is nobody.
+	Started  func(Record)
+	Stopping func()
 }
 
 // patience is how long a client that asks after a stack is kept waiting for an operation that has just begun: long enough for a few
@@ -307,6 +311,9 @@ func (n *Node) Run(ctx context.Context) error {
 			return fmt.Errorf("data directory: %w", err)
 		}
 	}
+	if n.config.Started != nil {
+		n.config.Started(n.record) // the listener is open: who comes before Serve waits
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	ticking, stopTicking := context.WithCancel(context.WithoutCancel(ctx))
@@ -326,6 +333,9 @@ func (n *Node) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		<-ctx.Done()
+		if n.config.Stopping != nil {
+			n.config.Stopping()
+		}
 		return n.config.Lock.withdraw()
 	})
 	group.Go(func() error {

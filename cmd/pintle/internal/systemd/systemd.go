@@ -1,0 +1,60 @@
+// Package systemd tells the service manager that started this process how it fares: that it is ready, and that it has begun to
+// stop. So a unit with Type=notify is up when the server is, what is ordered after it can rely on it, and a stop that takes its
+// time is seen as one.
+//
+// The protocol is that of sd_notify(3): a datagram of NAME=VALUE lines to the socket that [Variable] names. It is spoken by
+// other managers too, Podman and s6 among them.
+package systemd
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// Variable is the environment variable that names the manager's socket: a path, or @ and the name of an abstract one. Who was
+// not started by such a manager has none.
+const Variable = "NOTIFY_SOCKET"
+
+// patience bounds one message: a manager whose queue is full must not hold up the server.
+const patience = 5 * time.Second
+
+// Manager is who started this process. The zero Manager is nobody, and is told nothing.
+type Manager struct{ socket string }
+
+// New returns the manager that listens at socket, the value of [Variable]; empty is nobody. A socket of another kind
+// (vsock:… in some virtual machines) is an error.
+func New(socket string) (Manager, error) {
+	if socket != "" && !strings.HasPrefix(socket, "/") && !strings.HasPrefix(socket, "@") {
+		return Manager{}, fmt.Errorf("%s is %q: want a path, or @ and a name", Variable, socket)
+	}
+	return Manager{socket}, nil
+}
+
+// Ready says that the service is up, and in a line for people what it does.
+func (m Manager) Ready(status string) error { return m.tell("READY=1", "STATUS="+line(status)) }
+
+// Stopping says that the service has begun to stop.
+func (m Manager) Stopping() error { return m.tell("STOPPING=1", "STATUS=stopping") }
+
+func (m Manager) tell(lines ...string) error {
+	if m.socket == "" {
+		return nil
+	}
+	conn, err := net.DialTimeout("unixgram", m.socket, patience)
+	if err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // a datagram has been sent by then, or has not
+	if err := conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
+	if _, err := conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {
+		return fmt.Errorf("service manager: %w", err)
+	}
+	return nil
+}
+
+// line keeps a text on one line: what followed would be another assignment.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
