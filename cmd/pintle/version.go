@@ -1,18 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// What a release is stamped with, by the linker: -X main.version=v1.2.3 and so on. Empty means what Go noted of the build.
+var version, commit, date string
 
 // release is what this program is.
 type release struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
+	// Date is that of the commit, and not of the build: the same source makes the same program.
+	Date string `json:"date,omitempty"`
 	// Modified says that the source differed from the commit.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
@@ -21,10 +29,15 @@ type release struct {
 
 func buildRelease() release {
 	r := release{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return r
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.note(info)
 	}
+	r.Version, r.Commit, r.Date = cmp.Or(version, r.Version), cmp.Or(commit, r.Commit), cmp.Or(date, r.Date)
+	return r
+}
+
+// note takes what Go knows of the build: the version of a module that was installed, the commit of a clone.
+func (r *release) note(info *debug.BuildInfo) {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		r.Version = v
 	}
@@ -32,18 +45,28 @@ func buildRelease() release {
 		switch setting.Key {
 		case "vcs.revision":
 			r.Commit = setting.Value
+		case "vcs.time":
+			r.Date = setting.Value
 		case "vcs.modified":
 			r.Modified = setting.Value == "true"
 		}
 	}
-	return r
+}
+
+// String is the line for people: name, version, commit and its date if they are known, Go, platform.
+func (r release) String() string {
+	words := []string{"pintle", r.Version, r.Commit, r.Date}
+	if r.Modified {
+		words = append(words, "modified")
+	}
+	return strings.Join(slices.DeleteFunc(append(words, r.Go, r.Platform), func(word string) bool { return word == "" }), " ")
 }
 
 func (a *app) versionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is",
+		Short: "Say which version this is: its commit and date, Go, and the platform",
 		Args:  cobra.NoArgs,
 		RunE: a.command(func(context.Context, []string) error {
 			asJSON, err := wantJSON(output)
@@ -54,14 +77,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if asJSON {
 				return a.document(r)
 			}
-			text := "pintle " + r.Version
-			if r.Commit != "" {
-				text += " " + r.Commit
-			}
-			if r.Modified {
-				text += " modified"
-			}
-			fmt.Fprintln(a.stdout, text+" "+r.Go+" "+r.Platform)
+			fmt.Fprintln(a.stdout, r)
 			return nil
 		}),
 	}
