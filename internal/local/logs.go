@@ -26,6 +26,7 @@ const (
 type logs struct {
 	scrubber *scrubber
 	sink     func(id, line string)
+	leaked   func(id string, leak Leak) // nil drops them
 	reader   *os.File
 	writer   *os.File // also the standard output and error of the process
 	mark     string
@@ -39,13 +40,13 @@ type logs struct {
 
 // newLogs returns logs whose writer is to be given to the process. What it prints before its first event belongs to the
 // event that it is started for. The owner calls finish.
-func newLogs(s *scrubber, id string, sink func(id, line string)) (*logs, error) {
+func newLogs(s *scrubber, id string, sink func(id, line string), leaked func(id string, leak Leak)) (*logs, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	l := &logs{
-		scrubber: s, id: id, sink: sink, reader: r, writer: w,
+		scrubber: s, id: id, sink: sink, leaked: leaked, reader: r, writer: w,
 		mark: "mark " + rand.Text(), marked: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go l.read()
@@ -115,6 +116,14 @@ func (l *logs) add(line string, cut bool) {
 		default:
 		}
 		return
+	}
+	if l.leaked != nil {
+		if leak, ok := l.scrubber.leak(line); ok {
+			l.mu.Lock()
+			id := l.id
+			l.mu.Unlock()
+			l.leaked(id, leak)
+		}
 	}
 	if cut {
 		line = l.scrubber.scrubCut(line)

@@ -75,7 +75,11 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	if err != nil {
 		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
 	}
-	log, err := newLogs(s, event.ID, func(id, line string) { r.config.Log(provider.Name, id, line) })
+	var leaked func(id string, leak Leak)
+	if r.config.Leaked != nil {
+		leaked = func(id string, leak Leak) { r.config.Leaked(provider.Name, id, leak) }
+	}
+	log, err := newLogs(s, event.ID, func(id, line string) { r.config.Log(provider.Name, id, line) }, leaked)
 	if err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)

@@ -1,19 +1,15 @@
-// Package trial hands one request to one provider of this machine and waits for the answer: what an engine does with a
+// Package trial hands requests to one provider and waits for the answers: what an engine does with a
 // request, without stacks, a store or a second try. It is for people who write a provider and want to see what it does.
+// [Run] sends one request; a [Session] sends many, one after the other or at once, and keeps a record of all that came.
 //
 // The provider gets the request on its usual way: as an event of the Lambda Runtime API, of SNS if so wanted, or as a
-// signed POST; a request of ROS as an event of Function Compute, or as a POST. The response URL is on loopback, for this one
-// request, and is as strict as an engine's.
+// signed POST; a request of ROS as an event of Function Compute, or as a POST. The response URL is on loopback unless
+// it is told otherwise, for one request, and is as strict as an engine's.
 package trial
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
@@ -88,44 +84,31 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if c.Waiting == nil {
 		c.Waiting = func() {}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	s, err := Open(ctx, SessionConfig{
+		Provider: c.Provider, Functions: c.Functions, Calls: c.Calls, Runtime: c.Runtime, WebhookSecret: c.WebhookSecret,
+		Log: func(_ wire.RequestID, line string) { c.Log(line) },
+	})
 	if err != nil {
-		return Result{}, fmt.Errorf("listen for the answer: %w", err)
+		return Result{}, err
 	}
-	t := &trial{config: c, answers: make(chan answer, 1), ended: make(chan error, 1), began: make(chan time.Time, 1)}
-	if err := t.sign(listener.Addr()); err != nil {
-		return Result{}, errors.Join(err, listener.Close())
-	}
-	server := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
-	served := make(chan struct{})
-	go func() { // until the server is closed, below
-		defer close(served)
-		_ = server.Serve(listener)
-	}()
-	result, err := t.run(ctx)
-	if closed := server.Close(); err == nil && closed != nil {
-		err = closed
-	}
-	<-served
-	result.Again = int(max(t.came.Load()-1, 0))
+	result, err := s.try(ctx, c)
+	err = errors.Join(err, s.Close())
+	result.Again = max(s.answers(c.Request.RequestID)-1, 0)
 	return result, err
 }
 
-// sign makes the response URL.
-func (t *trial) sign(address net.Addr) (err error) {
-	if t.config.Request.Dialect == wire.ROS {
-		t.signROS(address)
-		return nil
+// try asks the provider for its schema and sends the one request.
+func (s *Session) try(ctx context.Context, c Config) (Result, error) {
+	schema, err := s.Schema(ctx)
+	var broken *local.BuildError
+	// A provider need not have a schema.
+	if ctx.Err() != nil || errors.As(err, &broken) {
+		return Result{}, err
 	}
-	base := &url.URL{Scheme: "http", Host: address.String(), Path: "/response"}
-	t.signer, err = wire.NewSigner(wire.SignerConfig{KeyID: "AKIATRIAL", Secret: rand.Text(), Bases: []*url.URL{base}})
-	if err != nil {
-		return err
+	order := Order{Request: c.Request, SNS: c.SNS, Timeout: c.Timeout, Waiting: c.Waiting}
+	if c.Learn != nil {
+		order.Secrets = c.Learn(schema, &order.Request)
 	}
-	t.key = t.config.Request.Key()
-	t.config.Request.ResponseURL, err = t.signer.Sign(base, t.key, time.Now(), wire.SignOptions{})
-	if err != nil {
-		return fmt.Errorf("response URL: %w", err)
-	}
-	return nil
+	exchange, err := s.Send(ctx, order)
+	return exchange.Result, err
 }

@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxRefusal bounds what is read of a reply that is no answer.
+const maxRefusal = 4 << 10
+
+// post sends the request to a URL.
+func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
+	target := s.config.Provider.Target.Path()
+	u, err := url.Parse(target)
+	if err != nil {
+		return errors.New("the target is not a valid URL")
+	}
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(message))
+	if err != nil {
+		return errors.New("the target is not a valid URL")
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "pintle")
+	if secret := s.config.WebhookSecret; secret != "" {
+		key := []byte(secret)
+		if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
+			if key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
+				return errors.New("the webhook secret is not base64 after whsec_")
+			}
+		}
+		delivery.SignWebhook(request.Header, key, string(e.order.Request.RequestID), time.Now(), message)
+	}
+	transport := &http.Transport{ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the URL, which may hold a password
+		}
+		return fmt.Errorf("POST %s: %w", shown, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal+1))
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		text := e.scrub(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])))
+		return fmt.Errorf("POST %s: %s: %s", shown, response.Status, text)
+	}
+	if err != nil {
+		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
+	}
+	var fields struct{ Status json.RawMessage }
+	if len(body) > wire.MaxResponse || json.Unmarshal(body, &fields) == nil && fields.Status != nil {
+		s.reply(e, response, body)
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// SessionConfig says which provider a [Session] is with.
+type SessionConfig struct {
+	// Provider is what gets the requests. Its target may be a URL. Required, but for its target if Door is set.
+	Provider local.Provider
+	// Functions are what Provider calls, if it is made of functions: more processes, whose calls go by Calls.
+	Functions []local.Provider
+	// Calls are those calls; nil if Provider is not made of functions.
+	Calls *remote.Calls
+	// Runtime configures the processes; Done, Providers, Log and Leaked are set by [Open].
+	Runtime local.Config
+	// Door hands a document over, for a provider that is no process of this machine and has no URL. It returns when the
+	// other side has taken it, or why it has not. Nil means that Provider gets it.
+	Door func(ctx context.Context, request wire.Request, document []byte) error
+	// WebhookSecret signs requests to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that they are not signed.
+	WebhookSecret string
+	// Listen is the address where answers are taken. Empty means a port of loopback.
+	Listen string
+	// PublicURL is where providers find that address, with a path or without. Nil means by the address itself.
+	PublicURL *url.URL
+	// Log gets each scrubbed line of the processes, one after the other, with the request that it belongs to; empty if that
+	// is none. Nil drops them.
+	Log func(id wire.RequestID, line string)
+}
+
+// Session is a provider that gets one request after the other, or several at once, and all that comes back. Make one with
+// [Open]; its methods may be called concurrently.
+type Session struct {
+	config   SessionConfig
+	runtime  *local.Runtime // nil if no process is ours
+	signer   *wire.Signer
+	base     *url.URL
+	server   *http.Server
+	served   chan struct{}
+	stopped  context.Context // ends when the session is closed
+	stop     context.CancelFunc
+	logs     sync.Mutex // guards calls of config.Log
+	mu       sync.Mutex // guards exchange and strays
+	exchange map[wire.RequestID]*exchange
+	strays   []Stray
+}
+
+// Stray is an attempt to answer of which nobody knows what it answers, or that came when its request was over.
+type Stray struct {
+	// RequestID is the request that is over; empty if it is not known.
+	RequestID wire.RequestID
+	Attempt
+}
+
+// Open starts to listen for answers. Processes are started by the first request. The caller closes the session.
+func Open(ctx context.Context, c SessionConfig) (*Session, error) {
+	if c.Log == nil {
+		c.Log = func(wire.RequestID, string) {}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cmp.Or(c.Listen, "127.0.0.1:0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for the answer: %w", err)
+	}
+	s := &Session{config: c, exchange: map[wire.RequestID]*exchange{}, served: make(chan struct{})}
+	s.base = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	if c.PublicURL != nil {
+		s.base = c.PublicURL
+	}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
+	go func() { // until the server is closed
+		defer close(s.served)
+		_ = s.server.Serve(listener)
+	}()
+	return s, nil
+}
+
+// prepare makes the signer and the runtime.
+func (s *Session) prepare() (err error) {
+	if s.signer, err = newSigner(s.responses()); err != nil || s.config.Door != nil || s.config.Provider.Target.Kind() == local.URL {
+		return err
+	}
+	c := s.config.Runtime
+	c.Providers = append([]local.Provider{s.config.Provider}, s.config.Functions...)
+	calls := s.config.Calls
+	c.Log = func(_, id, line string) { // there may be several processes, at once or one after the other
+		request := s.about(id)
+		if e := s.find(request); e != nil {
+			e.line(line)
+		}
+		s.logs.Lock()
+		defer s.logs.Unlock()
+		s.config.Log(request, line)
+	}
+	c.Leaked = func(_, id string, leak local.Leak) {
+		if e := s.find(s.about(id)); e != nil {
+			e.leak(leak)
+		}
+	}
+	c.Done = func(id string, o local.Outcome) {
+		if calls != nil && calls.Done(id, o) {
+			return
+		}
+		if e := s.find(wire.RequestID(id)); e != nil {
+			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now()})
+		}
+	}
+	if s.runtime, err = local.New(c); err == nil && calls != nil {
+		calls.Use(s.runtime)
+	}
+	return err
+}
+
+// about returns the request that an event of a process is about.
+func (s *Session) about(event string) wire.RequestID {
+	if s.config.Calls != nil {
+		if request, ok := s.config.Calls.Request(event); ok {
+			return wire.RequestID(request)
+		}
+	}
+	return wire.RequestID(event)
+}
+
+func (s *Session) find(id wire.RequestID) *exchange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exchange[id]
+}
+
+// responses is the part of all response URLs of CloudFormation.
+func (s *Session) responses() *url.URL {
+	u := *s.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/response"
+	return &u
+}
+
+// Schema returns what the provider's program prints for the command schema. The error is that of [local.Runtime.Schema];
+// what is no process of this machine is not asked and has none.
+func (s *Session) Schema(ctx context.Context) ([]byte, error) {
+	if s.runtime == nil {
+		return nil, local.ErrNoSchema
+	}
+	return s.runtime.Schema(ctx, s.config.Provider.Name)
+}
+
+// Restart has later requests handled by new processes. It returns false if no process is ours.
+func (s *Session) Restart() (bool, error) {
+	if s.runtime == nil || s.config.Provider.Serve != nil {
+		return false, nil
+	}
+	return true, s.runtime.Set(s.config.Provider)
+}
+
+// Strays returns the attempts that belong to no request that is under way.
+func (s *Session) Strays() []Stray {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Stray(nil), s.strays...)
+}
+
+// Close ends the processes and stops listening. Nothing of the session is left when it returns.
+func (s *Session) Close() error {
+	s.stop()
+	var err error
+	if s.runtime != nil {
+		err = s.runtime.Close()
+	}
+	err = errors.Join(err, s.server.Close())
+	<-s.served
+	return err
+}
