@@ -258,6 +258,9 @@ type Store interface {
 	// that grows with time. Callers keep the outcome for a while, since it is not free.
 	Figures(ctx context.Context) (Figures, error)
 
+	// Browser is what it tells people who look around.
+	Browser
+
 	// Ping reports whether the store can write, by writing: what readiness means.
 	Ping(ctx context.Context) error
 	// Close waits for running calls and closes the store. A second Close does nothing.

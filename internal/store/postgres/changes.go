@@ -27,7 +27,7 @@ type changes struct {
 	// exports and imports are all there are, as a decision has left them; nil if none has said so.
 	exports, imports *[]string
 	events           []eventChange
-	audit            [][]byte
+	audit            []auditChange
 }
 
 type stackChange struct {
@@ -77,6 +77,11 @@ type requestChange struct {
 type eventChange struct {
 	operation, number int
 	events            []byte
+}
+
+type auditChange struct {
+	at    int64 // Unix milliseconds
+	entry []byte
 }
 
 // separator is between the names of a list that is one argument.
@@ -248,7 +253,7 @@ func (c *changes) encodeHistory(d *store.Delta) error {
 		if err != nil {
 			return fmt.Errorf("encode audit: %w", err)
 		}
-		c.audit = append(c.audit, entry)
+		c.audit = append(c.audit, auditChange{audit.Time.UnixMilli(), entry})
 	}
 	return nil
 }

@@ -115,6 +115,10 @@ func scanAudit(rows pgx.Row) (row store.Audit, err error) {
 	if err = rows.Scan(&entry); err != nil {
 		return row, err
 	}
+	return readAudit(entry)
+}
+
+func readAudit(entry []byte) (row store.Audit, err error) {
 	if err = json.Unmarshal(entry, &row); err != nil {
 		err = fmt.Errorf("decode audit: %w", err)
 	}

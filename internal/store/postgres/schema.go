@@ -262,6 +262,13 @@ CREATE TABLE entry (
 	// Orphans, of which there are few, are counted.
 	`CREATE INDEX instance_orphan ON instance (stack) WHERE role = 'orphan';
 `,
+	// What stacks have left behind, and their audit entries by age, over all of them. Entries that were written before are the
+	// oldest.
+	`
+CREATE INDEX instance_left ON instance (stack, number) WHERE role IN ('orphan', 'retained');
+ALTER TABLE audit ADD COLUMN at bigint NOT NULL DEFAULT 0;
+CREATE INDEX audit_age ON audit (at, stack, number);
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

@@ -44,9 +44,9 @@ const (
 	putRequestBodies = `INSERT INTO request_body (id, plain, vals) SELECT * FROM unnest($1::text[], $2::bytea[], $3::bytea[])
 		ON CONFLICT (id) DO UPDATE SET plain = excluded.plain, vals = excluded.vals`
 	makeEvents = "INSERT INTO event (stack, operation, number, events) SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::bytea[])"
-	makeAudit  = `INSERT INTO audit (stack, number, entry)
-		SELECT u.stack, coalesce((SELECT max(a.number) FROM audit a WHERE a.stack = u.stack), 0) + row_number() OVER (PARTITION BY u.stack ORDER BY u.place), u.entry
-		FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY u (stack, entry, place)`
+	makeAudit  = `INSERT INTO audit (stack, number, entry, at)
+		SELECT u.stack, coalesce((SELECT max(a.number) FROM audit a WHERE a.stack = u.stack), 0) + row_number() OVER (PARTITION BY u.stack ORDER BY u.place), u.entry, u.at
+		FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) WITH ORDINALITY u (stack, entry, at, place)`
 )
 
 var (
@@ -310,7 +310,7 @@ func (b *batch) queueRequests(trip *pgx.Batch, keys []store.StackKey) {
 func (b *batch) queueHistory(trip *pgx.Batch, keys []store.StackKey) {
 	var stacks, auditStacks []int64
 	var events []eventChange
-	var audit [][]byte
+	var audit []auditChange
 	for _, key := range keys {
 		c := &b.images[key].changes
 		for _, event := range c.events {
@@ -325,7 +325,8 @@ func (b *batch) queueHistory(trip *pgx.Batch, keys []store.StackKey) {
 			column(events, func(c eventChange) int32 { return int32(c.number) }), column(events, func(c eventChange) []byte { return c.events }))
 	}
 	if len(audit) > 0 {
-		trip.Queue(makeAudit, auditStacks, audit)
+		trip.Queue(makeAudit, auditStacks, column(audit, func(c auditChange) []byte { return c.entry }),
+			column(audit, func(c auditChange) int64 { return c.at }))
 	}
 }
 

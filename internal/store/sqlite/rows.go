@@ -108,10 +108,14 @@ func scanEvents(rows *sql.Rows) (row store.EventRow, err error) {
 
 func scanAudit(rows *sql.Rows) (row store.Audit, err error) {
 	var entry []byte
-	if err = rows.Scan(&entry); err == nil {
-		err = json.Unmarshal(entry, &row)
+	if err = rows.Scan(&entry); err != nil {
+		return row, err
 	}
-	if err != nil {
+	return readAudit(entry)
+}
+
+func readAudit(entry []byte) (row store.Audit, err error) {
+	if err = json.Unmarshal(entry, &row); err != nil {
 		err = fmt.Errorf("decode audit: %w", err)
 	}
 	return row, err

@@ -248,6 +248,9 @@ CREATE TABLE entry (
 	// Orphans, of which there are few, are counted.
 	`CREATE INDEX instance_orphan ON instance (stack) WHERE role = 'orphan';
 `,
+	// What stacks have left behind, over all of them.
+	`CREATE INDEX instance_left ON instance (stack, number) WHERE role IN ('orphan', 'retained');
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

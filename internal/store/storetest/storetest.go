@@ -27,7 +27,7 @@ func Run(t *testing.T, open Open) {
 		tests []test
 	}{
 		{"view", viewTests}, {"write", writeTests}, {"race", raceTests}, {"node", nodeTests}, {"query", queryTests},
-		{"change set", changeSetTests}, {"export", exportTests}, {"execution", executionTests},
+		{"change set", changeSetTests}, {"export", exportTests}, {"execution", executionTests}, {"browse", browseTests},
 		{"sweep", sweepTests}, {"figures", figuresTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"math"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ofAccounts restricts a query to accounts: an array as JSON, or null for all.
+const ofAccounts = "(?1 IS NULL OR s.account IN (SELECT value FROM json_each(?1)))"
+
+// listed returns accounts as [ofAccounts] takes them.
+func listed(accounts []string) (any, error) {
+	if accounts == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(accounts)
+	return string(text), err
+}
+
+// StackOf implements [store.Store].
+func (s *Store) StackOf(ctx context.Context, key store.StackKey) (store.Stack, error) {
+	return readOne(ctx, s, s.scanStack, stackByKey, key)
+}
+
+// Regions implements [store.Store]. It goes from one region to the next by the index, whatever there is in each.
+func (s *Store) Regions(ctx context.Context, accounts []string, limit int) ([]store.Region, error) {
+	const next = " FROM stack n WHERE (n.account, n.region) > (r.account, r.region) ORDER BY n.account, n.region LIMIT 1)"
+	meant, err := listed(accounts)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, s, scanRegion, `WITH RECURSIVE r (account, region) AS (
+		SELECT * FROM (SELECT account, region FROM stack ORDER BY account, region LIMIT 1)
+		UNION ALL SELECT (SELECT n.account`+next+", (SELECT n.region"+next+` FROM r WHERE r.account IS NOT NULL)
+		SELECT s.account, s.region FROM r s WHERE s.account IS NOT NULL AND `+ofAccounts+" LIMIT ?2", meant, max(limit, 0))
+}
+
+func scanRegion(rows *sql.Rows) (row store.Region, err error) {
+	err = rows.Scan(&row.Account, &row.Name)
+	return row, err
+}
+
+// InstancesAfter implements [store.Store].
+func (s *Store) InstancesAfter(ctx context.Context, stack store.StackKey, after, limit int) ([]store.Instance, error) {
+	return readAll(ctx, s, s.scanInstance, instances+" AND i.number > ? ORDER BY i.number LIMIT ?", stack, after, max(limit, 0))
+}
+
+// InstancesOf implements [store.Store].
+func (s *Store) InstancesOf(ctx context.Context, stack store.StackKey, logical []wire.LogicalID) ([]store.Instance, error) {
+	ids, err := json.Marshal(logical)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, s, s.scanInstance, livingOf+" ORDER BY i.number", stack, string(ids))
+}
+
+// OpenRequests implements [store.Store].
+func (s *Store) OpenRequests(ctx context.Context, stack store.StackKey, limit int) ([]store.Request, error) {
+	return readAll(ctx, s, s.scanNarrow, "SELECT "+narrowColumns+
+		" FROM request r WHERE r.stack = ? AND r.state <> 'settled' ORDER BY r.logical, r.seq LIMIT ?", stack, max(limit, 0))
+}
+
+// LeftBehind implements [store.Store].
+func (s *Store) LeftBehind(ctx context.Context, accounts []string, after store.InstancePlace, limit int) ([]store.Instance, error) {
+	meant, err := listed(accounts)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, s, s.scanInstance, "SELECT "+instanceColumns+` FROM instance i JOIN instance_body b ON b.seq = i.seq
+		JOIN stack s ON s.key = i.stack WHERE i.role IN ('orphan', 'retained') AND (i.stack, i.number) > (?2, ?3) AND `+ofAccounts+
+		" ORDER BY i.stack, i.number LIMIT ?4", meant, after.Stack, after.Number, max(limit, 0))
+}
+
+// AuditTrail implements [store.Store].
+func (s *Store) AuditTrail(ctx context.Context, accounts []string, before store.AuditPlace, limit int) ([]store.AuditRow, error) {
+	meant, err := listed(accounts)
+	if err != nil {
+		return nil, err
+	}
+	last := before.Number
+	if before == (store.AuditPlace{}) {
+		last = math.MaxInt64
+	}
+	return readAll(ctx, s, scanTrail, `SELECT a.stack, a.seq, a.entry FROM audit a JOIN stack s ON s.key = a.stack
+		WHERE a.seq < ?2 AND `+ofAccounts+" ORDER BY a.seq DESC LIMIT ?3", meant, last, max(limit, 0))
+}
+
+func scanTrail(rows *sql.Rows) (row store.AuditRow, err error) {
+	var entry []byte
+	if err = rows.Scan(&row.Stack, &row.Place.Number, &entry); err == nil {
+		row.Place.Stack = row.Stack
+		row.Audit, err = readAudit(entry)
+	}
+	return row, err
+}
