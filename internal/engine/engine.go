@@ -347,6 +347,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 		if err := decide(m); err != nil {
 			return store.Delta{}, inDialect(m.dialect, err)
 		}
+		m.note(ctx)
 		delta, requests, err := m.result()
 		m.tellOperation(&view.Operation, delta.Operation)
 		ready, attend, told = requests, m.attend, m.notes
@@ -368,7 +369,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 		tell(e.observer)
 	}
 	for _, id := range attend {
-		e.attendSoon(ctx, id)
+		e.attendSoon(Noted(ctx, ""), id) // which is about other stacks
 	}
 	return nil
 }

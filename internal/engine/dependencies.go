@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Dependency is a resource as the template in force declares it.
+type Dependency struct {
+	Logical wire.LogicalID
+	Type    string
+	// Needs are the resources that have to be there before it, by reference or by DependsOn.
+	Needs []wire.LogicalID
+}
+
+// Dependencies returns the resources that the revision in force declares and whose conditions hold, in the template's order;
+// none if the stack has no revision, or its macros have not run. It reads the template and no resource.
+func (e *Engine) Dependencies(ctx context.Context, stack store.Stack) ([]Dependency, error) {
+	revision, err := e.Revision(ctx, stack)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil // a stack in review
+	} else if err != nil {
+		return nil, err
+	}
+	dialect, err := DialectOf(stack.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.env.parsed.of(dialect.language(), &revision)
+	if err != nil {
+		return nil, fmt.Errorf("parse revision %d of stack %s: %w", revision.Number, stack.ID, err)
+	}
+	candidates, err := plan.Create(plan.Side{Template: t, Scope: template.NewScope(nil, revision.Conditions, template.Pseudo{})})
+	if err != nil {
+		return nil, fmt.Errorf("revision %d of stack %s: %w", revision.Number, stack.ID, err)
+	}
+	list := make([]Dependency, len(candidates))
+	for i, c := range candidates {
+		list[i] = Dependency{Logical: wire.LogicalID(c.Logical), Type: c.New.Type, Needs: logicalIDs(c.NewNeeds)}
+	}
+	return list, nil
+}
