@@ -99,15 +99,15 @@ func (nobody) Answered(string, AnswerKind)                          {}
 func (nobody) Failed(string, Cause)                                 {}
 func (nobody) TookOver(int)                                         {}
 
-// note keeps something for the observer until the decision is committed.
-func (m *machine) note(what func(o Observer, dialect string)) {
+// observed keeps something for the observer until the decision is committed.
+func (m *machine) observed(what func(o Observer, dialect string)) {
 	dialect := m.dialect.Name()
 	m.notes = append(m.notes, func(o Observer) { what(o, dialect) })
 }
 
 // failure is what the event of a failed resource says. Whoever asks for it has a resource fail.
 func (m *machine) failure(kind failure, logical wire.LogicalID, text string) string {
-	m.note(func(o Observer, dialect string) { o.Failed(dialect, kind.cause()) })
+	m.observed(func(o Observer, dialect string) { o.Failed(dialect, kind.cause()) })
 	return m.dialect.texts().failure(kind, logical, text)
 }
 
@@ -128,7 +128,7 @@ func (m *machine) tellAnswer(r *store.Request, outcome Outcome, got *answer) {
 	case !got.success:
 		kind = AnswerFailed
 	}
-	m.note(func(o Observer, dialect string) { o.Answered(dialect, kind) })
+	m.observed(func(o Observer, dialect string) { o.Answered(dialect, kind) })
 }
 
 // tellOperation tells of an operation that this decision has begun or ended, as it is to be written.
@@ -139,9 +139,9 @@ func (m *machine) tellOperation(before, after *store.Operation) {
 	begun := after.Number != before.Number
 	op := *after
 	if begun {
-		m.note(func(o Observer, dialect string) { o.Began(dialect, op.Kind) })
+		m.observed(func(o Observer, dialect string) { o.Began(dialect, op.Kind) })
 	}
 	if op.Phase.Final() && (begun || !before.Phase.Final()) {
-		m.note(func(o Observer, dialect string) { o.Ended(dialect, op.Kind, op.Phase, op.Ended.Sub(op.Started)) })
+		m.observed(func(o Observer, dialect string) { o.Ended(dialect, op.Kind, op.Phase, op.Ended.Sub(op.Started)) })
 	}
 }
