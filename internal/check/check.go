@@ -1,0 +1,372 @@
+// Package check drives a provider through the life of custom resources and judges each answer: it sends the sequences of
+// requests that CloudFormation, or ROS, sends to it, good days and bad ones, and holds what comes back against the rules of the
+// protocol. The provider may be written in any language and run in any place that package trial reaches.
+//
+// A [Scenario] is such a sequence, with resources of its own that it deletes in the end. A [Rule] says what is wrong and why it
+// matters; an answer that breaks one is a [Finding]. Rules about a single answer are looked at in every scenario, rules about
+// several answers in those that are made for them. What a provider may do either way is no finding, or a [Note] if users should
+// know of it.
+//
+// A scenario that needs what nobody has given, such as properties that the provider refuses, is not run and says what to give.
+//
+// No text of a report holds a secret: the signatures of response URLs are left out, and the values of secret properties are
+// masked.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/schema"
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Defaults of [Config].
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultSettle  = time.Second
+	DefaultRegion  = "us-east-1"
+	DefaultAccount = "000000000000"
+)
+
+// Config says what is checked.
+type Config struct {
+	// Session says which provider it is and how it is reached. Its Log is set by [Run]. Required.
+	Session trial.SessionConfig
+	// Dialect is whose requests are sent. The zero Dialect is CloudFormation's.
+	Dialect wire.Dialect
+	// ServiceToken is the token by which a template would name the provider. Empty means that of a Lambda function, or of ROS's
+	// Function Compute, with the provider's name; for a URL that URL.
+	ServiceToken wire.ServiceToken
+	// ResourceType is the type of the resources. Empty means the only one that the provider publishes, or Custom::Test.
+	ResourceType string
+	// Region is that of the stacks. Empty means [DefaultRegion], for ROS cn-hangzhou.
+	Region string
+	// SNS wraps each request in a notification of SNS.
+	SNS bool
+	// Properties are those of the resources, a JSON object as a template has it, without ServiceToken. Nil means those that
+	// fit the schema that the provider publishes, or none.
+	Properties json.RawMessage
+	// Update are properties that a resource can be updated to in place, Replace those that it must be replaced for, and Bad
+	// those that the provider refuses. Nil means that they are derived where they can be.
+	Update, Replace, Bad json.RawMessage
+	// Secrets are names of properties whose values are secret, beside those of which the schema or the name itself says so.
+	Secrets []string
+	// Timeout is how long an answer may take. Zero means [DefaultTimeout].
+	Timeout time.Duration
+	// Settle is how long an answer may take after the handler has returned. Zero means [DefaultSettle] for processes of this
+	// machine, and Timeout for everybody else, of whom it is not known whether they are done.
+	Settle time.Duration
+	// Only are the scenarios that are run, by ID, and the rules that are looked at; empty for all. Skip are those that are not.
+	Only, Skip []string
+	// Progress is told of each scenario before it runs. Nil drops that.
+	Progress func(Scenario)
+	// Log gets each scrubbed line that the provider's processes print. Nil drops them.
+	Log func(line string)
+}
+
+// Severity is how bad it is that a rule is broken.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // it breaks stacks, or loses data, in the course of what the service does every day
+	Warning Severity = "warning" // it does so on a bad day, or hides what is wrong from the users
+	Note    Severity = "note"    // a matter of taste, or of what else the provider is for
+)
+
+// Verdict is what came of a scenario.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed Verdict = "passed" // no rule was broken; there may be notes
+	Broken Verdict = "failed" // at least one error or warning was found
+	NotRun Verdict = "not run"
+)
+
+// Report is what a check found out.
+type Report struct {
+	// ResourceType is the type that the resources had.
+	ResourceType string
+	// Outcomes are the scenarios, in the order in which they were run.
+	Outcomes []Outcome
+	// Findings are the rules that were broken, each no more than once for a scenario.
+	Findings []Finding
+	// Requests is how many requests were sent, and Took how long it all took.
+	Requests int
+	Took     time.Duration
+}
+
+// Outcome is what came of one scenario.
+type Outcome struct {
+	Scenario
+	Verdict Verdict
+	// Reason says why the scenario was not run, or not to its end, and what to give for that. Empty if it was.
+	Reason string
+	Steps  []Step
+	Took   time.Duration
+}
+
+// Step is one request of a scenario.
+type Step struct {
+	// Sent is the request in a few words, Came what came back. Neither holds a secret.
+	Sent, Came string
+	Took       time.Duration
+}
+
+// Finding is a rule that was broken.
+type Finding struct {
+	Rule
+	// Scenario is the ID of the scenario in which it was.
+	Scenario string
+	// Sent is the request, a JSON document without its response URL and with secrets masked, and Came what came back.
+	Sent, Came string
+	// Detail says what is wrong with it, in a sentence without its full stop.
+	Detail string
+}
+
+// Count returns how many findings have the severity.
+func (r Report) Count(s Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Clean reports whether there are neither errors nor warnings.
+func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
+
+// ErrUsage is the error of [Run] for a Config with which nothing can be checked; what it says is for who wrote it.
+var ErrUsage = errors.New("this cannot be checked")
+
+// Run checks the provider. What is wrong with the provider is in the report; the error is for what could not be tried: an
+// [ErrUsage], a [*local.BuildError], a provider that does not start, and the end of ctx.
+func Run(ctx context.Context, c Config) (Report, error) {
+	if err := c.complete(); err != nil {
+		return Report{}, err
+	}
+	s := c.Session
+	s.Log = func(_ wire.RequestID, line string) { c.Log(line) }
+	session, err := trial.Open(ctx, s)
+	if err != nil {
+		return Report{}, err
+	}
+	r, err := newRun(ctx, c, session)
+	if err == nil {
+		err = r.all(ctx)
+	}
+	err = errors.Join(err, session.Close())
+	if err != nil {
+		return Report{}, err
+	}
+	r.strays()
+	return r.report, nil
+}
+
+// complete sets the defaults.
+func (c *Config) complete() error {
+	ids := names()
+	for _, name := range append(slices.Clone(c.Only), c.Skip...) {
+		if !slices.Contains(ids, name) {
+			hint := ""
+			if near := nearest.Name(name, ids); near != "" {
+				hint = ": did you mean " + near + "?"
+			}
+			return fmt.Errorf("%w: there is no rule or scenario %q%s", ErrUsage, name, hint)
+		}
+	}
+	if c.Log == nil {
+		c.Log = func(string) {}
+	}
+	if c.Progress == nil {
+		c.Progress = func(Scenario) {}
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	target := c.Session.Provider.Target
+	away := c.Session.Door != nil || target.Kind() == local.URL
+	if c.Settle == 0 {
+		if c.Settle = DefaultSettle; away {
+			c.Settle = c.Timeout
+		}
+	}
+	ros := c.Dialect == wire.ROS
+	if c.Region == "" {
+		if c.Region = DefaultRegion; ros {
+			c.Region = "cn-hangzhou"
+		}
+	}
+	if c.ServiceToken == "" {
+		name := local.FunctionName(c.Session.Provider.Name)
+		switch {
+		case target.Kind() == local.URL && ros:
+			c.ServiceToken = wire.ServiceToken("web:" + target.Path())
+		case target.Kind() == local.URL:
+			c.ServiceToken = wire.ServiceToken(target.Path())
+		case ros:
+			c.ServiceToken = wire.ServiceToken("acs:fc:" + c.Region + ":" + rosAccount + ":functions/" + name)
+		case c.SNS:
+			c.ServiceToken = wire.ServiceToken("arn:" + wire.Partition(c.Region) + ":sns:" + c.Region + ":" + DefaultAccount + ":" + name)
+		default:
+			c.ServiceToken = wire.ServiceToken("arn:" + wire.Partition(c.Region) + ":lambda:" + c.Region + ":" + DefaultAccount + ":function:" + name)
+		}
+	}
+	return nil
+}
+
+const rosAccount = "0000" + DefaultAccount
+
+// names returns the IDs of all rules and scenarios.
+func names() []string {
+	var ids []string
+	for _, r := range rules {
+		ids = append(ids, r.ID)
+	}
+	for _, s := range scenarios {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// run is one check.
+type run struct {
+	config  Config
+	session *trial.Session
+	report  Report
+	stacks  int
+	given   properties
+	secrets []string // values that nobody may see
+	silent  map[wire.RequestType]int
+	// created says that the provider has created a resource, or whether that has not been tried yet.
+	created state
+	refusal string // why it has not
+	skipped map[string]bool
+}
+
+type state int
+
+const (
+	untried state = iota
+	yes
+	no
+)
+
+func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error) {
+	r := &run{config: c, session: session, silent: map[wire.RequestType]int{}, skipped: map[string]bool{}}
+	for _, name := range c.Skip {
+		r.skipped[name] = true
+	}
+	if limited := slices.DeleteFunc(slices.Clone(c.Only), func(name string) bool { return !isRule(name) }); len(limited) > 0 {
+		for _, rule := range rules {
+			if !slices.Contains(limited, rule.ID) {
+				r.skipped[rule.ID] = true
+			}
+		}
+	}
+	text, err := session.Schema(ctx)
+	var broken *local.BuildError
+	if errors.As(err, &broken) || ctx.Err() != nil {
+		return nil, err
+	}
+	published, err := schema.Parse(text)
+	if err != nil {
+		published = nil // a provider need not have one, or not a good one
+	}
+	if r.config.ResourceType == "" {
+		r.config.ResourceType = "Custom::Test"
+		if published != nil && len(published.Names()) == 1 {
+			r.config.ResourceType = published.Names()[0]
+		}
+	}
+	r.report.ResourceType = r.config.ResourceType
+	var form *schema.Schema
+	if published != nil {
+		form = published.Type(r.config.ResourceType).Properties
+	}
+	if r.given, err = c.properties(form); err != nil {
+		return nil, err
+	}
+	r.secrets = r.given.secrets(form, c.Secrets)
+	return r, nil
+}
+
+// all runs the scenarios.
+func (r *run) all(ctx context.Context) error {
+	only := slices.DeleteFunc(slices.Clone(r.config.Only), isRule)
+	start := time.Now()
+	for _, s := range scenarios {
+		if r.skipped[s.ID] || len(only) > 0 && !slices.Contains(only, s.ID) {
+			continue
+		}
+		r.config.Progress(s.Scenario)
+		began := time.Now()
+		found := len(r.report.Findings)
+		sc := &scene{run: r, ctx: ctx, id: s.ID}
+		err := sc.play(s)
+		var no *notRun
+		switch {
+		case errors.As(err, &no):
+			sc.outcome.Reason = no.reason
+		case err != nil:
+			return err
+		}
+		o := sc.outcome
+		o.Scenario, o.Took, o.Verdict = s.Scenario, time.Since(began), Passed
+		for _, f := range r.report.Findings[found:] {
+			if f.Severity != Note {
+				o.Verdict = Broken
+			}
+		}
+		if o.Verdict == Passed && o.Reason != "" {
+			o.Verdict = NotRun
+		}
+		r.report.Outcomes = append(r.report.Outcomes, o)
+	}
+	r.report.Took = time.Since(start)
+	return nil
+}
+
+// notRun is the error of a scenario that cannot be run, or not to its end.
+type notRun struct{ reason string }
+
+func (e *notRun) Error() string { return e.reason }
+
+// mask takes secrets out of a text.
+func (r *run) mask(text string) string {
+	text = wire.Redact(text)
+	for _, secret := range r.secrets {
+		for _, spelling := range value.Spellings(secret) {
+			text = strings.ReplaceAll(text, spelling, value.Mask)
+		}
+	}
+	return text
+}
+
+// strays judges what came when its request was over.
+func (r *run) strays() {
+	seen := false
+	for _, stray := range r.session.Strays() {
+		if stray.Status != 200 || seen || r.skipped["answered-late"] {
+			continue
+		}
+		seen = true
+		r.report.Findings = append(r.report.Findings, Finding{
+			Rule: ruleOf("answered-late"), Sent: "request " + string(stray.RequestID), Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)),
+			Detail: "an answer came when its request was over",
+		})
+	}
+}

@@ -1,0 +1,369 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// scene is one scenario while it is played. The first error, of what could not be tried, or that the scenario cannot go on,
+// stays in it: nothing more is sent then.
+type scene struct {
+	run       *run
+	ctx       context.Context
+	id        string
+	err       error
+	outcome   Outcome
+	quiet     []string // rules that do not matter here
+	resources []*resource
+}
+
+// play runs a scenario to its end and deletes what it has left.
+func (s *scene) play(of scenario) error {
+	if of.needs && s.run.created == no {
+		return &notRun{s.run.refusal}
+	}
+	of.play(s)
+	left := s.err
+	if _, leaving := left.(*notRun); left != nil && !leaving { //nolint:errorlint // it is never wrapped
+		return left
+	}
+	s.err = nil
+	for _, r := range s.resources {
+		if r.live {
+			s.remove(r, r.state, "delete-refused")
+		}
+	}
+	if s.err != nil {
+		return s.err
+	}
+	return left
+}
+
+// leave ends the scenario before its end.
+func (s *scene) leave(format string, args ...any) {
+	if s.err == nil {
+		s.err = &notRun{fmt.Sprintf(format, args...)}
+	}
+}
+
+// resource is one that a scenario has made, or acts as if.
+type resource struct {
+	stack   wire.StackID
+	logical wire.LogicalID
+	id      wire.PhysicalID
+	state   value.Value // its properties
+	live    bool        // and to be deleted
+}
+
+// reply is what came of a request.
+type reply struct {
+	trial.Exchange
+	what string // the request in a few words
+}
+
+// valid reports whether the service takes it for an answer.
+func (p reply) valid() bool { return p.Answered && p.Problem == nil }
+
+func (p reply) success() bool { return p.valid() && p.Response.Status == wire.Success }
+
+func (p reply) failed() bool { return p.valid() && p.Response.Status == wire.Failed }
+
+// newResource returns a resource of a stack of its own.
+func (s *scene) newResource(state value.Value) *resource {
+	s.run.stacks++
+	r := &resource{logical: wire.LogicalID(fmt.Sprintf("Check%d", s.run.stacks)), state: state}
+	if s.run.config.Dialect == wire.ROS {
+		r.stack = wire.StackID(uuid.NewString())
+	} else {
+		r.stack = wire.NewStackID(s.run.config.Region, DefaultAccount, "check-"+s.id, uuid.NewString())
+	}
+	s.resources = append(s.resources, r)
+	return r
+}
+
+// request returns the request of a type for a resource, with a new RequestId.
+func (s *scene) request(kind wire.RequestType, of *resource, state value.Value) wire.Request {
+	c := s.run.config
+	r := wire.Request{
+		Dialect: c.Dialect, RequestType: kind, ServiceToken: c.ServiceToken, ResourceType: c.ResourceType, StackID: of.stack,
+		LogicalResourceID: of.logical, PhysicalResourceID: of.id, RequestID: wire.RequestID(uuid.NewString()),
+		ResourceProperties: s.run.document(state),
+	}
+	if kind == wire.Create {
+		r.PhysicalResourceID = ""
+	}
+	if c.Dialect == wire.ROS {
+		r.RequestID = wire.RequestID(strings.ToUpper(string(r.RequestID)))
+		r.StackName, r.ResourceOwnerID, r.CallerID, r.RegionID = "check-"+s.id, rosAccount, rosAccount, c.Region
+	}
+	return r
+}
+
+// send sends a request, notes the step and judges the answer for itself.
+func (s *scene) send(r wire.Request, label string, change func(*trial.Order)) reply {
+	p := s.exchange(r, label, change)
+	if s.err == nil {
+		s.note(p)
+	}
+	return p
+}
+
+// exchange sends a request. It may be called concurrently, by who looks after the error itself.
+func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)) reply {
+	p := reply{what: string(r.RequestType)}
+	if label != "" {
+		p.what += ", " + label
+	}
+	if s.err != nil {
+		return p
+	}
+	c := s.run.config
+	o := trial.Order{Request: r, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, Secrets: s.run.secrets}
+	if s.run.silent[r.RequestType] > 1 { // who has been silent so often is not waited for so long
+		o.Timeout, o.Settle = min(o.Timeout, DefaultSettle), min(o.Settle, DefaultSettle)
+	}
+	if change != nil {
+		change(&o)
+	}
+	var err error
+	if p.Exchange, err = s.run.session.Send(s.ctx, o); err != nil {
+		s.err = err
+	}
+	return p
+}
+
+// note keeps a step and judges its answer.
+func (s *scene) note(p reply) {
+	r := s.run
+	r.report.Requests++
+	if !p.Answered {
+		r.silent[p.Request.RequestType]++
+	}
+	if p.End.Kind == local.InitFailed && !p.Answered && r.report.Requests == 1 {
+		s.err = fmt.Errorf("the provider does not start: %w", p.End.Err)
+		return
+	}
+	s.outcome.Steps = append(s.outcome.Steps, Step{Sent: r.mask(p.what), Came: s.came(p), Took: p.Took})
+	s.judge(p)
+}
+
+// maxShown bounds the texts of providers in a report, in bytes.
+const maxShown = 300
+
+func (s *scene) shown(text string) string {
+	text = s.run.mask(wire.CleanText(text))
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	return text
+}
+
+// came says in a few words what came back.
+func (s *scene) came(p reply) string {
+	switch a := p.Response; {
+	case p.Problem != nil:
+		return s.shown(p.Problem.Error())
+	case a.Status == wire.Failed && a.Reason != "":
+		return s.shown(fmt.Sprintf("FAILED %s, %d bytes: %s", a.PhysicalResourceID, p.Size, a.Reason))
+	default:
+		return s.shown(fmt.Sprintf("%s %s, %d bytes", a.Status, a.PhysicalResourceID, p.Size))
+	}
+}
+
+// find notes that a rule is broken, once in a scenario.
+func (s *scene) find(rule string, p reply, format string, args ...any) {
+	report := &s.run.report
+	if s.run.skipped[rule] || slices.Contains(s.quiet, rule) || slices.ContainsFunc(report.Findings, func(f Finding) bool {
+		return f.ID == rule && f.Scenario == s.id
+	}) {
+		return
+	}
+	report.Findings = append(report.Findings, Finding{
+		Rule: ruleOf(rule), Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
+	})
+}
+
+// sent returns the request as it may be seen.
+func (s *scene) sent(p reply) string {
+	r := p.Request
+	r.ResponseURL, r.IntranetResponseURL = "", ""
+	text, err := r.Encode()
+	if err != nil {
+		return p.what
+	}
+	text = bytes.Replace(text, []byte(`"ResponseURL":"",`), nil, 1)
+	if v, err := value.Parse(text); err == nil {
+		text = shortened(v).JSON()
+	}
+	return s.run.mask(string(text))
+}
+
+// shortened returns a value with long texts cut.
+func shortened(v value.Value) value.Value {
+	const most = 200
+	switch {
+	case v.Kind() == value.String && len(v.Text()) > most:
+		return value.Str(fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(v.Text()[:40], ""), len(v.Text())))
+	case v.Kind() == value.Map:
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Value = shortened(members[i].Value)
+		}
+		return value.Object(members...)
+	case v.Kind() == value.List:
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = shortened(items[i])
+		}
+		return value.Items(items...)
+	}
+	return v
+}
+
+// create makes a resource; it is live if the answer says so.
+func (s *scene) create(state value.Value, label string, change func(*trial.Order)) (*resource, reply) {
+	of := s.newResource(state)
+	p := s.send(s.request(wire.Create, of, state), label, change)
+	s.took(of, p)
+	return of, p
+}
+
+// took records what an answer to a Create means.
+func (s *scene) took(of *resource, p reply) {
+	of.live = p.success()
+	if p.Answered {
+		of.id = p.Response.PhysicalResourceID
+	}
+}
+
+// made makes a resource that the rest of the scenario needs.
+func (s *scene) made() (*resource, reply) {
+	of, p := s.create(s.run.given.first, "", nil)
+	switch {
+	case s.err != nil:
+	case p.success():
+		s.run.created = yes
+	case p.failed():
+		s.refused(p)
+	default:
+		s.unmade("its Create was not answered as the protocol asks for, so that there is nothing to go on with")
+	}
+	return of, p
+}
+
+// unmade leaves the scenario without its resource; if none was ever made, all that need one are left out.
+func (s *scene) unmade(reason string) {
+	if s.run.created == untried {
+		s.run.created, s.run.refusal = no, reason
+	}
+	s.leave("%s", reason)
+}
+
+// refused looks why properties were refused that should be right.
+func (s *scene) refused(p reply) {
+	if s.run.created == yes {
+		s.find("create-refused", p, "the same properties were created with before")
+		s.leave("its Create was refused")
+		return
+	}
+	if first := s.run.given.first; s.run.config.Dialect != wire.ROS && hasTypes(first) {
+		of := s.newResource(first)
+		r := s.request(wire.Create, of, first)
+		r.ResourceProperties = s.run.typed(first)
+		typed := s.send(r, "with numbers and booleans as they are written", nil)
+		if s.took(of, typed); typed.success() {
+			s.find("strings-refused", p, "with the same values as numbers and booleans it is created")
+			s.unmade("the provider refuses numbers and booleans that are strings, as CloudFormation sends them")
+			return
+		}
+	}
+	s.find("create-refused", p, "the provider refused to create: give properties that it takes")
+	s.unmade("the provider refused to create: give properties that it takes (-p, --properties or --template)")
+}
+
+// keep says what is expected of the physical ID of an Update.
+type keep int
+
+const (
+	either keep = iota
+	same
+	another
+)
+
+// update updates a resource. An answer FAILED breaks the rule that is named; "" lets it pass.
+func (s *scene) update(of *resource, state, old value.Value, id keep, refused, label string) reply {
+	r := s.request(wire.Update, of, state)
+	r.OldResourceProperties = s.run.document(old)
+	return s.updated(of, s.send(r, label, nil), state, id, refused)
+}
+
+// updated judges the answer to an Update and records what it means.
+func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refused string) reply {
+	if s.err != nil || !p.valid() {
+		return p
+	}
+	now := p.Response.PhysicalResourceID
+	switch changed := now != of.id; {
+	case p.failed():
+		if refused != "" {
+			s.find(refused, p, "it was answered FAILED")
+		}
+		if changed && now != "" { // in ROS it need not have one
+			s.find("id-changed-on-failure", p, "the request is for %s, the answer for %s", of.id, now)
+		}
+		return p
+	case changed && (id == same || s.run.config.Dialect == wire.ROS):
+		s.find("id-changed", p, "the request is for %s, the answer for %s", of.id, now)
+	case !changed && id == another:
+		s.find("not-replaced", p, "the answer is still for %s", of.id)
+	}
+	of.state = state
+	if now != of.id { // what was is to be deleted by the service, when all is done
+		before := *of
+		s.resources = append(s.resources, &before)
+		of.id = now
+	}
+	return p
+}
+
+// remove deletes a resource. An answer FAILED breaks the rule that is named; "" lets it pass.
+func (s *scene) remove(of *resource, state value.Value, refused string) reply {
+	of.live = false
+	return s.removed(of, s.send(s.request(wire.Delete, of, state), "", nil), refused)
+}
+
+// removed judges the answer to a Delete.
+func (s *scene) removed(of *resource, p reply, refused string) reply {
+	if s.err != nil || !p.valid() {
+		return p
+	}
+	changed := p.Response.PhysicalResourceID != of.id && p.Response.PhysicalResourceID != ""
+	if p.failed() && refused != "" {
+		s.find(refused, p, "it was answered FAILED")
+	}
+	switch {
+	case changed && p.failed():
+		s.find("id-changed-on-failure", p, "the request is for %s, the answer for %s", of.id, p.Response.PhysicalResourceID)
+	case changed && of.id != "":
+		s.find("id-changed-on-delete", p, "the request is for %s, the answer for %s", of.id, p.Response.PhysicalResourceID)
+	}
+	return p
+}
+
+// attributes returns the Data of an answer.
+func (p reply) attributes() map[string]json.RawMessage {
+	var data map[string]json.RawMessage
+	_ = json.Unmarshal(p.Response.Data, &data) // it was checked, and nil has none
+	return data
+}
