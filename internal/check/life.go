@@ -1,9 +1,296 @@
 package check
 
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
 // life is what happens to every resource.
 func life(s *scene) {
 	given := s.run.given
 	of, _ := s.made()
 	s.update(of, given.first, given.first, same, "update-refused", "with the same properties")
 	s.remove(of, given.first, "delete-refused")
+}
+
+// unchanged updates with the same properties, which a rollback does to what was not updated yet.
+func unchanged(s *scene) {
+	given := s.run.given
+	of, created := s.made()
+	updated := s.update(of, given.first, given.first, same, "update-refused", "with the same properties")
+	if updated.success() {
+		if lost := missing(created, updated); len(lost) > 0 {
+			s.find("attributes-lost", updated, "the Create had %s in its Data, the Update has not", strings.Join(lost, ", "))
+		}
+	}
+}
+
+// missing returns the attributes that one answer has and another has not.
+func missing(before, after reply) []string {
+	now := after.attributes()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(before.attributes())), func(name string) bool {
+		_, ok := now[name]
+		return ok
+	})
+}
+
+// askUpdate says what to give for a scenario that needs another state.
+const askUpdate = "it needs other properties, to which a resource can be updated in place: give them with --update"
+
+// changed makes a resource and updates it to the second state.
+func (s *scene) changed() (*resource, reply) {
+	given := s.run.given
+	if given.second == nil {
+		s.leave("%s", askUpdate)
+		return nil, reply{}
+	}
+	of, _ := s.made()
+	id, refused := same, "update-refused"
+	if given.derived { // nobody knows whether it should be taken
+		id, refused = either, ""
+	}
+	p := s.update(of, *given.second, given.first, id, refused, "with other properties")
+	if s.err == nil && !p.success() && given.derived {
+		s.leave("the provider refused the properties that were made up for an Update: give some with --update")
+	}
+	return of, p
+}
+
+// inPlace updates to another state.
+func inPlace(s *scene) {
+	of, _ := s.changed()
+	if s.err == nil && of.live {
+		s.remove(of, of.state, "delete-refused")
+	}
+}
+
+// rollback updates to another state and back, as a stack does whose update fails elsewhere.
+func rollback(s *scene) {
+	given := s.run.given
+	of, p := s.changed()
+	if s.err != nil || !p.success() {
+		return
+	}
+	id := same
+	if p.Response.PhysicalResourceID != p.Request.PhysicalResourceID {
+		id = either // what was replaced may be replaced again
+	}
+	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the properties before")
+}
+
+// replacement updates to a state for which the resource is replaced, and deletes what it was.
+func replacement(s *scene) {
+	given := s.run.given
+	const ask = "it needs properties for which the resource is replaced: give them with --replace"
+	if s.run.config.Dialect == wire.ROS {
+		s.leave("in ROS a resource keeps its physical ID for life: there is nothing to give")
+		return
+	}
+	third := given.third
+	if third == nil {
+		s.leave(ask)
+		return
+	}
+	of, _ := s.made()
+	was := *of
+	p := s.update(of, *third, given.first, another, "update-refused", "with properties that replace it")
+	if s.err != nil || !p.success() || of.id == was.id {
+		return
+	}
+	s.drop(was.id)
+	s.remove(&was, given.first, "delete-refused")
+	s.intact(of, *third)
+}
+
+// drop takes the resource with the ID out of those that are to be deleted.
+func (s *scene) drop(id wire.PhysicalID) {
+	for _, r := range s.resources {
+		if r.id == id {
+			r.live = false
+		}
+	}
+}
+
+// intact looks whether a resource has survived the Delete of another: an Update of it, with what it has, finds it.
+func (s *scene) intact(of *resource, state value.Value) {
+	r := s.request(wire.Update, of, state)
+	r.OldResourceProperties = s.run.document(state)
+	p := s.send(r, "of the one that stays", nil)
+	switch now := p.Response.PhysicalResourceID; {
+	case p.failed():
+		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties is FAILED")
+	case p.success() && now != of.id:
+		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties makes %s of %s", now, of.id)
+		of.id = now
+	}
+}
+
+// failedCreate sends what the provider refuses, and then the Delete that always follows.
+func failedCreate(s *scene) {
+	for i, bad := range s.run.given.bad {
+		of, p := s.create(bad, "with properties that it should refuse", nil)
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.remove(of, bad, "delete-refused")
+			if s.run.given.sure {
+				s.leave("the provider takes the properties that were given as bad: give some with --bad that it refuses")
+				return
+			}
+		case !p.Answered:
+			return
+		default:
+			s.afterFailure(of, p, bad)
+			if p.failed() || i == len(s.run.given.bad)-1 {
+				return
+			}
+		}
+	}
+	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+}
+
+// afterFailure sends the Delete that follows a Create that failed: with its ID, or one that the engine made up.
+func (s *scene) afterFailure(of *resource, p reply, state value.Value) {
+	if of.id = p.Response.PhysicalResourceID; of.id == "" || !p.valid() {
+		of.id = s.invented(of)
+	}
+	s.remove(of, state, "delete-after-failure-refused")
+}
+
+// invented returns the ID that an engine makes up for what has none; ROS makes up none.
+func (s *scene) invented(of *resource) wire.PhysicalID {
+	if s.run.config.Dialect == wire.ROS {
+		return ""
+	}
+	return wire.PhysicalID(fmt.Sprintf("check-%s-%s-1ABCDEFGHIJKL", s.id, of.logical))
+}
+
+// failedUpdate has an Update fail, and takes it back.
+func failedUpdate(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	for _, bad := range given.bad {
+		p := s.update(of, bad, given.first, either, "", "with properties that it should refuse")
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.update(of, given.first, bad, either, "rollback-refused", "back to the properties before")
+			continue
+		case !p.valid():
+			return
+		}
+		s.update(of, given.first, bad, same, "rollback-refused", "back to the properties before")
+		return
+	}
+	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+}
+
+// bare creates with no properties at all.
+func bare(s *scene) {
+	nothing := value.Object()
+	of, p := s.create(nothing, "without properties", nil)
+	if p.failed() {
+		s.afterFailure(of, p, nothing)
+	}
+}
+
+// newProcess has other processes handle what earlier ones have made.
+func newProcess(s *scene) {
+	given := s.run.given
+	before, _ := s.made()
+	if given.second != nil {
+		s.update(before, *given.second, given.first, either, "", "with other properties")
+	}
+	if s.err == nil && before.live {
+		s.remove(before, before.state, "delete-refused")
+	}
+	of, warm := s.made()
+	if !s.restart() {
+		return
+	}
+	p := s.update(of, given.first, given.first, same, "state-in-memory", "with the same properties, by a new process")
+	if !s.restart() {
+		return
+	}
+	if p.success() || p.failed() {
+		s.remove(of, given.first, "state-in-memory")
+	}
+	again, cold := s.made()
+	if warm.success() && cold.success() {
+		if extra := missing(warm, cold); len(extra) > 0 {
+			s.find("state-leaks", warm, "a new process answers the same without %s in Data", strings.Join(extra, ", "))
+		}
+		if warm.Response.NoEcho && !cold.Response.NoEcho {
+			s.find("state-leaks", warm, "a new process answers the same without NoEcho")
+		}
+	}
+	if s.err == nil && again.live {
+		s.remove(again, given.first, "delete-refused")
+	}
+}
+
+// restart ends the provider's processes; false if that cannot be done.
+func (s *scene) restart() bool {
+	if s.err != nil {
+		return false
+	}
+	ok, err := s.run.session.Restart()
+	switch {
+	case err != nil:
+		s.err = err
+	case !ok:
+		s.leave("the provider's processes are not started here: give the program itself instead of its address")
+	}
+	return s.err == nil
+}
+
+// deleteUnknown deletes what was never made.
+func deleteUnknown(s *scene) {
+	given := s.run.given
+	of := s.newResource(given.first)
+	if of.id = s.invented(of); of.id == "" {
+		s.remove(of, given.first, "delete-unknown-refused")
+		of.id = "never-made"
+	}
+	s.remove(of, given.first, "delete-unknown-refused")
+	of.id = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
+	s.remove(of, given.first, "delete-unknown-refused")
+}
+
+// missingID sends a Delete without an ID, which CloudFormation does not.
+func missingID(s *scene) {
+	if s.run.config.Dialect == wire.ROS {
+		s.leave("ROS sends such Deletes, as delete-unknown does: there is nothing to give")
+		return
+	}
+	s.quiet = []string{"silence", "crash", "hang", "id-missing", "id-changed-on-delete", "id-placeholder"}
+	of := s.newResource(s.run.given.first)
+	p := s.send(s.request(wire.Delete, of, of.state), "without a PhysicalResourceId", nil)
+	if s.err == nil && !p.Answered {
+		s.find("missing-id", p, "there is no answer")
+	}
+	empty := s.send(s.request(wire.Delete, of, of.state), "with an empty PhysicalResourceId", func(o *trial.Order) {
+		o.Edit = member("PhysicalResourceId", `""`)
+	})
+	if s.err == nil && !empty.Answered {
+		s.find("missing-id", empty, "there is no answer")
+	}
+}
+
+// member returns what adds a member to a document, whose last it becomes.
+func member(key, text string) func([]byte) []byte {
+	return func(document []byte) []byte {
+		name, _ := json.Marshal(key) // never fails, of a string
+		end := strings.LastIndexByte(string(document), '}')
+		return fmt.Appendf(nil, "%s,%s:%s}", document[:end], name, text)
+	}
 }

@@ -28,5 +28,23 @@ func Scenarios() []Scenario {
 }
 
 var scenarios = []scenario{
-	{Scenario{"life", "Create, Update and Delete"}, true, life},
+	{Scenario{"life", "Create, Update with the same properties, Delete"}, true, life},
+	{Scenario{"unchanged", "Update with the same properties: what the Create answered is still there"}, true, unchanged},
+	{Scenario{"update", "Update to other properties in place, Delete"}, true, inPlace},
+	{Scenario{"replacement", "Update to a new physical ID, Delete of the old one"}, true, replacement},
+	{Scenario{"rollback", "Update to other properties, Update back with the two swapped"}, true, rollback},
+	{Scenario{"failed-create", "Create that fails, Delete with its physical ID"}, false, failedCreate},
+	{Scenario{"failed-update", "Update that fails, Update back with the two swapped"}, true, failedUpdate},
+	{Scenario{"no-properties", "Create without any property"}, false, bare},
+	{Scenario{"new-process", "Create by one process, Update and Delete by others"}, true, newProcess},
+	{Scenario{"delete-unknown", "Delete of what was never made, with IDs that engines make up"}, false, deleteUnknown},
+	{Scenario{"missing-id", "Delete without a physical ID"}, false, missingID},
+	{Scenario{"redelivery", "Create, Update and Delete, each delivered twice"}, true, redelivery},
+	{Scenario{"old-properties", "Update from properties of an earlier time, Delete with such"}, true, oldFormat},
+	{Scenario{"strings", "Create with values as strings, and as numbers and booleans"}, true, typedValues},
+	{Scenario{"unknown-members", "Create with members and properties that are not known"}, true, extras},
+	{Scenario{"oversize", "Create with long values"}, false, oversize},
+	{Scenario{"two-at-once", "Create and Update of two resources at once"}, true, together},
+	{Scenario{"unavailable", "Create whose answer is told 503 at first"}, true, unavailable},
+	{Scenario{"unknown-type", "request of a type that there is not"}, false, unknownType},
 }

@@ -315,7 +315,7 @@ func (e *exchange) read(a answer, start time.Time) Result {
 	if refused, ok := errors.AsType[*wire.ResponseError](err); ok && a.size > len(a.body) {
 		refused.Size = a.size
 	}
-	r := Result{Response: response, Answered: true, Size: a.size, Took: a.at.Sub(e.since(start)), Problem: err}
+	r := Result{Response: response, Answered: true, Size: a.size, Took: max(0, a.at.Sub(e.since(start))), Problem: err}
 	r.Response.Reason = e.scrub(r.Response.Reason)
 	if err != nil {
 		r.Problem = errors.New(e.scrub(err.Error()))

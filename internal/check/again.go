@@ -1,0 +1,312 @@
+package check
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// redelivery sends each request twice, with one RequestId.
+func redelivery(s *scene) {
+	given := s.run.given
+	of, first := s.made()
+	if s.err != nil {
+		return
+	}
+	second := s.send(first.Request, "delivered again", nil)
+	s.repeated(of, first, second)
+
+	state := given.first
+	if given.second != nil {
+		state = *given.second
+	}
+	r := s.request(wire.Update, of, state)
+	r.OldResourceProperties = s.run.document(given.first)
+	first = s.updated(of, s.send(r, "", nil), state, either, "")
+	if first.success() {
+		s.repeated(of, first, s.send(r, "delivered again", nil))
+	}
+	if s.err != nil || !of.live {
+		return
+	}
+	r = s.request(wire.Delete, of, of.state)
+	of.live = false
+	if s.removed(of, s.send(r, "", nil), "delete-refused"); s.err == nil {
+		s.removed(of, s.send(r, "delivered again", nil), "delete-unknown-refused")
+	}
+}
+
+// repeated judges the answer to a request that was delivered twice.
+func (s *scene) repeated(of *resource, first, second reply) {
+	if s.err != nil {
+		return
+	}
+	switch before, now := first.Response.PhysicalResourceID, second.Response.PhysicalResourceID; {
+	case second.failed():
+		s.find("redelivery-refused", second, "the first delivery was answered SUCCESS, the second FAILED")
+	case second.success() && before != now:
+		s.find("created-twice", second, "the first delivery made %s, the second %s", before, now)
+		another := *of
+		another.id = now
+		s.resources = append(s.resources, &another)
+	}
+}
+
+// oldFormat sends properties of an earlier time: as the old ones of an Update, and with a Delete.
+func oldFormat(s *scene) {
+	first := s.run.given.first
+	of, _ := s.made()
+	s.update(of, first, value.Object(), either, "old-format-refused", "from properties that are not there")
+	s.update(of, first, outdated(first), either, "old-values-refused", "from properties of an earlier time")
+	if s.err != nil || !of.live {
+		return
+	}
+	for _, state := range []value.Value{outdated(first), value.Object()} {
+		p := s.remove(of, state, "old-values-refused")
+		if of.live = p.failed(); !of.live {
+			return
+		}
+	}
+}
+
+// digest is what a hash looks like, which is another one for any other text.
+func digest(text string) bool {
+	return len(text) >= 16 && strings.Trim(text, "0123456789abcdefABCDEF-") == "" ||
+		len(text) >= 20 && !strings.ContainsAny(text, " ") && strings.ContainsAny(text, "0123456789+/=")
+}
+
+// typedValues compares what is made of strings with what is made of numbers and booleans.
+func typedValues(s *scene) {
+	first := s.run.given.first
+	switch {
+	case s.run.config.Dialect == wire.ROS:
+		s.leave("ROS keeps the types of values: there is nothing to give")
+	case !hasTypes(first):
+		s.leave("it needs a number or a boolean among the properties: give one with -p")
+	}
+	if s.err != nil {
+		return
+	}
+	make := func(typed bool) reply {
+		of := s.newResource(first)
+		r, label := s.request(wire.Create, of, first), "with strings"
+		if typed {
+			r.ResourceProperties, label = s.run.typed(first), "with numbers and booleans"
+		}
+		p := s.send(r, label, nil)
+		if s.took(of, p); s.err == nil && of.live {
+			s.remove(of, first, "delete-refused")
+		}
+		return p
+	}
+	one, two, typed := make(false), make(false), make(true)
+	if s.err != nil || !one.success() || !two.success() || !typed.success() {
+		return
+	}
+	text := func(p reply, name string) string {
+		v, err := value.Parse(p.attributes()[name])
+		if err != nil {
+			return ""
+		}
+		return string(v.Stringified().JSON())
+	}
+	var differ []string
+	for _, name := range slices.Concat(missing(one, typed), missing(typed, one)) {
+		_, first := one.attributes()[name]
+		_, again := two.attributes()[name]
+		if first == again {
+			differ = append(differ, name)
+		}
+	}
+	for name := range one.attributes() {
+		if _, ok := typed.attributes()[name]; ok && text(one, name) == text(two, name) && text(one, name) != text(typed, name) &&
+			!digest(strings.Trim(text(one, name), `"`)) {
+			differ = append(differ, name)
+		}
+	}
+	if len(differ) > 0 {
+		slices.Sort(differ)
+		s.find("strings-misread", one, "with numbers and booleans that are no strings it answers with another %s in Data", strings.Join(differ, ", "))
+	}
+}
+
+// extras sends what an engine may send besides.
+func extras(s *scene) {
+	first := s.run.given.first
+	of, p := s.create(first, "with members that are not known", func(o *trial.Order) {
+		o.Edit = func(document []byte) []byte {
+			return member("PintleCheckObject", `{"a": [1, true, null]}`)(member("PintleCheckText", `"x"`)(document))
+		}
+	})
+	s.tell(of, p, "unknown-field-refused")
+	if s.run.config.Dialect != wire.ROS {
+		of, p = s.create(with(first, "ServiceTimeout", value.Str("300")), "with ServiceTimeout", nil)
+		s.tell(of, p, "service-timeout-refused")
+	}
+	const canary = "pintle-check-canary-5f1d0c"
+	state := with(first, "PintleCheckSecret", value.Str(canary))
+	of, p = s.create(state, "with a property that is not known", func(o *trial.Order) { o.Secrets = append(slices.Clone(o.Secrets), canary) })
+	s.tell(of, p, "") // who checks his properties refuses it
+	if s.err == nil && p.failed() {
+		s.afterFailure(of, p, state)
+	}
+}
+
+// tell judges a Create whose properties are right but for what the rule says.
+func (s *scene) tell(of *resource, p reply, refused string) {
+	switch {
+	case s.err != nil:
+	case p.failed() && refused != "":
+		s.find(refused, p, "it was answered FAILED")
+	case p.success() && of.live:
+		s.remove(of, of.state, "delete-refused")
+	}
+}
+
+// oversize sends long values, with letters that have more bytes than one.
+func oversize(s *scene) {
+	text := strings.Repeat("lang–länger–", 320) // about 4,480 characters in more bytes
+	first := s.run.given.first
+	states := []value.Value{with(first, "PintleCheckLong", value.Str(text))}
+	if len(first.Members()) > 0 {
+		states = append(states, long(first, text))
+	}
+	for _, state := range states {
+		s.quiet = []string{"answer-too-long", "id-too-long", "answer-near-limit"}
+		of, p := s.create(state, "with long values", nil)
+		s.quiet = nil
+		if s.err != nil {
+			return
+		}
+		switch long := p.Size > wire.MaxResponse; {
+		case long && p.Response.Status == wire.Failed:
+			s.find("answer-too-long", p, "it says FAILED in %d bytes, so that its Reason is not seen", p.Size)
+		case long || p.Answered && len(p.Response.PhysicalResourceID) > s.run.config.Dialect.MaxPhysicalID():
+			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, len(p.Response.PhysicalResourceID))
+		}
+		switch {
+		case p.success():
+			s.remove(of, state, "delete-refused")
+		case p.Answered:
+			if len(p.Response.PhysicalResourceID) > s.run.config.Dialect.MaxPhysicalID() {
+				p.Response.PhysicalResourceID = ""
+			}
+			s.afterFailure(of, p, state)
+		}
+	}
+}
+
+// together has two resources of two stacks at once.
+func together(s *scene) {
+	given := s.run.given
+	pair := [2]*resource{s.newResource(given.first), s.newResource(given.other)}
+	var requests [2]wire.Request
+	for i, of := range pair {
+		requests[i] = s.request(wire.Create, of, of.state)
+	}
+	p := s.both(requests)
+	if s.err != nil {
+		return
+	}
+	for i := range p {
+		s.note(p[i])
+		s.took(pair[i], p[i])
+	}
+	if s.err != nil || !p[0].success() || !p[1].success() {
+		return // the second of one name may be refused
+	}
+	if a, b := pair[0], pair[1]; a.id == b.id {
+		if given.third != nil || !named(string(a.id), given.first) {
+			s.find("id-shared", p[1], "both are %s", a.id)
+		}
+		b.live = false
+		return
+	}
+	for i, of := range pair {
+		if pair[i].live {
+			requests[i] = s.request(wire.Update, of, of.state)
+			requests[i].OldResourceProperties = requests[i].ResourceProperties
+		}
+	}
+	for i, update := range s.both(requests) {
+		if s.err != nil {
+			return
+		}
+		s.note(update)
+		s.updated(pair[i], update, pair[i].state, same, "update-refused")
+	}
+	s.remove(pair[0], pair[0].state, "delete-refused")
+	if s.err == nil && pair[1].live {
+		s.intact(pair[1], pair[1].state)
+	}
+}
+
+// both sends two requests at once.
+func (s *scene) both(requests [2]wire.Request) (replies [2]reply) {
+	if s.err != nil {
+		return replies
+	}
+	var lone [2]scene // each with its own error
+	var wg sync.WaitGroup
+	for i, r := range requests {
+		lone[i] = scene{run: s.run, ctx: s.ctx, id: s.id}
+		wg.Go(func() { replies[i] = lone[i].exchange(r, fmt.Sprintf("%d of two at once", i+1), nil) })
+	}
+	wg.Wait()
+	for i := range lone {
+		if lone[i].err != nil && s.err == nil {
+			s.err = lone[i].err
+		}
+	}
+	return replies
+}
+
+// unavailable tells the first attempt to answer 503, as S3 does when it is asked too much.
+func unavailable(s *scene) {
+	given := s.run.given
+	of := s.newResource(given.first)
+	r := s.request(wire.Create, of, given.first)
+	s.quiet = []string{"silence", "crash", "hang", "delivery-refused", "crash-after-answer", "answered-twice"}
+	p := s.send(r, "whose answer is told 503 at first", func(o *trial.Order) { o.Unavailable = 1 })
+	s.quiet = nil
+	if s.err != nil {
+		return
+	}
+	told := slices.ContainsFunc(p.Attempts, func(a trial.Attempt) bool { return a.Status == http.StatusServiceUnavailable })
+	if s.took(of, p); p.Answered || !told {
+		if p.success() {
+			s.remove(of, given.first, "delete-refused")
+		}
+		return
+	}
+	// Lambda runs a function again that failed, and an engine posts again what was answered with an error.
+	if p.End.Err == nil || p.End.Kind == local.TimedOut {
+		s.find("gives-up", p, "its answer was told 503, it did not send it again, and returned as if all were well")
+	}
+	again := s.send(r, "delivered again", nil)
+	if s.took(of, again); again.success() {
+		s.remove(of, given.first, "delete-refused")
+	}
+}
+
+// unknownType sends a type of request that there is not.
+func unknownType(s *scene) {
+	s.quiet = []string{"silence", "crash", "hang", "id-missing", "delivery-refused", "crash-after-answer"}
+	of := s.newResource(s.run.given.first)
+	of.id = s.invented(of)
+	p := s.send(s.request("Upgrade", of, of.state), "", nil)
+	switch {
+	case s.err != nil:
+	case !p.Answered:
+		s.find("unknown-request-type", p, "there is no answer")
+	case p.success():
+		s.find("unknown-request-type", p, "it is answered SUCCESS")
+	}
+}
