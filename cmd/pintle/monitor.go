@@ -1,23 +1,29 @@
 package main
 
 import (
+	"log/slog"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/metrics"
 )
 
 // monitorOptions say how a server is watched.
 type monitorOptions struct {
-	metrics, tokenFile string
+	metrics, tokenFile, auditLog string
 }
 
 func (o *monitorOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.metrics, "metrics", "", "`ADDRESS` at which Prometheus finds /metrics and nothing else, host:port (default: with --dev or a token, at --listen)")
 	flags.StringVar(&o.tokenFile, "metrics-token-file", "", "`FILE` with the bearer token that scrapes have to show")
+	flags.StringVar(&o.auditLog, "audit-log", "", "`FILE` that gets a line of JSON for every change that someone asks for, - is standard output; opened again at SIGHUP")
 }
 
 func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
@@ -33,4 +39,36 @@ func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
 		}
 	}
 	return nil
+}
+
+// openAudit opens the audit log, and has it opened again at every SIGHUP until it is closed. Without one it returns nil.
+func (o *monitorOptions) openAudit(a *app, log *slog.Logger) (_ *audit.Log, closeLog func() error, err error) {
+	if o.auditLog == "" {
+		return nil, func() error { return nil }, nil
+	}
+	path := o.auditLog
+	if path != "-" {
+		path = a.path(path)
+	}
+	audited, err := audit.Open(path, a.stdout)
+	if err != nil {
+		return nil, nil, usagef("", "--audit-log: %w", err)
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range hangups {
+			if err := audited.Reopen(); err != nil {
+				log.Error("the audit log cannot be opened again; it goes on where it was", "error", err)
+			}
+		}
+	}()
+	return audited, func() error {
+		signal.Stop(hangups)
+		close(hangups) // nothing is sent to it any more
+		<-done
+		return audited.Close()
+	}, nil
 }

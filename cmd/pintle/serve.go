@@ -63,7 +63,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
-		"allow-private", "log-level", "metrics", "metrics-token-file")
+		"allow-private", "log-level", "metrics", "metrics-token-file", "audit-log")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
 what is left of earlier runs. In another terminal:
@@ -90,7 +90,7 @@ is typed can be seen by others on this machine.
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, o *serveOptions) error {
+func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	p, err := a.locate(o.project, o.data)
 	if err != nil {
 		return err
@@ -113,6 +113,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 	}
 	config.Started = func(record node.Record) { warn(config.Log, manager.Ready("serving at "+record.URL)) }
 	config.Stopping = func() { warn(config.Log, manager.Stopping()) }
+	audited, closeAudit, err := o.monitor.openAudit(a, config.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAudit()) }()
+	config.Audit = audited
 	if config.Lock, err = a.hold(ctx, p.data); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Metrics struct {
 
 	began, ended, answers, failures, served *prometheus.CounterVec
 	lasted, serving                         *prometheus.HistogramVec
-	takeovers, retries                      prometheus.Counter
+	takeovers, retries, unaudited           prometheus.Counter
 	commits, batches                        prometheus.Histogram
 }
 
@@ -56,6 +56,8 @@ func New(version string) *Metrics {
 			Help: "Requests of dead nodes that this node has taken over."}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "delivery_retries_total",
 			Help: "Sendings of requests to providers that were tried again."}),
+		unaudited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "audit_errors_total",
+			Help: "Changes that could not be written to the audit log."}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "commit_duration_seconds",
 			Help: "How long transactions took until they were durable.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15)}),
 		batches: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: "commit_batch_size",
@@ -63,7 +65,7 @@ func New(version string) *Metrics {
 	}
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "The program that runs: always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}}, func() float64 { return 1 })
-	m.registry.MustRegister(m.began, m.ended, m.answers, m.failures, m.served, m.lasted, m.serving, m.takeovers, m.retries,
+	m.registry.MustRegister(m.began, m.ended, m.answers, m.failures, m.served, m.lasted, m.serving, m.takeovers, m.retries, m.unaudited,
 		m.commits, m.batches, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.zero()
 	return m
@@ -123,6 +125,9 @@ func (m *Metrics) TookOver(requests int) { m.takeovers.Add(float64(requests)) }
 
 // Retried counts a sending that is tried again.
 func (m *Metrics) Retried() { m.retries.Inc() }
+
+// Unaudited counts a change that could not be put on record.
+func (m *Metrics) Unaudited() { m.unaudited.Inc() }
 
 // Committed counts a commit.
 func (m *Metrics) Committed(c store.Commit) {

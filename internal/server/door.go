@@ -142,18 +142,20 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		s.extend(w, timeout)
 	}
 	r = r.WithContext(sigv4.WithIdentity(ctx, id))
-	face, ok := s.faces[id.Service]
-	switch {
-	case own:
-		s.operator.ServeHTTP(w, r)
-	case ok && face.Paths:
-		face.Handler.ServeHTTP(w, r)
-	case r.URL.Path != "/" && r.URL.Path != "":
-		refuse(&query.Error{Code: "NotFound", Message: "There is nothing at this path: the endpoint is the server's address without a path.",
-			Status: http.StatusNotFound, Sender: true})
-	default:
-		s.call(w, r, id.Service)
-	}
+	s.audited(w, r, id, func() {
+		face, ok := s.faces[id.Service]
+		switch {
+		case own:
+			s.operator.ServeHTTP(w, r)
+		case ok && face.Paths:
+			face.Handler.ServeHTTP(w, r)
+		case r.URL.Path != "/" && r.URL.Path != "":
+			refuse(&query.Error{Code: "NotFound", Message: "There is nothing at this path: the endpoint is the server's address without a path.",
+				Status: http.StatusNotFound, Sender: true})
+		default:
+			s.call(w, r, id.Service)
+		}
+	})
 }
 
 // strangerTime is how long a connection has at most for the body of a call that takes long, until it is known whose it is.
@@ -193,7 +195,19 @@ func formVersion(r *http.Request) string {
 	if version := r.URL.Query().Get("Version"); version != "" || r.Method != http.MethodPost {
 		return version
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, query.DefaultMaxBody))
+	form, err := url.ParseQuery(string(peek(r)))
+	if err != nil {
+		return ""
+	}
+	return form.Get("Version")
+}
+
+// mostPeeked bounds what is looked at of a body.
+const mostPeeked = 2 << 20
+
+// peek returns the beginning of a body and leaves it as it was.
+func peek(r *http.Request) []byte {
+	body, err := io.ReadAll(io.LimitReader(r.Body, mostPeeked))
 	rest := io.Reader(r.Body)
 	if err != nil {
 		rest = failing{err}
@@ -202,11 +216,7 @@ func formVersion(r *http.Request) string {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), r.Body}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return ""
-	}
-	return form.Get("Version")
+	return body
 }
 
 // failing is a reader that repeats an error.

@@ -53,7 +53,9 @@ func (s *Server) enterROS(w http.ResponseWriter, r *http.Request) bool {
 	case refused != nil:
 		s.ros.WriteError(w, r, refused)
 	case call != nil:
-		s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)
+		s.auditedROS(w, r, holder.Identity, call, func() {
+			s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)
+		})
 	default:
 		return false
 	}

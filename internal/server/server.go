@@ -45,6 +45,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/api/ssm"
 	"github.com/pintle-dev/pintle/internal/api/sts"
+	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -114,6 +115,10 @@ type Config struct {
 	// Served is told of every request that was served: whose it was, one of the words of [Doors], the status of the answer, 0 if
 	// there was none, and how long it took. It must not block. Nil is told nothing.
 	Served func(door string, status int, took time.Duration)
+	// Audit gets every call that may change something, once it was served. Nil is told nothing.
+	Audit func(audit.Entry)
+	// Local reports whether an access key is the one of this machine's user; nil means that there is none.
+	Local func(keyID string) bool
 	// ReadyCheck says whether requests can be served; nil means the store's Ping.
 	ReadyCheck func(context.Context) error
 	// Log gets what operators should know, and every request at debug level; nil discards it.

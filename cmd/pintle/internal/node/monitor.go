@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/server"
@@ -21,6 +22,10 @@ type MetricsConfig struct {
 // openMetrics has the parts counted that are there by now, and opens the place for scrapes.
 func (n *Node) openMetrics(door *server.Config) (err error) {
 	door.Served = n.metrics.Served
+	door.Local = func(keyID string) bool { return keyID == n.record.Owner.ID }
+	if n.config.Audit != nil {
+		door.Audit = n.audit
+	}
 	queued := func() int { return 0 }
 	if s, ok := n.store.(interface{ Queued() int }); ok {
 		queued = s.Queued
@@ -46,6 +51,15 @@ func (n *Node) openMetrics(door *server.Config) (err error) {
 		door.Metrics = n.metrics.Handler(c.Token)
 	}
 	return nil
+}
+
+// audit puts a change on record. It has been made by then, so that all that is left to do about a log that cannot be written
+// is to say so.
+func (n *Node) audit(e audit.Entry) {
+	if err := n.config.Audit.Write(e); err != nil {
+		n.metrics.Unaudited()
+		n.log.Error("a change is not on record", "action", e.Action, "request", e.Request, "error", err)
+	}
 }
 
 // MetricsURL is where scrapes are answered; empty if they are not.

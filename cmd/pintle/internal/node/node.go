@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
@@ -101,6 +102,8 @@ type Config struct {
 	ResolveSecrets bool
 	// Metrics says whether and how the node tells what it counts; the zero value counts, and tells nobody.
 	Metrics MetricsConfig
+	// Audit gets every change that clients ask for; nil drops them.
+	Audit *audit.Log
 	// Version is what the node tells of the program.
 	Version string
 	// Log gets what operators should know; nil discards it.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/audit"
+)
+
+// audited returns what is on record, in a line each: who, where, what and what became of it.
+func audited(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var e audit.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if e.Time.IsZero() || e.Request == "" || e.From != "127.0.0.1" {
+			t.Errorf("%s lacks its time, request or address", line)
+		}
+		who := e.Who.Key
+		if e.Who.Local {
+			who = "local"
+		}
+		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintln(who, e.Door, e.Service, e.Action, e.Stack, e.Resource, e.ChangeSet, e.Token,
+			e.Outcome, e.Status)), " "))
+	}
+	return lines
+}
+
+// Everyone who changes something is on record, by whichever door; who only looks is not, and no secret is.
+func TestAuditLog(t *testing.T) {
+	dir := t.TempDir()
+	log, data := filepath.Join(dir, "audit.log"), filepath.Join(dir, "data")
+	server := serve(t, data, "--audit-log", log)
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	t.Cleanup(silent.Close)
+	const secret = "planted-s3cret"
+	template := aws.String(fmt.Sprintf(`{"Parameters": {"P": {"Type": "String", "NoEcho": true}},
+		"Resources": {"R": {"Type": "Custom::Thing", "Properties": {"ServiceToken": %q, "P": {"Ref": "P"}}}}}`, silent.URL+"/?hook="+secret))
+	parameters := []types.Parameter{{ParameterKey: aws.String("P"), ParameterValue: aws.String(secret)}}
+	client, ctx := server.client(), t.Context()
+	if _, err := client.CreateStack(ctx, &cloudformation.CreateStackInput{
+		StackName: aws.String("s"), TemplateBody: template, Parameters: parameters, ClientRequestToken: aws.String("mine"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateStack(ctx, &cloudformation.CreateStackInput{
+		StackName: aws.String("s"), TemplateBody: template, Parameters: parameters,
+	}); err == nil {
+		t.Error("a stack was created twice")
+	}
+	if _, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{}); err != nil {
+		t.Fatal(err)
+	}
+	server.until("the provider is waited for", func() bool {
+		answer := exec.Command("pintle", "respond", "s", "R", "--data", data, "--status", "SUCCESS", "--physical-id", "by-hand", "--data", "K="+secret)
+		return answer.Run() == nil
+	})
+	// Refusals came before, until its request was delivered.
+	lines := audited(t, log)
+	for len(lines) > 3 && strings.HasSuffix(lines[2], "refused 400") {
+		lines = append(lines[:2], lines[3:]...)
+	}
+	want := []string{
+		"test api cloudformation CreateStack s mine granted 200",
+		"test api cloudformation CreateStack s refused 400",
+		"local operator Respond s R granted 200",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// It is moved away, and goes on in a new file.
+	if err := os.Rename(log, log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	server.until("the file is there anew", func() bool { _, err := os.Stat(log); return err == nil })
+	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: aws.String("s")}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"test api cloudformation DeleteStack s granted 200"}, audited(t, log)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, name := range []string{log, log + ".1"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode %v, error %v", name, info.Mode(), err)
+		}
+		for _, never := range []string{secret, "TemplateBody", "X-Amz", "by-hand"} {
+			if bytes.Contains(text, []byte(never)) {
+				t.Errorf("%s tells %q:\n%s", name, never, text)
+			}
+		}
+	}
+}

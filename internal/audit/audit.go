@@ -1,0 +1,195 @@
+// Package audit keeps the record of who has changed what: one line of JSON for every change that someone has asked for,
+// whether it was granted or not. What providers answer and what time brings about is in the events of stacks, not here.
+//
+// A line holds names and outcomes: no parameter, no property, no template, no body and no query of a URL.
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Entry is one line. Zero fields are left out, but Time, Door, Action and Outcome.
+type Entry struct {
+	// Time is when it was over; zero means now.
+	Time time.Time `json:"time"`
+	// Who asked, and From which address.
+	Who  Who    `json:"who,omitzero"`
+	From string `json:"from,omitempty"`
+	// Door is where it was asked for, and Service the API that was called.
+	Door    Door   `json:"door"`
+	Service string `json:"service,omitempty"`
+	// Action is what was asked for, as the door names it, e.g. CreateStack, or PUT /pintle/v1/providers/name.
+	Action string `json:"action"`
+	Region string `json:"region,omitempty"`
+	// Stack, Resource, ChangeSet and Name are what it was about, as the client has named it.
+	Stack     string `json:"stack,omitempty"`
+	Resource  string `json:"resource,omitempty"`
+	ChangeSet string `json:"changeSet,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Token is the client's own name for the request.
+	Token string `json:"token,omitempty"`
+	// Request is the id of the HTTP request, as it is in the server's log, and Trace that of the trace it belongs to.
+	Request string `json:"request,omitempty"`
+	Trace   string `json:"trace,omitempty"`
+	// Outcome is what became of it, Status the HTTP status.
+	Outcome Outcome `json:"outcome"`
+	Status  int     `json:"status,omitempty"`
+}
+
+// Who is somebody.
+type Who struct {
+	// Key is the id of the access key, Account whose it is, and ARN whom it stands for.
+	Key     string `json:"key,omitempty"`
+	Account string `json:"account,omitempty"`
+	ARN     string `json:"arn,omitempty"`
+	// User is the name of a person who is known otherwise than by a key, as those of the console are, and Role what they may do.
+	User string `json:"user,omitempty"`
+	Role string `json:"role,omitempty"`
+	// Local says that it is the server's own user, by a command on this machine.
+	Local bool `json:"local,omitempty"`
+}
+
+// Door is where something is asked for.
+type Door string
+
+// The doors.
+const (
+	DoorAPI      Door = "api"      // the faces of AWS's and Alibaba Cloud's services
+	DoorOperator Door = "operator" // Pintle's own face
+	DoorConsole  Door = "console"
+)
+
+// Outcome is what became of what was asked for.
+type Outcome string
+
+// The outcomes.
+const (
+	Granted Outcome = "granted" // it was done, or has begun
+	Refused Outcome = "refused" // it was the client's mistake, or not allowed
+	Failed  Outcome = "failed"  // it was the server's fault; it may have been done all the same
+)
+
+// OutcomeOf is what an HTTP status says of a call.
+func OutcomeOf(status int) Outcome {
+	switch {
+	case status >= 500 || status == 0:
+		return Failed
+	case status >= 400:
+		return Refused
+	}
+	return Granted
+}
+
+// maxText bounds each text of a line, in bytes: clients choose names.
+const maxText = 2048
+
+// Log is where entries go. Its methods may be called concurrently; a nil Log drops all.
+type Log struct {
+	path string
+	mu   sync.Mutex
+	file *os.File  // nil for the standard output
+	out  io.Writer // nil once it is closed
+}
+
+// Open opens a log: a file that is appended to, made for its owner only if it is not there, or standard output, given as
+// stdout, for the path "-".
+func Open(path string, stdout io.Writer) (*Log, error) {
+	l := &Log{path: path, out: stdout}
+	if path == "-" {
+		return l, nil
+	}
+	return l, l.reopen()
+}
+
+func (l *Log) reopen() error {
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	l.file, l.out = file, file
+	return err
+}
+
+// Reopen opens the file again by its name, after it was moved away. If that cannot be done, what was open stays so.
+func (l *Log) Reopen() error {
+	if l == nil || l.path == "-" {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out == nil {
+		return os.ErrClosed
+	}
+	return l.reopen()
+}
+
+// Write appends a line. It is in the file when Write returns nil; it is not forced onto the disk.
+func (l *Log) Write(e Entry) error {
+	if l == nil {
+		return nil
+	}
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+	for _, text := range []*string{
+		&e.From, &e.Service, &e.Action, &e.Region, &e.Stack, &e.Resource, &e.ChangeSet, &e.Name, &e.Token, &e.Request, &e.Trace,
+		&e.Who.Key, &e.Who.Account, &e.Who.ARN, &e.Who.User, &e.Who.Role,
+	} {
+		*text = shorten(*text)
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out == nil {
+		return fmt.Errorf("audit log: %w", os.ErrClosed)
+	}
+	if _, err := l.out.Write(append(line, '\n')); err != nil { // one write: lines of several processes do not mix
+		return fmt.Errorf("audit log: %w", err)
+	}
+	return nil
+}
+
+// Close closes the log. A second Close does nothing.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out = nil
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file = nil
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// shorten cuts a text that is too long, between two characters.
+func shorten(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

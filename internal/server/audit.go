@@ -1,0 +1,178 @@
+package server
+
+import (
+	"encoding/json"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/audit"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// reads are the beginnings of the names of actions that change nothing.
+var reads = []string{"Describe", "List", "Get", "Validate", "Estimate", "Preview", "Head", "BatchGet", "Detect", "Filter", "Lookup"}
+
+// changes reports whether an action may change something, as its name tells.
+func changes(action string) bool {
+	for _, read := range reads {
+		if strings.HasPrefix(action, read) {
+			return false
+		}
+	}
+	return true
+}
+
+// audited serves a call that was let in, and puts it on record if it is one that may change something.
+func (s *Server) audited(w http.ResponseWriter, r *http.Request, id sigv4.Identity, serve func()) {
+	if s.config.Audit == nil {
+		serve()
+		return
+	}
+	e := entryOf(r, id)
+	if e.Action == "" {
+		serve()
+		return
+	}
+	s.record(w, r, id, e, serve)
+}
+
+// auditedROS is audited for a call of ROS.
+func (s *Server) auditedROS(w http.ResponseWriter, r *http.Request, id sigv4.Identity, call *rpc.Call, serve func()) {
+	if s.config.Audit == nil || !changes(call.Action) {
+		serve()
+		return
+	}
+	e := audit.Entry{Door: audit.DoorAPI, Service: "ros", Action: call.Action}
+	fill(&e, call.Parameters)
+	s.record(w, r, id, e, serve)
+}
+
+// record serves a call and puts it on record.
+func (s *Server) record(w http.ResponseWriter, r *http.Request, id sigv4.Identity, e audit.Entry, serve func()) {
+	defer func() {
+		status := 0
+		if told, ok := w.(*reply); ok {
+			status = told.status
+		}
+		e.Time, e.Request, e.From = s.config.Now(), w.Header().Get(requestID), remote(r)
+		e.Region, e.Outcome, e.Status = id.Region, audit.OutcomeOf(status), status
+		e.Who = audit.Who{Key: id.AccessKeyID, Account: id.Account, ARN: id.ARN}
+		if s.config.Local != nil && s.config.Local(id.AccessKeyID) {
+			e.Who = audit.Who{Account: id.Account, Local: true} // its key is another one in every run
+		}
+		s.config.Audit(e)
+	}()
+	serve()
+}
+
+// remote is the address of who has sent a request.
+func remote(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// entryOf returns what is to be put on record of a call, without an action if that is nothing.
+func entryOf(r *http.Request, id sigv4.Identity) audit.Entry {
+	e := audit.Entry{Door: audit.DoorAPI, Service: id.Service}
+	target := r.Header.Get("X-Amz-Target")
+	switch path := r.URL.Path; {
+	case strings.HasPrefix(path, operator.Prefix):
+		e.Door, e.Service = audit.DoorOperator, ""
+		ofOperator(&e, r)
+	case target != "":
+		_, e.Action, _ = strings.Cut(target, ".")
+		ofJSON(&e, r)
+	case path == "/" || path == "":
+		form := formOf(r)
+		e.Action = form.Get("Action")
+		fill(&e, form)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		e.Action = r.Method + " " + wire.Redact(path)
+	}
+	if !changes(e.Action) {
+		e.Action = ""
+	}
+	return e
+}
+
+// ofOperator fills an entry from the path of a call of Pintle's own face. A preview changes nothing.
+func ofOperator(e *audit.Entry, r *http.Request) {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, operator.Prefix), "/")
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead || parts[len(parts)-1] == "preview":
+		return
+	case len(parts) == 5 && parts[0] == "stacks" && parts[4] == "response":
+		e.Action, e.Stack, e.Resource = "Respond", parts[1], parts[3]
+	case len(parts) == 2 && parts[0] == "providers":
+		e.Action, e.Name = "PutProvider", parts[1]
+	default:
+		e.Action = r.Method + " " + wire.Redact(r.URL.Path)
+	}
+}
+
+// fill fills an entry from the parameters that clients name things by. Nothing else of them is put on record.
+func fill(e *audit.Entry, form url.Values) {
+	for _, name := range []string{"StackName", "StackId"} {
+		if e.Stack == "" {
+			e.Stack = form.Get(name)
+		}
+	}
+	for _, name := range []string{"ChangeSetName", "ChangeSetId"} {
+		if e.ChangeSet == "" {
+			e.ChangeSet = form.Get(name)
+		}
+	}
+	for _, name := range []string{"RoleArn", "TopicArn", "Name"} {
+		if e.Name == "" {
+			e.Name = form.Get(name)
+		}
+	}
+	e.Resource = form.Get("LogicalResourceId")
+	for _, name := range []string{"ClientRequestToken", "ClientToken"} {
+		if e.Token == "" {
+			e.Token = form.Get(name)
+		}
+	}
+}
+
+// formOf returns the parameters of a call of the Query protocol, wherever they are.
+func formOf(r *http.Request) url.Values {
+	form := r.URL.Query()
+	if r.Method != http.MethodPost {
+		return form
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return form
+	}
+	sent, err := url.ParseQuery(string(peek(r)))
+	if err != nil {
+		return form // the face refuses it
+	}
+	for name, values := range sent {
+		form[name] = append(form[name], values...)
+	}
+	return form
+}
+
+// ofJSON fills an entry from the body of a call of one of the JSON protocols.
+func ofJSON(e *audit.Entry, r *http.Request) {
+	var named struct{ Name, StateMachineArn, ExecutionArn, LogGroupName, ClientRequestToken any }
+	if json.Unmarshal(peek(r), &named) != nil {
+		return // the face refuses it
+	}
+	for _, name := range []any{named.Name, named.StateMachineArn, named.ExecutionArn, named.LogGroupName} {
+		if text, ok := name.(string); ok && e.Name == "" {
+			e.Name = text
+		}
+	}
+	e.Token, _ = named.ClientRequestToken.(string)
+}
