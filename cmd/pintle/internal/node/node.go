@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -363,6 +364,12 @@ func (n *Node) Run(ctx context.Context) error {
 			return nil
 		}
 		return n.metrics.Serve(ctx, n.scrapes, n.config.Metrics.Token)
+	})
+	group.Go(func() error {
+		if n.config.Role == Server { // a command is over before it could rest
+			frugal.Run(ctx, n.log)
+		}
+		return nil
 	})
 	return group.Wait()
 }
