@@ -155,6 +155,25 @@ func made(t testing.TB, name, variable, script, mark string) string {
 	return dir
 }
 
+// PlaywrightVariable is the environment variable that names the folder where tools/browser/install has put playwright-core and
+// axe-core.
+const PlaywrightVariable = "PINTLE_PLAYWRIGHT"
+
+// Playwright returns the folder that [PlaywrightVariable] names. If it names none, Playwright skips the test, or fails it when
+// [Variable] lists playwright.
+func Playwright(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "playwright")
+	dir := os.Getenv(PlaywrightVariable)
+	if dir == "" {
+		missing(t, "playwright", PlaywrightVariable+" names no folder with playwright-core, as tools/browser/install makes it")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "browser.json")); err != nil {
+		t.Fatalf("%s is %s, which tools/browser/install has not made", PlaywrightVariable, dir)
+	}
+	return dir
+}
+
 // leftOut skips the test if name is to be left out, and is not required as well.
 func leftOut(t testing.TB, name string) {
 	t.Helper()

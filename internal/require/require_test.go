@@ -126,6 +126,10 @@ func TestPopcore(t *testing.T) {
 	testFolder(t, "popcore", require.PopcoreVariable, "popcore.json", func(t testing.TB) string { return require.Popcore(t) })
 }
 
+func TestPlaywright(t *testing.T) {
+	testFolder(t, "playwright", require.PlaywrightVariable, "browser.json", func(t testing.TB) string { return require.Playwright(t) })
+}
+
 // testFolder is about a folder that a variable names, which is the right one if it has the file.
 func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
 	t.Setenv(require.Variable, "")
