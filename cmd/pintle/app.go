@@ -75,6 +75,7 @@ where a template says ROSTemplateFormatVersion, of Alibaba Cloud ROS.
   pintle validate DIR  find what is wrong with its template, or with files, before anything is created
   pintle new NAME      write the project of a provider in Go
   pintle invoke TARGET send one request to a provider, and show its answer
+  pintle check TARGET  drive a provider through the life of its resources, and judge its answers
   pintle serve --dev   serve the APIs of CloudFormation and ROS to their command lines and SDKs
 
 Stacks are kept in a data directory: .pintle beside pintle.yaml, or --data. The
@@ -101,6 +102,7 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 	})
 	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
 		a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.validateCommand(), a.invokeCommand(), a.newCommand(), a.serveCommand(), a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(), a.versionCommand())
+		a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.versionCommand())
 	return root
 }
 

@@ -270,6 +270,10 @@ func (s *scene) both(requests [2]wire.Request) (replies [2]reply) {
 
 // unavailable tells the first attempt to answer 503, as S3 does when it is asked too much.
 func unavailable(s *scene) {
+	if s.run.config.Session.Door != nil {
+		s.leave("how a function ends that runs elsewhere is not known here: give the program itself")
+		return
+	}
 	given := s.run.given
 	of := s.newResource(given.first)
 	r := s.request(wire.Create, of, given.first)

@@ -255,6 +255,8 @@ type run struct {
 	created state
 	refusal string // why it has not
 	skipped map[string]bool
+	// sent has the scenario of each request, for answers that come when it is over.
+	sent map[wire.RequestID]string
 }
 
 type state int
@@ -266,7 +268,7 @@ const (
 )
 
 func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error) {
-	r := &run{config: c, session: session, silent: map[wire.RequestType]int{}, skipped: map[string]bool{}}
+	r := &run{config: c, session: session, silent: map[wire.RequestType]int{}, skipped: map[string]bool{}, sent: map[wire.RequestID]string{}}
 	for _, name := range c.Skip {
 		r.skipped[name] = true
 	}
@@ -358,15 +360,17 @@ func (r *run) mask(text string) string {
 
 // strays judges what came when its request was over.
 func (r *run) strays() {
-	seen := false
 	for _, stray := range r.session.Strays() {
-		if stray.Status != 200 || seen || r.skipped["answered-late"] {
+		i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == r.sent[stray.RequestID] })
+		if !taken(stray.Attempt) || i < 0 || r.skipped["answered-late"] || slices.ContainsFunc(r.report.Findings, func(f Finding) bool {
+			return f.ID == "answered-late"
+		}) {
 			continue
 		}
-		seen = true
+		r.report.Outcomes[i].Verdict = Broken
 		r.report.Findings = append(r.report.Findings, Finding{
-			Rule: ruleOf("answered-late"), Sent: "request " + string(stray.RequestID), Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)),
-			Detail: "an answer came when its request was over",
+			Rule: ruleOf("answered-late"), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
+			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer came when its request was over",
 		})
 	}
 }

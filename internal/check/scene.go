@@ -147,6 +147,7 @@ func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)
 func (s *scene) note(p reply) {
 	r := s.run
 	r.report.Requests++
+	r.sent[p.Request.RequestID] = s.id
 	if !p.Answered {
 		r.silent[p.Request.RequestType]++
 	}

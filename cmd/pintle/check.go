@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/trial"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	properties, update, replace, bad  string
+	template, resource, parameterFile string
+	parameters, secrets, only, skip   []string
+	resourceType, project, region     string
+	listen, publicURL                 string
+	output                            string
+	timeout, settle                   time.Duration
+	sns, ros, list, log               bool
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check TARGET",
+		Short: "Drive a provider through the life of its resources, and judge each answer",
+		Long: `Send a provider what CloudFormation sends in the life of a resource, good days and
+bad ones, and hold each answer against the rules of the protocol: without a stack,
+without a cloud, for providers in any language. TARGET is a name in pintle.yaml, or
+what may stand there: a Go package, an executable, a folder with bootstrap, a .py or
+.js file, a URL; or the ARN of a Lambda function or of an SNS topic.
+
+  pintle check ./provider -p '{"Name": "a"}'
+  pintle check ./provider -p @a.json --update @b.json --replace @c.json --bad '{"Name": ""}'
+  pintle check handler.py --template template.yaml --resource Note
+  pintle check --list
+
+The provider really makes, updates and deletes resources: give properties that do no
+harm. Without -p they are made from the schema that the provider publishes. What a
+scenario needs and does not have is said. --bad are properties that the provider
+refuses; the value of every property called like a password is looked for in logs and
+answers, and that of those named with --secret.
+
+Errors and warnings are findings; notes are matters of taste. docs/check.md has the
+rules, with what users lose by each. With --ros requests are those of Alibaba Cloud
+ROS. A function or topic in AWS has to reach this machine: --listen and --public-url.
+
+Exit codes: 0 clean, 1 findings, 2 usage.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.list {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+		RunE: a.command(func(ctx context.Context, args []string) error {
+			if o.list {
+				return a.listChecks(o.output)
+			}
+			return a.check(ctx, &o, args[0])
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default: made from the provider's schema, or {})")
+	flags.StringVar(&o.update, "update", "", "properties to which a resource can be updated in place, a `JSON` object or @FILE")
+	flags.StringVar(&o.replace, "replace", "", "properties for which a resource is replaced, a `JSON` object or @FILE")
+	flags.StringVar(&o.bad, "bad", "", "properties that the provider refuses, a `JSON` object or @FILE")
+	flags.StringVar(&o.template, "template", "", "take the properties from the template `FILE`")
+	flags.StringVar(&o.resource, "resource", "", "`NAME` of the resource in the template (default: the only custom one)")
+	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
+	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
+	flags.StringArrayVar(&o.secrets, "secret", nil, "`NAME` of a property whose value is secret; may be repeated")
+	flags.StringSliceVar(&o.only, "only", nil, "run only these scenarios, or look only at these rules, by `NAME`")
+	flags.StringSliceVar(&o.skip, "skip", nil, "leave these scenarios and rules out, by `NAME`")
+	flags.BoolVar(&o.list, "list", false, "list the scenarios and the rules")
+	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that the provider publishes, or Custom::Test)")
+	flags.BoolVar(&o.sns, "sns", false, "send notifications of SNS, as a token of a topic would")
+	flags.BoolVar(&o.ros, "ros", false, "send requests of Alibaba Cloud ROS")
+	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stacks' region (default: AWS_REGION, or us-east-1; with --ros cn-hangzhou)")
+	flags.DurationVar(&o.timeout, "timeout", check.DefaultTimeout, "how long an answer may take")
+	flags.DurationVar(&o.settle, "settle", 0, "how long an answer may take when the handler has returned (default 1s; --timeout for what runs elsewhere)")
+	flags.StringVar(&o.listen, "listen", "", "`ADDRESS` where answers are taken (default: a port of 127.0.0.1)")
+	flags.StringVar(&o.publicURL, "public-url", "", "`URL` by which the provider reaches that address")
+	flags.BoolVar(&o.log, "log", false, "show what the provider prints")
+	fromEnvironment(flags, "region", "project")
+	flags.StringVarP(&o.output, "output", "o", "text", "`FORMAT` of what is printed: text, json or junit")
+	choices(cmd, "output", "text", "json", "junit")
+	return cmd
+}
+
+// check runs the check and prints its report.
+func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
+	switch {
+	case !slices.Contains([]string{"text", "json", "junit"}, o.output):
+		return usagef("", "--output %q: want text, json or junit", o.output)
+	case o.timeout <= 0 || o.settle < 0:
+		return usagef("", "--timeout and --settle must be longer than nothing")
+	}
+	config, err := a.checked(o, name)
+	if err != nil {
+		return err
+	}
+	if err := a.states(o, &config); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pintle-check-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary folder
+	logger, err := a.logger("", slog.LevelError)
+	if err != nil {
+		return err
+	}
+	config.Session.Runtime = local.Config{
+		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.once(a.building),
+	}
+	if o.log {
+		config.Log = func(line string) { a.say("  | %s", line) }
+	}
+	report, err := check.Run(ctx, config)
+	broken, unbuilt := errors.AsType[*local.BuildError](err)
+	switch {
+	case ctx.Err() != nil:
+		return failed(errors.New("interrupted before the check was done: resources that it made may be left"))
+	case errors.Is(err, check.ErrUsage):
+		return usageError(err, "pintle check --list has the names")
+	case unbuilt:
+		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
+	case err != nil:
+		return failed(err)
+	}
+	return a.checkReport(o.output, name, report)
+}
+
+// checked finds the provider that is checked, and how it is reached.
+func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) {
+	c = check.Config{
+		ResourceType: o.resourceType, Region: a.regionOr(o.region), SNS: o.sns, Secrets: o.secrets, Timeout: o.timeout, Settle: o.settle,
+		Only: o.only, Skip: o.skip,
+	}
+	if c.Session, err = a.reached(o, name); err != nil {
+		return c, err
+	}
+	if c.Session.Door != nil {
+		token, _ := wire.ParseToken(wire.ServiceToken(name)) // it was one
+		c.ServiceToken, c.Region = wire.ServiceToken(name), token.Region
+	}
+	if o.ros || c.Session.Provider.Contract == bootstrap.FC {
+		if c.Dialect, c.Region = wire.ROS, o.region; o.sns || c.Session.Door != nil {
+			return c, usagef("leave --ros out", "a request of ROS goes neither to SNS nor to AWS")
+		}
+	}
+	if c.ResourceType != "" {
+		if err := c.Dialect.CheckResourceType(c.ResourceType); err != nil {
+			return c, usageError(err)
+		}
+	}
+	return c, nil
+}
+
+// reached says how the provider is reached.
+func (a *app) reached(o *checkOptions, name string) (s trial.SessionConfig, err error) {
+	s = trial.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
+	if o.publicURL != "" {
+		u, err := url.Parse(o.publicURL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+			return s, usagef("want for example https://pintle.example.com", "--public-url is no http(s) URL")
+		}
+		s.PublicURL = u
+	}
+	provider, err := a.tried(&invokeOptions{project: o.project, region: o.region, timeout: o.timeout, ros: o.ros, sns: o.sns}, name)
+	if err == nil {
+		s.Provider, s.Functions, s.Calls = provider.Framework, provider.Functions, provider.Calls
+		return s, nil
+	}
+	if delivery.CheckDoor(wire.ServiceToken(name)) != nil || o.ros {
+		return s, err
+	}
+	s.Provider, s.Door = local.Provider{Name: name}, new(delivery.Door).Send
+	return s, nil
+}
+
+// states reads the properties.
+func (a *app) states(o *checkOptions, c *check.Config) (err error) {
+	if o.template != "" && o.properties != "" {
+		return usagef("give one of them", "the properties are both in --properties and in --template")
+	}
+	if o.template == "" && (o.resource != "" || o.parameterFile != "" || len(o.parameters) > 0) {
+		return usagef("name the template with --template", "--resource, --parameter and --parameter-file are about a template")
+	}
+	for _, one := range []struct {
+		flag, given string
+		into        *json.RawMessage
+	}{{"properties", o.properties, &c.Properties}, {"update", o.update, &c.Update}, {"replace", o.replace, &c.Replace}, {"bad", o.bad, &c.Bad}} {
+		if one.given == "" {
+			continue
+		}
+		if *one.into, err = a.object(one.flag, one.given); err != nil {
+			return err
+		}
+	}
+	if o.template != "" {
+		return a.fromTemplate(o, c)
+	}
+	return nil
+}
+
+// object reads the JSON object of a flag, or of the file that it names.
+func (a *app) object(flag, given string) (json.RawMessage, error) {
+	text := []byte(given)
+	if file, ok := strings.CutPrefix(given, "@"); ok {
+		var err error
+		if text, err = readFile(a.path(file), maxProperties); err != nil {
+			return nil, usageError(fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	v, err := value.Parse(text)
+	if err != nil || v.Kind() != value.Map {
+		// The parser's words may quote the value, which may be a secret.
+		return nil, usagef(`want for example '{"Name": "a"}', or @FILE`, "--%s: it is no JSON object", flag)
+	}
+	return v.JSON(), nil
+}
+
+// once tells the same of a provider only once: new processes are started for it in the course of a check.
+func (a *app) once(tell func(provider, text string)) func(provider, text string) {
+	var mu sync.Mutex
+	told := map[string]bool{}
+	return func(provider, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !told[provider+text] {
+			told[provider+text] = true
+			tell(provider, text)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/check"
+)
+
+// checkDocument is the document of check -o json.
+type checkDocument struct {
+	Target       string             `json:"target"`
+	ResourceType string             `json:"resourceType"`
+	Clean        bool               `json:"clean"`
+	Requests     int                `json:"requests"`
+	Seconds      float64            `json:"seconds"`
+	Scenarios    []scenarioDocument `json:"scenarios"`
+	Findings     []findingDocument  `json:"findings"`
+}
+
+type scenarioDocument struct {
+	ID      string         `json:"id"`
+	Title   string         `json:"title"`
+	Verdict check.Verdict  `json:"verdict"`
+	Reason  string         `json:"reason,omitempty"`
+	Steps   []stepDocument `json:"steps"`
+	Seconds float64        `json:"seconds"`
+}
+
+type stepDocument struct {
+	Sent    string  `json:"sent"`
+	Came    string  `json:"came"`
+	Seconds float64 `json:"seconds"`
+}
+
+type findingDocument struct {
+	ruleDocument
+	Scenario string `json:"scenario"`
+	Detail   string `json:"detail"`
+	Sent     string `json:"sent"`
+	Came     string `json:"came"`
+}
+
+type ruleDocument struct {
+	Rule      string         `json:"rule"`
+	Severity  check.Severity `json:"severity"`
+	Statement string         `json:"statement"`
+	Why       string         `json:"why"`
+}
+
+func ruleOf(r check.Rule) ruleDocument { return ruleDocument{r.ID, r.Severity, r.Statement, r.Why} }
+
+// checkReport prints a report, and returns the error that the command ends with.
+func (a *app) checkReport(output, target string, r check.Report) error {
+	var err error
+	switch output {
+	case "json":
+		err = a.document(checkedDocument(target, r))
+	case "junit":
+		err = writeJUnit(a.stdout, target, r)
+	default:
+		a.printCheck(r)
+	}
+	if err != nil || r.Clean() {
+		return err
+	}
+	return failed(fmt.Errorf("%s in %s", counted(r, check.Error, check.Warning), target))
+}
+
+// counted says how many findings there are of each severity.
+func counted(r check.Report, severities ...check.Severity) string {
+	var parts []string
+	for _, s := range severities {
+		n := r.Count(s)
+		word := string(s)
+		if n != 1 {
+			word += "s"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, word))
+	}
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	}
+	return strings.Join(parts, "")
+}
+
+func checkedDocument(target string, r check.Report) checkDocument {
+	d := checkDocument{
+		Target: target, ResourceType: r.ResourceType, Clean: r.Clean(), Requests: r.Requests, Seconds: r.Took.Seconds(),
+		Scenarios: []scenarioDocument{}, Findings: []findingDocument{},
+	}
+	for _, o := range r.Outcomes {
+		one := scenarioDocument{o.ID, o.Title, o.Verdict, o.Reason, []stepDocument{}, o.Took.Seconds()}
+		for _, s := range o.Steps {
+			one.Steps = append(one.Steps, stepDocument{s.Sent, s.Came, s.Took.Seconds()})
+		}
+		d.Scenarios = append(d.Scenarios, one)
+	}
+	for _, f := range r.Findings {
+		d.Findings = append(d.Findings, findingDocument{ruleOf(f.Rule), f.Scenario, f.Detail, f.Sent, f.Came})
+	}
+	return d
+}
+
+// maxCame bounds what a row of the table shows of an answer, in characters.
+const maxCame = 90
+
+// printCheck shows a report to people: what was sent and came, then what is wrong.
+func (a *app) printCheck(r check.Report) {
+	rows := [][]string{{"SCENARIO", "VERDICT", "SENT", "CAME"}}
+	verdicts := map[check.Verdict]int{}
+	for _, o := range r.Outcomes {
+		verdicts[o.Verdict]++
+		if len(o.Steps) == 0 {
+			rows = append(rows, []string{o.ID, string(o.Verdict)})
+		}
+		for i, s := range o.Steps {
+			row := []string{"", "", s.Sent, cut(s.Came, maxCame)}
+			if i == 0 {
+				row[0], row[1] = o.ID, string(o.Verdict)
+			}
+			rows = append(rows, row)
+		}
+	}
+	fmt.Fprint(a.stdout, display.Columns(rows))
+	for _, o := range r.Outcomes {
+		if o.Reason != "" {
+			fmt.Fprintf(a.stdout, "\n%s: %s: %s\n", o.Verdict, o.ID, display.Clean(o.Reason))
+		}
+	}
+	for _, group := range grouped(r.Findings) {
+		a.printFinding(group)
+	}
+	fmt.Fprintf(a.stdout, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
+		verdicts[check.Passed], verdicts[check.Broken], verdicts[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
+		r.Requests, r.Took.Round(time.Millisecond))
+}
+
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// grouped puts findings of one rule together, those that are bad first.
+func grouped(findings []check.Finding) [][]check.Finding {
+	var groups [][]check.Finding
+	for _, f := range findings {
+		if i := slices.IndexFunc(groups, func(g []check.Finding) bool { return g[0].ID == f.ID }); i >= 0 {
+			groups[i] = append(groups[i], f)
+		} else {
+			groups = append(groups, []check.Finding{f})
+		}
+	}
+	rank := []check.Severity{check.Error, check.Warning, check.Note}
+	slices.SortStableFunc(groups, func(a, b []check.Finding) int {
+		return cmp.Compare(slices.Index(rank, a[0].Severity), slices.Index(rank, b[0].Severity))
+	})
+	return groups
+}
+
+// printFinding shows where a rule was broken first, and names the other scenarios.
+func (a *app) printFinding(group []check.Finding) {
+	f := group[0]
+	fmt.Fprintf(a.stdout, "\n%s: %s [%s]\n", f.Severity, display.Clean(f.Detail), f.ID)
+	note := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(a.stdout, "  %-8s  %s\n", label, display.Clean(text))
+		}
+	}
+	scenario := f.Scenario
+	if len(group) > 1 {
+		var others []string
+		for _, other := range group[1:] {
+			others = append(others, other.Scenario)
+		}
+		scenario += ", and in " + strings.Join(others, ", ")
+	}
+	note("rule", f.Statement)
+	note("why", f.Why)
+	note("scenario", scenario)
+	note("sent", f.Sent)
+	note("came", f.Came)
+}
+
+// listChecks lists what is checked.
+func (a *app) listChecks(output string) error {
+	switch output {
+	case "text":
+	case "json":
+		d := struct {
+			Scenarios []map[string]string `json:"scenarios"`
+			Rules     []ruleDocument      `json:"rules"`
+		}{}
+		for _, s := range check.Scenarios() {
+			d.Scenarios = append(d.Scenarios, map[string]string{"id": s.ID, "title": s.Title})
+		}
+		for _, r := range check.Rules() {
+			d.Rules = append(d.Rules, ruleOf(r))
+		}
+		return a.document(d)
+	default:
+		return usagef("", "--output %q: a list is text or json", output)
+	}
+	scenarios, rules := [][]string{{"SCENARIO", "SENDS"}}, [][]string{{"RULE", "SEVERITY", "ASKS THAT"}}
+	for _, s := range check.Scenarios() {
+		scenarios = append(scenarios, []string{s.ID, s.Title})
+	}
+	for _, r := range check.Rules() {
+		rules = append(rules, []string{r.ID, string(r.Severity), r.Statement})
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s", display.Columns(scenarios), display.Columns(rules))
+	return err
+}
+
+// The document of JUnit, as CI systems read it: a test case for each scenario.
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string      `xml:"classname,attr"`
+	Name    string      `xml:"name,attr"`
+	Time    string      `xml:"time,attr"`
+	Skipped *junitText  `xml:"skipped"`
+	Failure []junitText `xml:"failure"`
+	Output  string      `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+func writeJUnit(w io.Writer, target string, r check.Report) error {
+	suite := junitSuite{Name: "pintle check " + target, Tests: len(r.Outcomes), Time: fraction(r.Took)}
+	for _, o := range r.Outcomes {
+		one := junitCase{Class: "pintle.check", Name: o.ID, Time: fraction(o.Took)}
+		var output strings.Builder
+		for _, s := range o.Steps {
+			fmt.Fprintf(&output, "%s: %s\n", s.Sent, s.Came)
+		}
+		for _, f := range r.Findings {
+			if f.Scenario != o.ID {
+				continue
+			}
+			text := fmt.Sprintf("rule: %s\nwhy: %s\nsent: %s\ncame: %s\n", f.Statement, f.Why, f.Sent, f.Came)
+			if f.Severity == check.Note {
+				fmt.Fprintf(&output, "note: %s [%s]\n", f.Detail, f.ID)
+			} else {
+				one.Failure = append(one.Failure, junitText{f.Detail, f.ID, text})
+			}
+		}
+		one.Output = output.String()
+		switch o.Verdict {
+		case check.Broken:
+			suite.Failures++
+		case check.NotRun:
+			suite.Skipped++
+			one.Skipped = &junitText{Message: o.Reason}
+		case check.Passed:
+		}
+		suite.Cases = append(suite.Cases, one)
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	_, err := io.WriteString(w, xml.Header)
+	err = errors.Join(err, enc.Encode(suite))
+	_, last := io.WriteString(w, "\n")
+	return errors.Join(err, last)
+}
+
+func fraction(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

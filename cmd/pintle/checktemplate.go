@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// fromTemplate takes the properties of a resource from a template.
+func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
+	p, err := a.locate(filepath.Dir(a.path(o.template)), "")
+	if err != nil {
+		return err
+	}
+	d := &deployOptions{template: o.template, parameters: o.parameters, parameterFile: o.parameterFile}
+	if p.project == nil {
+		d.stack = "check"
+	}
+	want, err := a.desire(p, d)
+	if err != nil {
+		return err
+	}
+	t, err := want.parsed()
+	if err != nil {
+		return usageError(fmt.Errorf("%s: %w", o.template, err), "pintle validate "+o.template+" says more")
+	}
+	partial, err := want.foreseen(t, a.region(want.language, o.region), []string{stackIDOf(want.language)}, nil)
+	if err != nil {
+		return usageError(fmt.Errorf("%s: %w", o.template, err))
+	}
+	r, err := oneResource(partial, o.resource)
+	if err != nil {
+		return err
+	}
+	properties := r.Properties
+	if want.language == template.ROS {
+		properties = r.Properties.Get("Parameters")
+	}
+	v, open, err := settled(partial, properties, "")
+	switch {
+	case err != nil:
+		return usageError(fmt.Errorf("%s: resource %s: %w", o.template, r.LogicalID, err))
+	case open != "":
+		return usagef("give the properties with -p, or the parameters with --parameter",
+			"%s: %s of resource %s depends on what is known only in a stack", o.template, strings.TrimPrefix(open, "."), r.LogicalID)
+	}
+	var members []value.Member
+	for _, m := range v.Members() {
+		if m.Key != "ServiceToken" && m.Key != "ServiceTimeout" {
+			members = append(members, m)
+		}
+	}
+	if c.Properties = value.Object(members...).JSON(); c.ResourceType == "" {
+		c.ResourceType = r.Type
+	}
+	return nil
+}
+
+// oneResource finds the resource of a name, or the only one of a custom type.
+func oneResource(p *template.Partial, name string) (*template.Resource, error) {
+	var found []*template.Resource
+	var names []string
+	for _, r := range p.Resources() {
+		custom := strings.HasPrefix(r.Type, "Custom::") || strings.HasSuffix(r.Type, "::CustomResource")
+		if name != "" && r.LogicalID == name || name == "" && custom {
+			found = append(found, r)
+		}
+		if custom {
+			names = append(names, r.LogicalID)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(names) == 0:
+		return nil, usagef("", "the template has no custom resource")
+	case name == "":
+		return nil, usagef("name one with --resource: "+strings.Join(names, ", "), "the template has %d custom resources", len(names))
+	}
+	return nil, usagef("the custom ones are "+strings.Join(names, ", "), "the template has no resource %s", name)
+}
+
+// settled returns the value of a tree of a template, or the path of what is known only in a stack.
+func settled(p *template.Partial, n template.Node, path string) (v value.Value, open string, err error) {
+	if n.IsZero() {
+		return value.Object(), "", nil
+	}
+	literal, computed, known, err := p.Look(n)
+	switch {
+	case err != nil:
+		return v, "", err
+	case !known && strings.HasSuffix(path, ".ServiceToken"):
+		return value.Str(""), "", nil // ours is sent
+	case !known:
+		return v, path, nil
+	case literal.IsZero():
+		return computed, "", nil
+	}
+	switch literal.Kind() {
+	case value.Map:
+		var members []value.Member
+		for _, m := range literal.Members() {
+			below, open, err := settled(p, m.Value, path+"."+m.Key)
+			if err != nil || open != "" {
+				return v, open, err
+			}
+			if !below.IsNull() {
+				members = append(members, value.Member{Key: m.Key, Value: below})
+			}
+		}
+		return value.Object(members...), "", nil
+	case value.List:
+		items := []value.Value{}
+		for i, item := range literal.Items() {
+			below, open, err := settled(p, item, fmt.Sprintf("%s.%d", path, i))
+			if err != nil || open != "" {
+				return v, open, err
+			}
+			if !below.IsNull() {
+				items = append(items, below)
+			}
+		}
+		return value.Items(items...), "", nil
+	case value.Null, value.Bool, value.Number, value.String:
+	}
+	return literal.Value(), "", nil
+}
