@@ -133,7 +133,7 @@ func typedValues(s *scene) {
 	}
 	if len(differ) > 0 {
 		slices.Sort(differ)
-		s.find("strings-misread", one, "with numbers and booleans that are no strings it answers with another %s in Data", strings.Join(differ, ", "))
+		s.find("strings-misread", one, "with the same values as numbers and booleans there is another %s in Data", strings.Join(differ, ", "))
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *scene) tell(of *resource, p reply, refused string) {
 	switch {
 	case s.err != nil:
 	case p.failed() && refused != "":
-		s.find(refused, p, "it was answered FAILED")
+		s.find(refused, p, "the Create was answered FAILED")
 	case p.success() && of.live:
 		s.remove(of, of.state, "delete-refused")
 	}

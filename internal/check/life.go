@@ -276,13 +276,13 @@ func missingID(s *scene) {
 	of := s.newResource(s.run.given.first)
 	p := s.send(s.request(wire.Delete, of, of.state), "without a PhysicalResourceId", nil)
 	if s.err == nil && !p.Answered {
-		s.find("missing-id", p, "there is no answer")
+		s.find("missing-id-unanswered", p, "there is no answer")
 	}
 	empty := s.send(s.request(wire.Delete, of, of.state), "with an empty PhysicalResourceId", func(o *trial.Order) {
 		o.Edit = member("PhysicalResourceId", `""`)
 	})
 	if s.err == nil && !empty.Answered {
-		s.find("missing-id", empty, "there is no answer")
+		s.find("missing-id-unanswered", empty, "there is no answer")
 	}
 }
 

@@ -145,7 +145,7 @@ var rules = []Rule{
 		"CloudFormation passes it on with the others: a stack that sets it fails"},
 	{"unknown-request-type", Note, "a RequestType that is not known is answered FAILED",
 		"one that is not answered is waited for for an hour, and SUCCESS claims that something was done"},
-	{"missing-id", Note, "a Delete without a PhysicalResourceId is answered",
+	{"missing-id-unanswered", Note, "a Delete without a PhysicalResourceId is answered",
 		"CloudFormation sends one always, but tests by hand and other engines do not"},
 
 	// Secrets.

@@ -318,7 +318,7 @@ func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refus
 	switch changed := now != of.id; {
 	case p.failed():
 		if refused != "" {
-			s.find(refused, p, "it was answered FAILED")
+			s.find(refused, p, "the Update of %s was answered FAILED", of.id)
 		}
 		if changed && now != "" { // in ROS it need not have one
 			s.find("id-changed-on-failure", p, "the request is for %s, the answer for %s", of.id, now)
@@ -351,7 +351,7 @@ func (s *scene) removed(of *resource, p reply, refused string) reply {
 	}
 	changed := p.Response.PhysicalResourceID != of.id && p.Response.PhysicalResourceID != ""
 	if p.failed() && refused != "" {
-		s.find(refused, p, "it was answered FAILED")
+		s.find(refused, p, "the Delete of %s was answered FAILED", of.id)
 	}
 	switch {
 	case changed && p.failed():
