@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/check"
 	"github.com/pintle-dev/pintle/internal/delivery"
@@ -133,7 +134,7 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.once(a.building),
 	}
 	if o.log {
-		config.Log = func(line string) { a.say("  | %s", line) }
+		config.Log = func(line string) { fmt.Fprintf(a.stderr, "  | %s\n", display.Clean(line)) }
 	}
 	report, err := check.Run(ctx, config)
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
