@@ -1,0 +1,121 @@
+// Package trace names the trace that a call belongs to, as the W3C's Trace Context does, and hands the name on with a
+// [context.Context]. It records nothing: spans are for those who call and for providers, and what is between them passes the
+// name on as it came.
+//
+// AWS's services pass such a name on in the form of X-Ray, which has the same three parts.
+//
+// Source: W3C Trace Context, level 1, traceparent; AWS X-Ray, tracing header.
+package trace
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+)
+
+// Header is the name of the header that a [Parent] travels in, and XRayHeader that of AWS's.
+const (
+	Header     = "Traceparent"
+	XRayHeader = "X-Amzn-Trace-Id"
+)
+
+// Parent is a traceparent of version 00, 55 characters: 00-TRACE-PARENT-FLAGS, in lower-case hexadecimal digits. Empty is none.
+type Parent string
+
+// length of a traceparent of version 00.
+const length = 55
+
+// Parse returns the traceparent that a text is, or "" if it is none. Of a later version it takes the parts that there are in
+// version 00, as the specification asks.
+func Parse(text string) Parent {
+	text = strings.Trim(text, " \t")
+	if len(text) < length || len(text) > length && (text[length] != '-' || text[:2] == "00") || text[:2] == "ff" {
+		return ""
+	}
+	for i := range length {
+		switch dash := i == 2 || i == 35 || i == 52; {
+		case dash != (text[i] == '-'), !dash && !strings.ContainsRune("0123456789abcdef", rune(text[i])):
+			return ""
+		}
+	}
+	return join(text[3:35], text[36:52], strings.ContainsRune("13579bdf", rune(text[54])))
+}
+
+// join makes a parent of its parts, "" if one of the ids is nothing but zeros.
+func join(trace, parent string, sampled bool) Parent {
+	if strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
+		return ""
+	}
+	if sampled {
+		return Parent("00-" + trace + "-" + parent + "-01")
+	}
+	return Parent("00-" + trace + "-" + parent + "-00")
+}
+
+// New returns a parent that nobody else has. It says that the trace is sampled: who has tracing, and is asked by somebody who
+// has none, would otherwise record nothing.
+func New() Parent {
+	var random [24]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	random[0] |= 1              // neither id may be zero
+	random[16] |= 1
+	return join(hex.EncodeToString(random[:16]), hex.EncodeToString(random[16:]), true)
+}
+
+// ID is the trace's own id, 32 hexadecimal digits; empty if there is none.
+func (p Parent) ID() string {
+	if p == "" {
+		return ""
+	}
+	return string(p[3:35])
+}
+
+// XRay is the same as AWS's services have it: Root=1-8-24;Parent=16;Sampled=1. Empty if there is none.
+func (p Parent) XRay() string {
+	if p == "" {
+		return ""
+	}
+	return "Root=1-" + string(p[3:11]) + "-" + string(p[11:35]) + ";Parent=" + string(p[36:52]) + ";Sampled=" + string(p[54:])
+}
+
+// FromXRay returns what [Parent.XRay] is of, or "" if a text is no such header, or has no parent.
+func FromXRay(text string) Parent {
+	var root, parent, sampled string
+	for part := range strings.SplitSeq(text, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch name {
+		case "Root":
+			root = value
+		case "Parent":
+			parent = value
+		case "Sampled":
+			sampled = value
+		}
+	}
+	if len(root) != 35 || root[:2] != "1-" || root[10] != '-' {
+		return ""
+	}
+	flags := "00"
+	if sampled == "1" {
+		flags = "01"
+	}
+	return Parse("00-" + root[2:10] + root[11:] + "-" + parent + "-" + flags)
+}
+
+// key is the context key of a Parent.
+type key struct{}
+
+// NewContext returns a context that carries p.
+func NewContext(ctx context.Context, p Parent) context.Context {
+	if p == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, p)
+}
+
+// FromContext returns the parent that [NewContext] put into ctx, or "".
+func FromContext(ctx context.Context) Parent {
+	p, _ := ctx.Value(key{}).(Parent)
+	return p
+}
