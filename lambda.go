@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -23,6 +24,7 @@ type invocation struct {
 	deadline time.Time
 	event    []byte
 	waits    bool // the engine waits for operations that go on
+	trace    trace.Parent
 }
 
 func newLambdaAPI(hostPort string) lambdaAPI {
@@ -36,6 +38,7 @@ func (a lambdaAPI) next(ctx context.Context) (invocation, error) {
 		return invocation{}, err
 	}
 	i := invocation{id: header.Get("Lambda-Runtime-Aws-Request-Id"), event: event, waits: header.Get(wire.HeaderWaits) == wire.Waits}
+	i.trace = trace.FromXRay(header.Get("Lambda-Runtime-Trace-Id"))
 	millis, err := strconv.ParseInt(header.Get("Lambda-Runtime-Deadline-Ms"), 10, 64)
 	switch {
 	case i.id == "":

@@ -65,6 +65,7 @@ type lambda struct {
 	puts    chan []byte
 	timeout time.Duration
 	waits   bool          // for operations that go on
+	trace   string        // what the events belong to, as X-Ray has it
 	polls   chan struct{} // one for each call that waits for an event
 }
 
@@ -80,6 +81,7 @@ func newLambda(t *testing.T) *lambda {
 		case event := <-l.events:
 			w.Header().Set("Lambda-Runtime-Aws-Request-Id", "i-1")
 			w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(l.timeout).UnixMilli(), 10))
+			w.Header().Set("Lambda-Runtime-Trace-Id", l.trace)
 			if l.waits {
 				w.Header().Set(wire.HeaderWaits, wire.Waits)
 			}

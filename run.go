@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/trace"
 )
 
 // ErrNoRuntime is the error of [Run] in a program that nobody hands requests to.
@@ -203,6 +205,7 @@ func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 
 // invoked deals with one event of the runtime API. An error means that the program cannot go on.
 func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
+	ctx = trace.NewContext(ctx, i.trace)
 	result, running, err := s.event(ctx, i.event, i.deadline, i.waits)
 	runaway := errors.Is(err, ErrRunaway) // of what an EventWaiter has resumed
 	var bad *badEventError

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -96,6 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request was cut off", http.StatusBadRequest)
 		return
 	}
+	r = r.WithContext(trace.NewContext(r.Context(), trace.Parse(r.Header.Get(trace.Header))))
 	if r.Header.Get("x-amz-sns-message-type") != "" {
 		s.serveSNS(w, r, body)
 		return

@@ -20,8 +20,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -124,7 +127,7 @@ var invoke = service{
 		if token.Qualifier != "" {
 			input.Qualifier = aws.String(token.Qualifier)
 		}
-		_, err := c.lambda.Invoke(ctx, input)
+		_, err := c.lambda.Invoke(ctx, input, func(o *lambda.Options) { o.APIOptions = append(o.APIOptions, traced(r)...) })
 		return err
 	},
 	endpoint: func(c *clients) *string { return c.lambda.Options().BaseEndpoint },
@@ -140,7 +143,7 @@ var publish = service{
 			TopicArn: aws.String(string(r.Body.ServiceToken())),
 			Subject:  aws.String(subject(r)),
 			Message:  aws.String(string(body)),
-		})
+		}, func(o *sns.Options) { o.APIOptions = append(o.APIOptions, traced(r)...) })
 		return err
 	},
 	endpoint: func(c *clients) *string { return c.sns.Options().BaseEndpoint },
@@ -152,6 +155,15 @@ var publish = service{
 		return fmt.Sprintf("Invalid parameter: TopicArn (Service: AmazonSNS; Status Code: 400; Error Code: InvalidParameter; "+
 			"Request ID: %s)", r.ID)
 	},
+}
+
+// traced puts the trace of a request into a call, from where the service passes it on.
+func traced(r store.Request) []func(*middleware.Stack) error {
+	parent := trace.Parse(r.Body.Trace)
+	if parent == "" {
+		return nil
+	}
+	return []func(*middleware.Stack) error{smithyhttp.SetHeaderValue(trace.XRayHeader, parent.XRay())}
 }
 
 // sendCloud hands the request to a service of AWS.

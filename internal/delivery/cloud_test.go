@@ -18,6 +18,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
+// A trace, as the W3C has it and as AWS has it.
+const (
+	parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	xray   = "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736;Parent=00f067aa0ba902b7;Sampled=1"
+)
+
 const (
 	function = "arn:aws:lambda:us-east-1:000000000000:function:thing"
 	topic    = "arn:aws:sns:us-east-1:000000000000:thing"
@@ -46,6 +52,7 @@ func configureAWS(t *testing.T, endpoint, key string) {
 type call struct {
 	path, query, kind string
 	body              string
+	trace             string
 }
 
 // fakeAWS answers each call by the next of the replies, the last for ever.
@@ -57,7 +64,7 @@ func fakeAWS(t *testing.T, replies ...func(http.ResponseWriter)) (*httptest.Serv
 		if !strings.Contains(r.Header.Get("Authorization"), "/us-east-1/") {
 			t.Errorf("not signed for the region: %q", r.Header.Get("Authorization"))
 		}
-		calls <- call{r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Amz-Invocation-Type"), string(body)}
+		calls <- call{r.URL.Path, r.URL.RawQuery, r.Header.Get("X-Amz-Invocation-Type"), string(body), r.Header.Get("X-Amzn-Trace-Id")}
 		w.Header().Set("X-Amzn-RequestId", "req-1")
 		replies[min(n, len(replies)-1)](w)
 		n++
@@ -155,13 +162,15 @@ func TestLambdaCall(t *testing.T) {
 	server, calls := fakeAWS(t, lambdaAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
 	w := start(t, nil)
-	w.Dispatch([]store.Request{request("a", 1, function+":live")})
+	r := request("a", 1, function+":live")
+	r.Body.Trace = parent
+	w.Dispatch([]store.Request{r})
 	w.next(t)
 	got := <-calls
 	body := got.body
 	got.body = ""
 	if diff := cmp.Diff(call{
-		path: "/2015-03-31/functions/" + function + "/invocations", query: "Qualifier=live", kind: "Event",
+		path: "/2015-03-31/functions/" + function + "/invocations", query: "Qualifier=live", kind: "Event", trace: xray,
 	}, got, cmp.AllowUnexported(call{})); diff != "" {
 		t.Error(diff)
 	}
@@ -172,9 +181,15 @@ func TestSNSCall(t *testing.T) {
 	server, calls := fakeAWS(t, snsAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
 	w := start(t, nil)
-	w.Dispatch([]store.Request{request("a", 1, topic)})
+	r := request("a", 1, topic)
+	r.Body.Trace = parent
+	w.Dispatch([]store.Request{r})
 	w.next(t)
-	form, err := url.ParseQuery((<-calls).body)
+	got := <-calls
+	if got.trace != xray {
+		t.Errorf("the call is of the trace %q", got.trace)
+	}
+	form, err := url.ParseQuery(got.body)
 	if err != nil {
 		t.Fatal(err)
 	}

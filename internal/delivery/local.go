@@ -10,6 +10,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -164,6 +165,7 @@ func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
 	event := local.Event{
 		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
 	}
+	event.Trace = trace.Parse(r.Body.Trace)
 	event.FunctionARN, event.Contract = s.function, local.ContractOf(r.Body.ServiceToken())
 	var err error
 	switch {

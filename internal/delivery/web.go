@@ -19,6 +19,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/guard"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -89,6 +90,7 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 		url:      u,
 		loopback: onLoopback(responseURL),
 		hide:     hide,
+		trace:    trace.Parse(r.Body.Trace),
 		make: func(now time.Time) ([]byte, http.Header, error) {
 			header := http.Header{"Content-Type": {"application/json"}}
 			SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
@@ -149,6 +151,8 @@ type post struct {
 	limit int
 	// sized says that what is longer is told with its size, as for ROS.
 	sized bool
+	// trace goes with it; empty for none.
+	trace trace.Parent
 }
 
 // name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
@@ -177,6 +181,9 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	request.Header = header
 	if p.once {
 		request.GetBody = nil // or the client would send it again itself, if a header of the resource is an Idempotency-Key
+	}
+	if p.trace != "" && header.Get(trace.Header) == "" {
+		header.Set(trace.Header, string(p.trace))
 	}
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", "pintle")

@@ -127,6 +127,7 @@ func TestWebRequest(t *testing.T) {
 	r := request("a", 1, server.URL)
 	r.Type = wire.Update
 	r.Body.PhysicalID = "p-1"
+	r.Body.Trace = parent
 	r.Body.OldProperties = value.Object(value.Member{Key: "Size", Value: value.Str("1")})
 	w.Dispatch([]store.Request{r})
 	w.next(t)
@@ -136,6 +137,7 @@ func TestWebRequest(t *testing.T) {
 	mac.Write([]byte("a.1614265330." + string(c.body)))
 	want := map[string]string{
 		"Content-Type":      "application/json",
+		"Traceparent":       r.Body.Trace,
 		"Webhook-Id":        "a",
 		"Webhook-Timestamp": "1614265330",
 		"Webhook-Signature": "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)),

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -49,6 +50,7 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubbe
 		loopback: onLoopback(responseURL),
 		secret:   r.Body.Token.Secret(),
 		hide:     hide,
+		trace:    trace.Parse(r.Body.Trace),
 		make:     func(now time.Time) ([]byte, http.Header, error) { return config.body(document, address, now) },
 		taken:    func(p post, _ context.Context, _ *http.Response, here bool) verdict { return p.accepted(here) },
 		once:     r.Type == wire.Create && !token.Idempotent,

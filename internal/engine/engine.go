@@ -25,6 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -344,6 +345,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 			}
 		}
 		m := newMachine(&e.env, dialect, view)
+		m.trace = string(trace.FromContext(ctx))
 		if err := decide(m); err != nil {
 			return store.Delta{}, inDialect(m.dialect, err)
 		}

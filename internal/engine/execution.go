@@ -89,7 +89,7 @@ func (m *machine) startExecution(id wire.RequestID, in *MachineExecution, states
 		ID: id, Stack: m.stack.Key, Operation: m.op.Number, Logical: wire.LogicalID(in.Machine), Type: store.TypeExecution, Created: m.now,
 		Execution: &store.Execution{Name: in.Name, Status: store.ExecutionRunning},
 		Body: &store.RequestBody{
-			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Properties: value.Object(),
+			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Trace: m.trace, Properties: value.Object(),
 			OldProperties: frozen{in.Definition, string(in.Input)}.value(),
 		},
 	}

@@ -81,7 +81,9 @@ type machine struct {
 	// hidden are secrets that are in no row.
 	hidden []string
 	// notes are for the observer, once this is committed; byHand says that a person answers.
-	notes  []func(Observer)
+	notes []func(Observer)
+	// trace is that of the call which the decision is for, empty if there is none.
+	trace  string
 	byHand bool
 
 	delta        store.Delta
@@ -280,7 +282,7 @@ func (m *machine) ask(
 		Type: kind, State: store.RequestReady, Owner: m.node(), First: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Token: i.Body.Token,
-			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: ask.timeout,
+			ResourceType: i.Body.Type, PhysicalID: i.PhysicalID, Timeout: ask.timeout, Trace: m.op.Trace,
 			Properties: ask.properties, OldProperties: old,
 		},
 	}

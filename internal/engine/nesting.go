@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -57,6 +58,7 @@ func (e *Engine) Nest(
 type fetch func(context.Context) (string, error)
 
 func (e *Engine) nest(ctx context.Context, r *store.Request, template fetch) (native.Result, bool, error) {
+	ctx = trace.NewContext(ctx, trace.Parse(r.Body.Trace)) // of the parent's operation
 	own, err := e.store.Request(ctx, r.ID)
 	if err != nil {
 		return native.Result{}, false, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -186,7 +187,7 @@ func (m *machine) askMacro(p preparation, e expanded) error {
 		State: store.RequestReady, Owner: m.node(), First: m.node(), Created: m.now,
 		Body: &store.RequestBody{
 			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, ResourceType: e.call.Name,
-			Timeout: m.macroTimeout, Token: value.Str(p.Functions[e.call.Name]), ChangeSet: p.ChangeSet,
+			Timeout: m.macroTimeout, Trace: cmp.Or(m.trace, m.op.Trace), Token: value.Str(p.Functions[e.call.Name]), ChangeSet: p.ChangeSet,
 			Properties: value.Object(
 				value.Member{Key: "region", Value: value.Str(m.stack.Region)},
 				value.Member{Key: "accountId", Value: value.Str(m.stack.Account)},

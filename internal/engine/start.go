@@ -430,6 +430,7 @@ func (m *machine) open(phase store.Phase, op store.Operation) {
 		op.Stood = m.op.Stood
 	}
 	op.Started, op.Earliest = m.now, m.now
+	op.Trace = cmp.Or(m.trace, m.op.Trace) // what follows from an operation is of its trace
 	m.op = op
 	if last := m.view.Operation.Latest; !m.now.After(last) {
 		m.op.Earliest = last.Add(time.Millisecond)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -62,6 +63,7 @@ type target struct {
 	arn     string // as it was called
 	version string
 	payload []byte
+	trace   trace.Parent // the call's
 }
 
 // Invoke calls a function and returns how that ended; also one that failed is a reply. The error is an [*Error], or of the store.
@@ -109,7 +111,7 @@ func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) 
 	if n := t.item.Of.Concurrency; n != nil && *n == 0 {
 		return t, reservedLimit()
 	}
-	t.name = f.prepare(ctx, t.item)
+	t.name, t.trace = f.prepare(ctx, t.item), trace.FromContext(ctx)
 	return t, nil
 }
 
@@ -155,7 +157,7 @@ func (f *Functions) send(id string, t target, holds int64) (done chan local.Outc
 		return nil, err
 	}
 	err = f.config.Runtime.Invoke(t.name, local.Event{
-		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true,
+		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace,
 	})
 	if err == nil {
 		return c.done, nil

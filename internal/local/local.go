@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -77,6 +78,8 @@ type Event struct {
 	FunctionARN string
 	// Contract says how the handler is called if its provider does not. Zero means [bootstrap.Lambda]. See [ContractOf].
 	Contract bootstrap.Contract
+	// Trace is the trace that the event belongs to; empty means one of its own, which nobody samples.
+	Trace trace.Parent
 	// WantResult keeps what the handler returns, or reports of its error, in [Outcome.Result]; without it the bytes are read
 	// and dropped.
 	WantResult bool

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/trace"
 )
 
 // withoutLog compares outcomes without their logs, and without the reports of which their texts are made.
@@ -288,8 +289,8 @@ func TestEnvironmentAndHeaders(t *testing.T) {
 	if arn := header("Lambda-Runtime-Invoked-Function-Arn"); arn != "arn:aws:lambda:eu-west-1:123456789012:function:P" {
 		t.Errorf("function ARN %q", arn)
 	}
-	if trace := header("Lambda-Runtime-Trace-Id"); !strings.HasPrefix(trace, "Root=1-") {
-		t.Errorf("trace ID %q", trace)
+	if id := header("Lambda-Runtime-Trace-Id"); !strings.HasPrefix(id, "Root=1-") {
+		t.Errorf("trace ID %q", id)
 	}
 	ms, err := strconv.ParseInt(header("Lambda-Runtime-Deadline-Ms"), 10, 64)
 	if err != nil || ms < before.Add(time.Hour).UnixMilli() || ms > after.Add(time.Hour).UnixMilli() {
@@ -539,5 +540,23 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := local.New(config); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// A process is told which trace its event belongs to.
+func TestTraceOfAnEvent(t *testing.T) {
+	k := newKit(t, "", nil)
+	event := local.Event{
+		ID: "1", Payload: task{Do: "describe"}.payload(), WantResult: true, Trace: trace.Parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+	}
+	if err := k.Invoke("P", event); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Header map[string][]string }
+	if err := json.Unmarshal(k.next().outcome.Result, &got); err != nil {
+		t.Fatal(err)
+	}
+	if text, want := strings.Join(got.Header["Lambda-Runtime-Trace-Id"], ","), event.Trace.XRay(); text != want {
+		t.Errorf("the event is of the trace %q, want %q", text, want)
 	}
 }

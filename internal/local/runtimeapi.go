@@ -112,7 +112,7 @@ func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 	h.Set("Lambda-Runtime-Aws-Request-Id", inv.event.ID)
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", cmp.Or(inv.event.FunctionARN, p.functionARN))
-	h.Set("Lambda-Runtime-Trace-Id", traceID(time.Now()))
+	h.Set("Lambda-Runtime-Trace-Id", cmp.Or(inv.event.Trace.XRay(), traceID(time.Now())))
 	if inv.event.Waits {
 		h.Set(wire.HeaderWaits, wire.Waits)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -61,6 +62,7 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request, id sigv4.Identit
 			status = told.status
 		}
 		e.Time, e.Request, e.From = s.config.Now(), w.Header().Get(requestID), remote(r)
+		e.Trace = trace.FromContext(r.Context()).ID()
 		e.Region, e.Outcome, e.Status = id.Region, audit.OutcomeOf(status), status
 		e.Who = audit.Who{Key: id.AccessKeyID, Account: id.Account, ARN: id.ARN}
 		if s.config.Local != nil && s.config.Local(id.AccessKeyID) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -21,6 +22,8 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 		began := s.config.Now()
 		reply := &reply{ResponseWriter: w}
 		reply.Header().Set(requestID, rand.Text())
+		parent := traceOf(r)
+		r = r.WithContext(trace.NewContext(r.Context(), parent))
 		defer func() {
 			cause := recover()
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -36,11 +39,22 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 			took := s.config.Now().Sub(began)
 			s.config.Served(s.doorOf(r.URL.Path), reply.status, took)
 			s.log.LogAttrs(r.Context(), slog.LevelDebug, "served", slog.String("request", reply.Header().Get(requestID)),
-				slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
+				slog.String("trace", parent.ID()), slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
 				slog.Int64("bytes", reply.bytes), slog.Duration("took", took))
 		}()
 		next.ServeHTTP(reply, r)
 	})
+}
+
+// traceOf returns the trace that a request belongs to: the one that it names, as the W3C or as AWS's clients do, or a new one.
+func traceOf(r *http.Request) trace.Parent {
+	if parent := trace.Parse(r.Header.Get(trace.Header)); parent != "" {
+		return parent
+	}
+	if parent := trace.FromXRay(r.Header.Get(trace.XRayHeader)); parent != "" {
+		return parent
+	}
+	return trace.New()
 }
 
 // reply remembers what was answered.

@@ -100,6 +100,8 @@ type Operation struct {
 	RollbackID    string `json:"rollbackID,omitempty"`
 	RollbackToken string `json:"rollbackToken,omitempty"`
 
+	// Trace is the trace that the call belongs to which asked for the operation, a W3C traceparent; empty for none.
+	Trace string `json:"trace,omitempty"`
 	// Caller is who asked for the operation, as requests of ROS tell it; empty in other dialects.
 	Caller string `json:"caller,omitempty"`
 	// Replace says that what cannot be updated is deleted and created anew, and Taint which resources are whatever has changed.

@@ -127,6 +127,8 @@ type RequestBody struct {
 	StackName string `json:"stackName,omitempty"`
 	Account   string `json:"account,omitempty"`
 	Caller    string `json:"caller,omitempty"`
+	// Trace is that of its operation, or of who has started its execution; empty for none.
+	Trace string `json:"trace,omitempty"`
 	// Await says what ends it; nil if its provider does.
 	Await *Await `json:"await,omitempty"`
 	// Aim is what it wants of a nested stack; empty if it is for something else.

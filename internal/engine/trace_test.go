@@ -1,0 +1,74 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Every request of an operation is of the trace of the call that has begun it, a rollback's and a second try's too, and the
+// answers that lead to them may be of any other.
+func TestTraces(t *testing.T) {
+	w := newWorld(t, engine.FidelityPintle)
+	begin := func(call func()) string {
+		t.Helper()
+		parent := trace.New()
+		before := w.ctx
+		w.ctx = trace.NewContext(before, parent)
+		call()
+		w.ctx = trace.NewContext(before, trace.New()) // that of the answers
+		return string(parent)
+	}
+	is := func(r store.Request, want string) {
+		t.Helper()
+		if r.Body.Trace != want {
+			t.Errorf("the %s of %s is of %q, want %q", r.Type, r.Logical, r.Body.Trace, want)
+		}
+	}
+	chain := func(p string) string {
+		return body(map[string]string{"A": resource(`"P": "` + p + `"`), "B": resource(`"P": "`+p+`"`, `"DependsOn": "A"`)})
+	}
+	first := begin(func() { w.must(w.create(chain("1"))) })
+	for _, id := range []string{"A", "B"} {
+		r := w.take(id)
+		is(r, first)
+		w.answer(r, success(id))
+	}
+	second := begin(func() { w.must(w.update(chain("2"))) })
+	r := w.take("A")
+	is(r, second)
+	w.executes(r)
+	w.waits(r, time.Second, `{}`)
+	w.pass(time.Second)
+	try := w.try(r)
+	is(try, second)
+	w.answer(r, success("A"))
+	is(w.failing("B"), second)
+	for _, id := range []string{"A", "B"} {
+		undo := w.take(id)
+		is(undo, second)
+		w.answer(undo, success(id))
+	}
+	if w.status() != "UPDATE_ROLLBACK_COMPLETE" {
+		t.Fatalf("the stack is %s", w.status())
+	}
+	third := begin(w.delete)
+	r = w.take("B")
+	is(r, third)
+	operation, err := w.store.Operation(w.ctx, r.Stack, r.Operation)
+	if err != nil || operation.Trace != third || r.Type != wire.Delete {
+		t.Errorf("the operation is of %q, want %q, error %v", operation.Trace, third, err)
+	}
+}
+
+// failing has a resource fail, and returns what it was asked.
+func (w *world) failing(logical string) store.Request {
+	w.t.Helper()
+	r := w.take(logical)
+	w.answer(r, `"Status": "FAILED", "Reason": "no", "PhysicalResourceId": "`+logical+`"`)
+	return r
+}

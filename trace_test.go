@@ -1,0 +1,66 @@
+package pintle_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle"
+)
+
+const (
+	parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	xray   = "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736;Parent=00f067aa0ba902b7;Sampled=1"
+)
+
+// tells answers with the trace that it was asked in as the id.
+func tells(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
+	return pintle.Answer{ID: pintle.PhysicalID("in:" + pintle.Traceparent(ctx))}, nil
+}
+
+func TestTraceOverHTTP(t *testing.T) {
+	l := newLambda(t)
+	server, _ := provide(t, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}})
+	for header, want := range map[string]string{parent: parent, "": "", "00-nonsense": ""} {
+		event := strings.Replace(l.event(t, pintle.Create, "", "", ""), "r-1", "r-"+header, 1) // or it would be the same request
+		status, text := post(t, server.URL, webhookSecret, event, func(h http.Header) {
+			if header != "" {
+				h.Set("traceparent", header)
+			}
+		})
+		if status != http.StatusOK || !strings.Contains(text, `"PhysicalResourceId":"in:`+want+`"`) {
+			t.Errorf("asked with %q: %d %s, want %q", header, status, text, want)
+		}
+	}
+}
+
+func TestTraceOnLambda(t *testing.T) {
+	l := newLambda(t)
+	l.trace = xray
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}, RuntimeAPI: l.api(), Client: l.Client()})
+	}()
+	<-l.polls
+	l.events <- l.event(t, pintle.Create, "", "", "")
+	if body := <-l.puts; !strings.Contains(string(body), `"PhysicalResourceId":"in:`+parent+`"`) {
+		t.Errorf("answered %s", body)
+	}
+	<-l.results
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// aws-lambda-go has its own place for it.
+func TestTraceBehindAWSLambdaGo(t *testing.T) {
+	for text, want := range map[string]string{xray: parent, "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736": "", "": ""} {
+		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", text) //nolint:revive,staticcheck // it is a string there
+		if got := pintle.Traceparent(ctx); got != want {
+			t.Errorf("in %q: %q, want %q", text, got, want)
+		}
+	}
+}
