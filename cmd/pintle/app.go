@@ -100,9 +100,10 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.eventsCommand(),
-		a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.validateCommand(), a.invokeCommand(), a.newCommand(), a.serveCommand(), a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(), a.versionCommand())
-		a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.versionCommand())
+	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(),
+		a.eventsCommand(), a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(),
+		a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.envCommand(),
+		a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 
