@@ -8,7 +8,7 @@ SOAK      ?= 1h
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime release ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ cdk: ## deploy apps of the CDK with its own command; installs it into a cache fi
 
 cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take no time or a moment; three minutes
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/bench/cdktime
+
+release: ## archives of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
+	go run ./internal/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
 
 ci: ## what runs before a change lands
 	.ci/run
