@@ -73,6 +73,21 @@ echo '{"n": 41}' > event.json
 `,
 		after: "grep -x 42 out.json",
 	},
+	{page: "docs/install.md", begins: "curl", elsewhere: "it needs a release that is published"},
+	{page: "docs/install.md", begins: "go install", elsewhere: "it builds what runs this"},
+	{page: "docs/install.md", begins: "make release", elsewhere: "it builds for minutes; internal/release has its tests"},
+	{
+		page: "docs/install.md", begins: "mkdir", before: "HOME=$PWD\n",
+		after: "bash -n .local/share/bash-completion/completions/pintle\ngrep -q pintle .local/share/man/man1/pintle-deploy.1",
+	},
+	{page: "docs/install.md", begins: "sudo useradd", elsewhere: "it needs systemd; deployment_test.go holds the unit to the program"},
+	{page: "docs/install.md", begins: "podman build", elsewhere: "it needs Podman; deployment_test.go reads the Containerfile"},
+	{
+		page: "docs/install.md", begins: "echo", needs: []string{"openssl"},
+		after: "pintle serve --key-file keys --credentials credentials & begun $!\n" +
+			"pintle env | grep \"$(awk '/aws_access_key_id/ {print $3}' credentials)\"",
+	},
+	{page: "docs/install.md", begins: "kubectl", elsewhere: "it needs a cluster; deployment_test.go holds the manifests to the program"},
 	{
 		// Who signals is told the URL: it is a secret, which no command shows.
 		page: "docs/native.md", begins: "curl -T -", needs: []string{"curl", "python3"},
