@@ -19,6 +19,9 @@ type Codec struct {
 // NewCodec returns a codec that seals secrets with keys.
 func NewCodec(keys *Keys) Codec { return Codec{keys, newDecoded()} }
 
+// Forget drops the bodies that were decoded last, which are kept because they are often asked for again.
+func (c Codec) Forget() { c.decoded.forget() }
+
 // errNoKeys is the error of opening a store with the zero Codec.
 var errNoKeys = errors.New("a store needs keys to seal secrets with")
 

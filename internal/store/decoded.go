@@ -8,7 +8,7 @@ import (
 )
 
 // maxDecodedBytes bounds the encoded bodies that each of the two generations of a decoder's memory stands for.
-const maxDecodedBytes = 4 << 20
+const maxDecodedBytes = 1 << 20
 
 // decoded remembers the bodies decoded last by their encoded bytes. A body is read several times in its life and seldom
 // written, and to decode it costs more than to read it. What the bytes say never changes, so nothing has to be kept in step
@@ -100,6 +100,15 @@ func (d *decoded) put(key []byte, kept any) {
 		d.size += len(key)
 	}
 	d.young[string(key)] = kept
+}
+
+func (d *decoded) forget() {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.old, d.young, d.size = nil, make(map[string]any), 0
 }
 
 // The clip methods take the spare room from the slices of a body that is shared: who appends to one gets another.

@@ -31,6 +31,13 @@ func (w *Whereabouts) Get(id wire.RequestID) (StackKey, bool) {
 	return key, ok
 }
 
+// Clear forgets all of them.
+func (w *Whereabouts) Clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.young, w.old = make(map[wire.RequestID]StackKey), nil
+}
+
 // Put remembers the stack of a request.
 func (w *Whereabouts) Put(id wire.RequestID, key StackKey) {
 	w.mu.Lock()

@@ -97,6 +97,7 @@ func TestAgainstMemory(t *testing.T) {
 		s := openTest(t, cfg)
 		return storetest.Batched{
 			Store: s, Hold: func(t *testing.T) func() { return hold(t, s) }, Queued: func() int { return len(s.writers[0].queue) },
+			Rest:   func(*testing.T) { s.writers[0].rest() }, // nobody asks it for anything
 			Reopen: func(t *testing.T) store.Store { return openTest(t, cfg) },
 		}
 	})

@@ -20,6 +20,8 @@ const (
 	maxTries = 5
 	// maxCachedBytes bounds the templates that each writer keeps.
 	maxCachedBytes = 16 << 20
+	// restAfter is how long after the last decision a writer keeps what it has read.
+	restAfter = 5 * time.Second
 )
 
 // writer is a goroutine that commits, and its connection.
@@ -85,14 +87,32 @@ func (w *writer) do(m *member) error {
 // run takes what is queued, batch by batch.
 func (w *writer) run() {
 	defer close(w.done)
-	for m := range w.queue {
-		batch := make([]*member, 0, 1+len(w.queue))
-		batch = w.take(batch, m)
-		for range min(len(w.queue), maxBatch-1) {
-			batch = w.take(batch, <-w.queue)
+	rest := time.NewTimer(restAfter)
+	defer rest.Stop()
+	for {
+		select {
+		case m, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			batch := make([]*member, 0, 1+len(w.queue))
+			batch = w.take(batch, m)
+			for range min(len(w.queue), maxBatch-1) {
+				batch = w.take(batch, <-w.queue)
+			}
+			w.settle(batch)
+			rest.Reset(restAfter)
+		case <-rest.C:
+			w.rest()
 		}
-		w.settle(batch)
 	}
+}
+
+// rest gives back what is kept for the next decision, since none has come for a while: it is read again when one does.
+func (w *writer) rest() {
+	w.revisions.Clear()
+	w.store.where.Clear()
+	w.store.codec.Forget()
 }
 
 // take adds a member to the batch unless its caller has given up.

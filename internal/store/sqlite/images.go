@@ -6,8 +6,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxRows bounds the rows in the images that are kept from one batch to the next.
-const maxRows = 50_000
+// maxRows bounds the rows in the images that are kept from one batch to the next, which take about 2 kB each. The image of the
+// stack used last is kept however large it is.
+const maxRows = 16_384
 
 // images are those of the stacks that were written last. The writer is the only one who writes, so what it has read or
 // written need not be read again: an image is in step with the database as long as every change goes through it. What
@@ -17,6 +18,7 @@ type images struct {
 	order   list.List                        // the one used last at the front
 	used    []*kept                          // in this batch
 	rows    int
+	busy    bool // one was used since wereBusy was asked
 }
 
 // kept is an image that was used since, or is kept between batches.
@@ -48,6 +50,7 @@ func (s *images) put(im *store.Image) {
 }
 
 func (s *images) use(k *kept) {
+	s.busy = true
 	if !k.used {
 		k.used = true
 		s.used = append(s.used, k)
@@ -64,12 +67,19 @@ func (s *images) rest() {
 		s.rows += k.rows
 	}
 	s.used = s.used[:0]
-	for s.rows > maxRows {
+	for s.rows > maxRows && s.order.Len() > 1 {
 		e := s.order.Back()
 		k := s.order.Remove(e).(*kept)
 		delete(s.byStack, k.image.Stack.Key)
 		s.rows -= k.rows
 	}
+}
+
+// wereBusy reports whether any was used since it was called last.
+func (s *images) wereBusy() bool {
+	busy := s.busy
+	s.busy = false
+	return busy
 }
 
 // clear drops all of them.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -20,6 +21,9 @@ type pool struct {
 	statements map[string]*sql.Stmt
 }
 
+// idleFor is how long a connection is kept that nobody reads with: it has pages in memory.
+const idleFor = 30 * time.Second
+
 func openPool(dsn string) (*pool, error) {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -27,6 +31,7 @@ func openPool(dsn string) (*pool, error) {
 	}
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
+	db.SetConnMaxIdleTime(idleFor)
 	return &pool{db: db, statements: make(map[string]*sql.Stmt)}, nil
 }
 

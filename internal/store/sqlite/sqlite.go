@@ -95,7 +95,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", s.dsn("journal_mode(WAL)", "synchronous(FULL)"))
+	db, err := sql.Open("sqlite", s.dsn("journal_mode(WAL)", "synchronous(FULL)", "cache_size(-16384)")) // 16 MiB of pages
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) error {
 	if err := s.prepare(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if s.reads, err = openPool(s.dsn("query_only(1)")); err != nil {
+	if s.reads, err = openPool(s.dsn("query_only(1)", "cache_size(-2048)")); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	s.writes.start()
@@ -131,7 +131,7 @@ func (s *Store) dsn(pragmas ...string) string {
 		path = "/" + path // C:/...
 	}
 	query := url.Values{"_pragma": append([]string{
-		"busy_timeout(5000)", "foreign_keys(0)", "cache_size(-16384)", "temp_store(MEMORY)", // 16 MiB of pages
+		"busy_timeout(5000)", "foreign_keys(0)", "temp_store(MEMORY)",
 		"journal_size_limit(67108864)", // what the log grew to beyond that is given back
 	}, pragmas...)}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()

@@ -23,6 +23,9 @@ const maxCachedBytes = 32 << 20
 // maxConflicts is how often a member is run again because another process was quicker. There should be none.
 const maxConflicts = 3
 
+// restAfter is how long after the last decision the writer keeps what it knows of the stacks.
+const restAfter = 5 * time.Second
+
 // writer is the one goroutine that writes, and its connection.
 type writer struct {
 	store *Store
@@ -93,13 +96,41 @@ func (w *writer) do(ctx context.Context, work func(*tx) error) error {
 // run takes what is queued, batch by batch.
 func (w *writer) run() {
 	defer close(w.done)
-	for m := range w.queue {
-		batch := make([]*member, 0, 1+len(w.queue))
-		batch = w.take(batch, m)
-		for range min(len(w.queue), maxBatch-1) {
-			batch = w.take(batch, <-w.queue)
+	rest := time.NewTimer(restAfter)
+	defer rest.Stop()
+	rest.Stop() // there is nothing to forget yet
+	for {
+		select {
+		case m, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			batch := make([]*member, 0, 1+len(w.queue))
+			batch = w.take(batch, m)
+			for range min(len(w.queue), maxBatch-1) {
+				batch = w.take(batch, <-w.queue)
+			}
+			w.commit(batch)
+			if w.images.wereBusy() {
+				rest.Reset(restAfter)
+			}
+		case <-rest.C:
+			w.rest()
 		}
-		w.commit(batch)
+	}
+}
+
+// rest gives back what is kept for the next decision, since none has come for a while: what is in the database is read
+// again when one does. Signs of life go on meanwhile.
+func (w *writer) rest() {
+	w.forget()
+	w.where.Clear()
+	w.store.codec.Forget()
+	if w.conn == nil {
+		return
+	}
+	if err := w.command("PRAGMA shrink_memory"); err != nil {
+		w.log.Debug("shrink the memory of the writing connection", "error", err)
 	}
 }
 

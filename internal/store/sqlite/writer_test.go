@@ -92,6 +92,11 @@ func TestAgainstMemory(t *testing.T) {
 		s.now = clock
 		return storetest.Batched{
 			Store: s, Hold: func(t *testing.T) func() { return hold(t, s) }, Queued: func() int { return len(s.writes.queue) },
+			Rest: func(t *testing.T) {
+				if err := s.write(context.Background(), func(tx *tx) error { tx.rest(); return nil }); err != nil {
+					t.Fatal(err)
+				}
+			},
 			Reopen: func(t *testing.T) store.Store {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)

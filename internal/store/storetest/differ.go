@@ -24,6 +24,8 @@ type Batched struct {
 	Hold func(t *testing.T) (release func())
 	// Queued returns how many members wait behind a held writer.
 	Queued func() int
+	// Rest has the store forget what it keeps of the database in memory, as it does when nobody asks for anything.
+	Rest func(t *testing.T)
 	// Reopen closes the store and opens it again, on the same database.
 	Reopen func(t *testing.T) store.Store
 }
@@ -84,6 +86,9 @@ func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 			if diff := cmp.Diff(m.want, <-results[i], cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("move %d of the batch, %+v, saw another world (-memory +this):\n%s", i, m.target, diff)
 			}
+		}
+		if random.IntN(3) == 0 {
+			got.Rest(t)
 		}
 	}
 	compare := func(s store.Store, which string) {
