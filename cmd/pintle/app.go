@@ -102,8 +102,9 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 	})
 	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(),
 		a.eventsCommand(), a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(),
-		a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.envCommand(),
-		a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(), a.versionCommand())
+		a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.consoleCommand(),
+		a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(),
+		a.versionCommand())
 	return root
 }
 

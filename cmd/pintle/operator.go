@@ -73,6 +73,15 @@ func (c *operatorClient) logs(ctx context.Context, stack, request string) ([]str
 	return out.Lines, err
 }
 
+// consoleLink returns the address of a page that begins a session of the console.
+func (c *operatorClient) consoleLink(ctx context.Context) (string, error) {
+	var out operator.ConsoleLink
+	if err := c.do(ctx, http.MethodPost, "console/link", nil, &out); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(c.base, "/") + out.Path, nil
+}
+
 func (c *operatorClient) providers(ctx context.Context) ([]operator.Provider, error) {
 	var out operator.Providers
 	err := c.do(ctx, http.MethodGet, "providers", nil, &out)

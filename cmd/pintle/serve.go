@@ -21,7 +21,7 @@ type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
 	database, unknownTypes                                                    string
 	providers                                                                 providerOptions
-	dev, allowPrivate                                                         bool
+	dev, allowPrivate, console                                                bool
 	functions                                                                 functionOptions
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
@@ -54,6 +54,7 @@ func (a *app) serveCommand() *cobra.Command {
 	fidelityFlag(cmd, &o.fidelity)
 	unknownTypesFlag(cmd, &o.unknownTypes)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
+	flags.BoolVar(&o.console, "console", true, "serve pages for people under /console/, see pintle console")
 	o.keys.flags(flags)
 	o.keep.flags(flags)
 	o.references.flags(flags)
@@ -63,7 +64,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
-		"allow-private", "log-level", "metrics", "metrics-token-file", "audit-log")
+		"allow-private", "console", "log-level", "metrics", "metrics-token-file", "audit-log")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
 what is left of earlier runs. In another terminal:
@@ -144,7 +145,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	c = node.Config{
 		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
-		Cloud:        o.dev || o.functions.run,
+		Cloud: o.dev || o.functions.run, NoConsole: !o.console,
 		AllowPrivate: o.dev || o.allowPrivate, Version: buildRelease().Version, ResolveSecrets: o.references.secrets,
 	}
 	if c.SSM, err = o.references.source(); err != nil {

@@ -26,12 +26,13 @@ const (
 	doorROS      = "ros-answers"
 	doorSignals  = "signals"
 	doorOperator = "operator"
+	doorConsole  = "console"
 	doorAPI      = "api"
 )
 
 // Doors lists the words that [Config.Served] is told.
 func Doors() []string {
-	return []string{doorHealth, doorMetrics, doorAnswers, doorROS, doorSignals, doorOperator, doorAPI}
+	return []string{doorHealth, doorMetrics, doorAnswers, doorROS, doorSignals, doorOperator, doorConsole, doorAPI}
 }
 
 // doorOf returns the door that a path leads to.
@@ -49,6 +50,8 @@ func (s *Server) doorOf(path string) string {
 		return doorSignals
 	case strings.HasPrefix(path, operator.Prefix):
 		return doorOperator
+	case s.config.Console != nil && (path == ConsolePath || strings.HasPrefix(path, ConsolePath+"/")):
+		return doorConsole
 	}
 	return doorAPI
 }
@@ -66,6 +69,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 		s.answerROS(w, r)
 	case doorSignals:
 		s.signal(w, r)
+	case doorConsole:
+		s.console(w, r)
 	default:
 		s.enter(w, r)
 	}

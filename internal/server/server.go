@@ -8,6 +8,7 @@
 //	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
 //	                              likewise AWS's JSON protocol, to the Parameter Store
 //	     /pintle/v1/…             Pintle's own face, see package operator
+//	     /console/…               pages for people, see package console
 //	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
 //	GET  /metrics                 what Prometheus asks, if the server is to tell that here
 //
@@ -99,6 +100,8 @@ type Config struct {
 	Faces map[string]Face
 	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
 	Bodies map[string]int64
+	// Console serves pages for people under [ConsolePath], and authenticates them itself. Nil serves none.
+	Console http.Handler
 	// Unsigned returns what serves a request that needs no signature, nil for those that do. Nil means that none is such.
 	Unsigned func(*http.Request) http.Handler
 	// Patience is [cloudformation.Config.Patience].
@@ -149,11 +152,15 @@ type Server struct {
 	calling    *rpc.Verifier // of ROS's calls
 	answers    turns
 	calls      turns
+	pages      turns
 	ready      readiness
 	draining   atomic.Bool
 	// hard ends what is still being served after the drain.
 	hard context.Context
 	stop context.CancelFunc
+	// soft ends what would go on for as long as it is let, when the server is asked to end.
+	soft  context.Context
+	leave context.CancelFunc
 }
 
 // New returns a server. It returns an error if the config lacks something.
@@ -186,6 +193,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", rosAnswers: "/" + ROSResponsePath,
 		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
+		pages: newTurns(config.Concurrency, config.Wait),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
@@ -205,6 +213,7 @@ func New(config Config) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.hard, s.stop = context.WithCancel(context.Background())
+	s.soft, s.leave = context.WithCancel(s.hard)
 	return s, nil
 }
 
@@ -324,6 +333,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	s.leave()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
 	defer cancel()
 	err := server.Shutdown(bounded)

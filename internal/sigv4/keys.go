@@ -47,6 +47,7 @@ type Key struct {
 	Secret  Secret
 	Account string // twelve letters or digits
 	Role    string // a role's name or ARN; empty is the account's root
+	Console string // viewer or operator: what the key may do in the console; empty is what the console gives
 	// Token is that of a session which another service has made, sent with every request; empty for none.
 	Token Secret
 }
@@ -69,11 +70,12 @@ func (k Key) goesWith(tokens []string) bool {
 //	aws_secret_access_key = at least 16 characters
 //	aws_account_id = 000000000000
 //	pintle_role = deployer
+//	pintle_console = operator
 //
 // Each section is one key. aws_account_id is optional and defaults to [DefaultAccount]; pintle_role is optional, the
-// name or the ARN of the role that the key acts as. A line that starts with # or ; is a comment. Anything else is
-// refused, with its line. The file must be readable by its owner alone (mode 0600); see
-// package secretfile.
+// name or the ARN of the role that the key acts as, and pintle_console too, viewer or operator. A line that starts with
+// # or ; is a comment. Anything else is refused, with its line. The file must be readable by its owner alone (mode 0600);
+// see package secretfile.
 type Keys struct {
 	all  []Key
 	byID map[string]int
@@ -260,8 +262,14 @@ func (p *keysParser) set(name, value string) error {
 			return fmt.Errorf("line %d: pintle_role must be a role's name or its ARN", p.line)
 		}
 		p.key.Role = value
+	case "pintle_console":
+		if value != "viewer" && value != "operator" {
+			return fmt.Errorf("line %d: pintle_console must be viewer or operator", p.line)
+		}
+		p.key.Console = value
 	default:
-		return fmt.Errorf("line %d: unknown name; known are aws_access_key_id, aws_secret_access_key, aws_account_id and pintle_role", p.line)
+		return fmt.Errorf("line %d: unknown name; known are aws_access_key_id, aws_secret_access_key, aws_account_id, pintle_role and "+
+			"pintle_console", p.line)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@
 //	PUT  providers/{name}                             defines a provider
 //	GET  providers/{name}/schema                      what a provider publishes of its properties and attributes
 //	GET  keys                                         the keys that secrets may be sealed with, by their ids
+//	POST console/link                                 makes a link that begins a session of the console, once
 //	GET  version                                      of this server
 //
 // A stack is named by its name or its ARN, percent-encoded; with ?dialect=ros it is one of ROS, named by its name or its UUID. An error is {"error": "…"} with a status that fits. Nothing
@@ -80,6 +81,9 @@ type Hooks struct {
 	Keys func(context.Context) (Keys, error)
 	// Progress says what holds an unsettled request up, scrubbed; empty for nothing.
 	Progress func(wire.RequestID) string
+	// Console returns the path of a page that begins a session of the console for the caller. Its [Error] is shown to the
+	// client. Nil refuses.
+	Console func(context.Context, Caller) (string, error)
 	// Logs returns the last lines that the provider of a request printed, oldest first, scrubbed.
 	Logs func(context.Context, wire.RequestID) ([]string, error)
 }
@@ -137,6 +141,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
 	mux.Handle("GET "+Prefix+"providers/{name}/schema", f.answer(f.schema))
 	mux.Handle("GET "+Prefix+"keys", f.answer(f.keys))
+	mux.Handle("POST "+Prefix+"console/link", f.answer(f.consoleLink))
 	mux.Handle("GET "+Prefix+"version", f.answer(f.version))
 	mux.Handle("/", f.answer(func(r *http.Request) (any, error) {
 		return nil, &Error{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path +

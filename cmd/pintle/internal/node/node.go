@@ -21,6 +21,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/audit"
+	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
@@ -105,6 +106,8 @@ type Config struct {
 	Metrics MetricsConfig
 	// Audit gets every change that clients ask for; nil drops them.
 	Audit *audit.Log
+	// NoConsole leaves the pages for people out.
+	NoConsole bool
 	// Version is what the node tells of the program.
 	Version string
 	// Log gets what operators should know; nil discards it.
@@ -133,6 +136,7 @@ type Node struct {
 	delivery  *delivery.Delivery // nil in a Reader
 	cloud     *cloud             // nil if there is none
 	server    *server.Server
+	console   *console.Console // nil if there is none
 
 	account    string // that of the server's own keys
 	references *parameters.Hidden
@@ -274,6 +278,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openFaces(&door); err != nil {
+		return nil, err
+	}
+	if err := n.openConsole(&door, credentials.Lookup); err != nil {
 		return nil, err
 	}
 	n.server, err = server.New(door)

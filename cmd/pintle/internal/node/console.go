@@ -1,0 +1,51 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/console"
+	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+)
+
+// openConsole adds the pages for people to what the server is made of. keys are those of the credentials file.
+func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bool)) (err error) {
+	if n.config.NoConsole || n.config.Role == Reader {
+		return nil
+	}
+	n.console, err = console.New(console.Config{
+		Engine: n.engine, Rows: n.store, Key: n.store.Root().Derive("console session"), Keys: keys,
+		Secure:   n.config.PublicURL != nil && n.config.PublicURL.Scheme == "https" && !n.config.Dev,
+		Progress: c.Hooks.Progress, Logs: c.Hooks.Logs, Version: n.config.Version, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	c.Console, c.Hooks.Console = n.console, n.consoleLink
+	return nil
+}
+
+// consoleLink returns a link for whoever has signed a call: this server's own user, or one of its keys.
+func (n *Node) consoleLink(ctx context.Context, caller operator.Caller) (path string, err error) {
+	known := true
+	switch {
+	case n.isOwner(ctx):
+		path, err = n.console.Link(console.Identity{Name: "the user of this machine", Role: console.Operator})
+	case n.config.Dev:
+		path, err = n.console.Link(console.Identity{
+			Name: "access key " + caller.KeyID + " (--dev)", Account: caller.Account, Role: console.Operator,
+		})
+	default:
+		path, known, err = n.console.LinkFor(caller.KeyID)
+	}
+	switch {
+	case errors.Is(err, console.ErrManyLinks):
+		return "", &operator.Error{Status: http.StatusTooManyRequests, Message: err.Error()}
+	case err == nil && !known:
+		return "", &operator.Error{Status: http.StatusForbidden, Message: "only keys of the credentials file sign in to the console"}
+	}
+	return path, err
+}

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// offer is an action that a stack's page offers.
+type offer struct {
+	Name  string // in the path
+	Label string
+	// Text says what it does.
+	Text string
+	// Confirm says that the reader has to type the stack's name, Skip that resources can be named that are to be left out, and
+	// Force that all of those can be that fail.
+	Confirm, Skip, Force bool
+}
+
+// The actions.
+var (
+	offerCancel = offer{Name: "cancel", Label: "Cancel the update", Text: "What is running is given up, and the update is rolled back."}
+	offerRetry  = offer{Name: "retry", Label: "Retry", Text: "What failed is tried again, with the same template and parameters."}
+	offerBack   = offer{Name: "rollback", Label: "Roll back", Text: "What was done is undone, back to where the stack last stood."}
+	offerGoOn   = offer{
+		Name: "continue", Label: "Continue the rollback", Text: "What could not be rolled back is tried again.", Skip: true, Force: true,
+	}
+	offerDelete = offer{Name: "delete", Label: "Delete the stack", Text: "All resources are deleted, and the stack with them.", Confirm: true}
+)
+
+// offers returns what can be done with a stack as it stands. The engine judges again.
+func offers(stack *store.Stack) []offer {
+	if !stack.Live || stack.Parent != "" {
+		return nil // a nested stack goes with its root
+	}
+	var list []offer
+	ros := stack.Dialect == engine.ROS.Name()
+	switch {
+	case stack.Kind == store.KindUpdate && (stack.Phase == store.PhaseApply || stack.Phase == store.PhasePrepare):
+		list = append(list, offerCancel)
+	case stack.Kind == store.KindUpdate && stack.Phase == store.PhaseRevertFailed:
+		list = append(list, offerGoOn)
+	case stack.Kind == store.KindCreate && stack.Phase == store.PhaseFailed && ros:
+		list = append(list, offerRetry)
+	case (stack.Kind == store.KindCreate || stack.Kind == store.KindUpdate) && stack.Phase == store.PhaseFailed:
+		list = append(list, offerRetry, offerBack)
+	}
+	if stack.Phase.Final() {
+		remove := offerDelete
+		remove.Force = stack.Kind == store.KindDelete && stack.Phase == store.PhaseFailed
+		list = append(list, remove)
+	}
+	return list
+}
+
+// notices are what pages say after something was done, by the word in their address.
+var notices = map[string]string{
+	"cancel": "The update is being cancelled.", "retry": "It is tried again.", "rollback": "The stack is being rolled back.",
+	"continue": "The rollback goes on.", "delete": "The stack is being deleted.", "respond": "The request was answered.",
+	"execute": "The change set is being executed.", "delete-change-set": "The change set was deleted.",
+}
+
+// stackAction does what a stack's page offers.
+func (c *Console) stackAction(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	action := Action{Name: v.r.PathValue("action")}
+	if _, ok := notices[action.Name]; !ok {
+		return errNothing
+	}
+	if err := c.act(v, &stack, action.Name); err != nil {
+		return c.refused(v, &stack, action, err, func(code int, problem string) error {
+			return c.showStack(v, code, &stack, problem)
+		})
+	}
+	c.done(v, &stack, action, stackURL(stack.ID), action.Name)
+	return nil
+}
+
+// act asks the engine, whose decision is noted on the stack's audit list as it is made.
+func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
+	ref, form := refOf(stack), v.r.PostForm
+	noted := func(what string) context.Context { return engine.Noted(v.r.Context(), what+" by "+v.by()) }
+	force := form.Get("force") != ""
+	switch action {
+	case offerCancel.Name:
+		err = c.Engine.CancelUpdate(noted("update cancelled"), engine.CancelUpdate{Stack: ref})
+	case offerBack.Name:
+		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref})
+	case offerGoOn.Name:
+		var skip []wire.LogicalID
+		for _, name := range strings.FieldsFunc(form.Get("skip"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' }) {
+			skip = append(skip, wire.LogicalID(name))
+		}
+		if force && len(skip) > 0 {
+			return &failure{http.StatusBadRequest, "Name resources to leave out, or leave out all that fail, not both. Nothing was done."}
+		}
+		_, err = c.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{Stack: ref, Skip: skip, Force: force})
+	case offerRetry.Name:
+		err = c.retry(noted("retry asked for"), stack, ref)
+	case offerDelete.Name:
+		if form.Get("confirm") != stack.Name {
+			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was done."}
+		}
+		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{Stack: ref, Force: force})
+	default:
+		return errNothing
+	}
+	return err
+}
+
+// retry tries a create or an update that was left as it failed once more, with the inputs that it had.
+func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref) error {
+	if stack.Dialect == engine.ROS.Name() {
+		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{Stack: ref, Mode: engine.ContinueRecreate})
+		return err
+	}
+	revision, err := c.Engine.Revision(ctx, *stack)
+	if err != nil {
+		return err
+	}
+	in := engine.UpdateStack{Stack: ref, UsePrevious: true}
+	in.Capabilities, in.DisableRollback = stack.Capabilities, true // so that it is left again if it fails again
+	for _, name := range slices.Sorted(slices.Values(revision.Inputs)) {
+		in.Parameters = append(in.Parameters, engine.Parameter{Key: name, UsePrevious: true})
+	}
+	_, err = c.Engine.Update(ctx, in)
+	return err
+}

@@ -1,0 +1,160 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// requestView is what the page of a request shows.
+type requestView struct {
+	Stack    *store.Stack
+	Request  *store.Request
+	Status   status
+	Progress string
+	Lines    []string // of its provider's log
+	// Token is the service token, Properties and Old what was sent, and Config how a URL is called: JSON, secrets masked.
+	Token, Properties, Old, Config string
+	// Instance is the resource that it is about; nil if that is not known any more.
+	Instance *resourceRow
+	// Answered says that the attributes are those that this request was answered with: Data, JSON, secrets masked.
+	Answered bool
+	Data     string
+	// Responds says that it can be answered by hand.
+	Responds bool
+	NoEcho   bool // that attributes may be kept secret
+}
+
+// requestPage shows a request and its answer.
+func (c *Console) requestPage(v *visit) error {
+	r, stack, err := c.request(v)
+	if err != nil {
+		return err
+	}
+	return c.showRequest(v, 200, &r, &stack, "")
+}
+
+// request returns the request that the path names, and its stack, if the session may see that.
+func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
+	r, err := c.Rows.Request(v.r.Context(), wire.RequestID(v.r.PathValue("id")))
+	if err != nil {
+		return r, store.Stack{}, err
+	}
+	stack, err := c.Rows.StackOf(v.r.Context(), r.Stack)
+	if err == nil && (!v.session.sees(stack.Account) || !r.Asks()) {
+		err = store.ErrNotFound
+	}
+	return r, stack, err
+}
+
+func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
+	view := requestView{
+		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r.ID),
+		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
+	}
+	view.Properties, view.Old, view.Config = indented(r.Body.Properties), indented(r.Body.OldProperties), indented(r.Body.HTTPConfig)
+	if !r.Body.Native() {
+		view.Token = plainText(r.Body.Token)
+	}
+	if err := c.fillAnswer(v.r.Context(), &view); err != nil {
+		return err
+	}
+	if c.Logs != nil {
+		lines, err := c.Logs(v.r.Context(), r.ID)
+		if err != nil {
+			return err
+		}
+		view.Lines = lines
+	}
+	p := page{Title: string(r.Type) + " of " + string(r.Logical), Here: "stacks", Problem: problem, Content: view}
+	if r.State != store.RequestSettled {
+		p.Refresh = 10
+	}
+	c.show(v, code, "request.html", p)
+	return nil
+}
+
+// fillAnswer adds what is known of the answer: the row of the resource keeps it.
+func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
+	if view.Request.Instance == 0 {
+		return nil
+	}
+	rows, err := c.Rows.InstancesAfter(ctx, view.Stack.Key, view.Request.Instance-1, 1)
+	if err != nil || len(rows) == 0 || rows[0].Number != view.Request.Instance {
+		return err
+	}
+	row := resourceOf(view.Stack, rows[0])
+	view.Instance = &row
+	if row.Body.AnsweredBy == view.Request.ID {
+		view.Answered, view.Data = true, indented(row.Body.Data)
+	}
+	return nil
+}
+
+// respond answers a request in its provider's place.
+func (c *Console) respond(v *visit) error {
+	r, stack, err := c.request(v)
+	if err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	in := engine.Respond{
+		Stack: refOf(&stack), Logical: r.Logical, Request: r.ID, Status: wire.Status(form.Get("status")),
+		PhysicalID: wire.PhysicalID(strings.TrimSpace(form.Get("physicalId"))), Reason: strings.TrimSpace(form.Get("reason")),
+		NoEcho: form.Get("noEcho") != "", By: v.by(),
+	}
+	if data := strings.TrimSpace(form.Get("data")); data != "" {
+		in.Data = []byte(data)
+	}
+	action := Action{Name: "respond", Object: string(r.Logical)}
+	if !in.Status.Valid() {
+		return c.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was done."},
+			func(code int, problem string) error { return c.showRequest(v, code, &r, &stack, problem) })
+	}
+	if _, err := c.Engine.Respond(v.r.Context(), in); err != nil {
+		return c.refused(v, &stack, action, err, func(code int, problem string) error {
+			return c.showRequest(v, code, &r, &stack, problem)
+		})
+	}
+	c.done(v, &stack, action, requestURL(r.ID), "respond")
+	return nil
+}
+
+// refused tells of an action that was refused, and shows the page again with the reason.
+func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, show func(code int, problem string) error) error {
+	code, problem := 0, ""
+	if input, ok := engine.InputError(err); ok {
+		code, problem = http.StatusBadRequest, input.Message
+	} else if f, ok := errors.AsType[*failure](err); ok {
+		code, problem = f.Status, f.Message
+	}
+	a.Refused = problem
+	if problem == "" {
+		a.Refused = "internal failure"
+	}
+	c.tell(v, stack, a)
+	if problem == "" {
+		return err
+	}
+	return show(code, problem)
+}
+
+// done tells of an action that was carried out, and sends the browser to a page that says so.
+func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice string) {
+	c.tell(v, stack, a)
+	http.Redirect(v.w, v.r, path+"?done="+notice, http.StatusSeeOther)
+}
+
+func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
+	a.By, a.From = v.session.Name, addressOf(v.r)
+	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
+	c.record(v.r.Context(), a)
+}
+
+// by says who acts, for the audit list.
+func (v *visit) by() string { return v.session.Name + " in the console, from " + addressOf(v.r) }

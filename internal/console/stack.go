@@ -1,0 +1,338 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// maxWaiting is how many requests a stack's page lists.
+	maxWaiting = 50
+	// maxFetched bounds how many instances one page of resources looks at: those that are gone are not shown.
+	maxFetched = 50 * pageSize
+	// maxOperations is how many operations a stack's page lists.
+	maxOperations = 10
+)
+
+// stackView is what the page of a stack shows.
+type stackView struct {
+	Stack      *store.Stack
+	Status     status
+	Parameters []field
+	Outputs    []field
+	Tags       []field
+	Operations []operationRow
+	Waiting    []requestRow
+	// MoreWaiting says that it waits for more than are listed.
+	MoreWaiting bool
+	Resources   []resourceRow
+	// Logical is the one that the reader looks for, empty for all.
+	Logical string
+	// Next is the path of the next page of resources, empty if there is none, and First whether this is not the first.
+	Next  string
+	First bool
+	Left  []leftRow
+	// MoreLeft says that it has left more behind than are listed.
+	MoreLeft bool
+	Events   []eventLine
+	Actions  []offer
+}
+
+// operationRow is an operation in a list.
+type operationRow struct {
+	*store.Operation
+	Status status
+}
+
+// requestRow is a request in a list.
+type requestRow struct {
+	*store.Request
+	Status   status
+	Progress string
+}
+
+// resourceRow is a resource in a list.
+type resourceRow struct {
+	store.Instance
+	Status status
+	// Standing says what the instance is to its stack, empty for what its logical id stands for.
+	Standing string
+}
+
+// stackPage shows a stack.
+func (c *Console) stackPage(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	return c.showStack(v, 200, &stack, "")
+}
+
+// showStack shows a stack and, if something was asked for that could not be done, why.
+func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem string) error {
+	ctx := v.r.Context()
+	view := stackView{
+		Stack: stack, Status: stackStatus(stack), Logical: strings.TrimSpace(v.r.URL.Query().Get("logical")), Actions: offers(stack),
+	}
+	for _, fill := range []func(context.Context, *visit, *stackView) error{
+		c.fillInputs, c.fillOperations, c.fillWaiting, c.fillResources, c.fillLeft, c.fillEvents,
+	} {
+		if err := fill(ctx, v, &view); err != nil {
+			return err
+		}
+	}
+	p := page{Title: "Stack " + stack.Name, Here: "stacks", Problem: problem, Content: view}
+	if !stack.Phase.Final() {
+		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(stack.Operation), "live"), 10
+	}
+	c.show(v, code, "stack.html", p)
+	return nil
+}
+
+// fillInputs adds what the stack was made with and what came of it.
+func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) error {
+	revision, err := c.Engine.Revision(ctx, *view.Stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
+		return err
+	}
+	stored := engine.StoredValues(&revision)
+	for _, p := range revision.Parameters.Members() {
+		f := field{Name: p.Key, Value: plainText(p.Value)}
+		if resolved, ok := stored.Get(p.Key); ok {
+			f.Note = "of the parameter store: " + plainText(resolved)
+		}
+		view.Parameters = append(view.Parameters, f)
+	}
+	for _, t := range revision.Tags {
+		view.Tags = append(view.Tags, field{Name: t.Key, Value: t.Value})
+	}
+	for _, o := range view.Stack.Outputs {
+		result, _ := view.Stack.OutputValues.Get(o.Key)
+		f := field{Name: o.Key, Value: plainText(result), Note: o.Description}
+		if o.ExportName != "" {
+			f.Note = strings.TrimSpace(f.Note + " exported as " + o.ExportName)
+		}
+		view.Outputs = append(view.Outputs, f)
+	}
+	return nil
+}
+
+func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView) error {
+	for number := view.Stack.Operation; number > 0 && len(view.Operations) < maxOperations; number-- {
+		op, err := c.Rows.Operation(ctx, view.Stack.Key, number)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // it was swept, and those before it
+		}
+		if err != nil {
+			return err
+		}
+		view.Operations = append(view.Operations, operationRow{&op, statusOf(view.Stack.Dialect, op.Kind, op.Phase)})
+	}
+	return nil
+}
+
+// fillWaiting adds the requests that are not settled.
+func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) error {
+	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, 4*maxWaiting)
+	if err != nil {
+		return err
+	}
+	view.MoreWaiting = len(rows) == 4*maxWaiting
+	for i := range rows {
+		if !rows[i].Asks() {
+			continue
+		}
+		if len(view.Waiting) == maxWaiting {
+			view.MoreWaiting = true
+			break
+		}
+		view.Waiting = append(view.Waiting, requestRow{&rows[i], requestStatus(&rows[i]), c.progress(rows[i].ID)})
+	}
+	return nil
+}
+
+func (c *Console) progress(id wire.RequestID) string {
+	if c.Progress == nil {
+		return ""
+	}
+	return c.Progress(id)
+}
+
+// fillResources adds a page of resources in the order in which they were begun, or all that one logical id has.
+func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) error {
+	if view.Logical != "" {
+		rows, err := c.Rows.InstancesOf(ctx, view.Stack.Key, []wire.LogicalID{wire.LogicalID(view.Logical)})
+		for _, row := range rows {
+			view.Resources = append(view.Resources, resourceOf(view.Stack, row))
+		}
+		return err
+	}
+	after, err := count(v.r.URL.Query(), "after")
+	if err != nil {
+		return err
+	}
+	view.First = after > 0
+	for fetched := 0; fetched < maxFetched; {
+		rows, err := c.Rows.InstancesAfter(ctx, view.Stack.Key, after, pageSize+1)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows[:min(len(rows), pageSize)] {
+			if len(view.Resources) == pageSize {
+				view.Next = stackURL(view.Stack.ID) + "?" + url.Values{"after": {strconv.Itoa(after)}}.Encode() + "#resources"
+				return nil
+			}
+			after = row.Number
+			if row.Role != store.RoleGone || row.Shown {
+				view.Resources = append(view.Resources, resourceOf(view.Stack, row))
+			}
+		}
+		if len(rows) <= pageSize {
+			return nil
+		}
+		fetched += len(rows)
+	}
+	view.Next = stackURL(view.Stack.ID) + "?" + url.Values{"after": {strconv.Itoa(after)}}.Encode() + "#resources"
+	return nil
+}
+
+func resourceOf(stack *store.Stack, i store.Instance) resourceRow {
+	row := resourceRow{Instance: i, Status: resourceStatus(stack.Dialect, i.Verb, i.Progress)}
+	switch i.Role {
+	case store.RoleCondemned:
+		row.Standing = "to be deleted"
+	case store.RoleOrphan:
+		row.Standing = "orphan"
+	case store.RoleRetained:
+		row.Standing = "retained"
+	case store.RoleGone:
+		row.Standing = "gone"
+	case store.RoleCurrent:
+	}
+	return row
+}
+
+// fillLeft adds what the stack has left behind.
+func (c *Console) fillLeft(ctx context.Context, _ *visit, view *stackView) error {
+	const most = 20
+	rows, err := c.Rows.LeftBehind(ctx, []string{view.Stack.Account}, store.InstancePlace{Stack: view.Stack.Key}, most+1)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		switch {
+		case row.Stack != view.Stack.Key:
+			return nil
+		case len(view.Left) == most:
+			view.MoreLeft = true
+			return nil
+		}
+		view.Left = append(view.Left, leftOf(view.Stack, row))
+	}
+	return nil
+}
+
+// fillEvents adds the newest events.
+func (c *Console) fillEvents(ctx context.Context, _ *visit, view *stackView) (err error) {
+	view.Events, _, err = c.events(ctx, view.Stack, eventPlace{}, 15)
+	return err
+}
+
+// eventLine is an event as it is shown.
+type eventLine struct {
+	store.Event
+	Status status
+	// OfStack says that it is the stack's own.
+	OfStack bool
+}
+
+// eventPlace is where an event stands: in a row of its stack's history, and the how manieth of that row, newest first.
+type eventPlace struct {
+	store.EventPlace
+	Skip int
+}
+
+func (p eventPlace) String() string { return fmt.Sprintf("%d.%d.%d", p.Operation, p.Number, p.Skip) }
+
+// events returns up to limit events from a place on, newest first, and the place of the next one; zero if there is none. A row
+// may hold thousands: those that a stack begins with all begin at once.
+func (c *Console) events(ctx context.Context, stack *store.Stack, from eventPlace, limit int) (list []eventLine, next eventPlace, err error) {
+	before := store.EventPlace{}
+	if from.Number > 0 {
+		before = store.EventPlace{Operation: from.Operation, Number: from.Number + 1}
+	}
+	rows, err := c.Rows.Events(ctx, stack.Key, before, limit+1)
+	if err != nil {
+		return nil, next, err
+	}
+	for n, row := range rows {
+		skip := 0
+		if n == 0 && row.Place == from.EventPlace {
+			skip = from.Skip
+		}
+		for i := len(row.Events) - 1 - skip; i >= 0; i-- {
+			if len(list) == limit {
+				return list, eventPlace{row.Place, len(row.Events) - 1 - i}, nil
+			}
+			list = append(list, eventOf(stack, row.Events[i]))
+		}
+	}
+	return list, eventPlace{}, nil
+}
+
+func eventOf(stack *store.Stack, e store.Event) eventLine {
+	if e.Verb == "" {
+		return eventLine{e, statusOf(stack.Dialect, e.Kind, e.Phase), true}
+	}
+	return eventLine{e, resourceStatus(stack.Dialect, e.Verb, e.Progress), false}
+}
+
+// eventsView is what the page of events shows.
+type eventsView struct {
+	Stack  *store.Stack
+	Events []eventLine
+	Next   string
+	Later  bool // that this is not the first page
+}
+
+// eventsPage lists a stack's events, newest first.
+func (c *Console) eventsPage(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	var from eventPlace
+	if text := v.r.URL.Query().Get("from"); text != "" {
+		if n, err := fmt.Sscanf(text, "%d.%d.%d", &from.Operation, &from.Number, &from.Skip); err != nil || n != 3 ||
+			from.Operation < 1 || from.Number < 1 || from.Skip < 0 {
+			return &failure{400, "The address of this page is not right: begin at the first page."}
+		}
+	}
+	view := eventsView{Stack: &stack, Later: from.Number > 0}
+	var next eventPlace
+	if view.Events, next, err = c.events(v.r.Context(), &stack, from, pageSize); err != nil {
+		return err
+	}
+	if next.Number > 0 {
+		view.Next = stackURL(stack.ID, "events") + "?from=" + next.String()
+	}
+	c.show(v, 200, "events.html", page{Title: "Events of " + stack.Name, Here: "stacks", Content: view})
+	return nil
+}
+
+// Elapsed is how long an operation took, or has taken so far.
+func (o operationRow) Elapsed(now time.Time) string {
+	if !o.Ended.IsZero() {
+		return short(o.Ended.Sub(o.Started))
+	}
+	return short(now.Sub(o.Started))
+}

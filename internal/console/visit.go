@@ -1,0 +1,215 @@
+package console
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// visit is one request of a session.
+type visit struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	session *session
+	now     time.Time
+}
+
+// page is what the layout shows.
+type page struct {
+	Title string
+	// Here is the entry of the navigation that the page belongs to.
+	Here string
+	// Session is nil for somebody who has not signed in.
+	Session *session
+	Token   string
+	// Notice says what was just done, Problem why something was not.
+	Notice, Problem string
+	// Stream is the path that says when the page has changed; empty if it does not. Refresh then is how many seconds a browser
+	// without scripts waits before it loads the page anew.
+	Stream  string
+	Refresh int
+	Version string
+	Now     time.Time
+	Content any
+}
+
+// Acts reports whether the reader may act.
+func (p *page) Acts() bool { return p.Session != nil && slices.Contains(operators, p.Session.Role) }
+
+// failure is an error that is shown to the reader.
+type failure struct {
+	Status  int
+	Message string
+}
+
+// Error returns the message.
+func (f *failure) Error() string { return f.Message }
+
+// What is shown to readers for whom there is nothing.
+var (
+	errNothing = &failure{http.StatusNotFound, "There is nothing here: it may have been removed, or belong to another account."}
+	errForeign = &failure{http.StatusForbidden, "This was sent from a page of another server, and nothing was done."}
+	errStale   = &failure{http.StatusForbidden, "The form is not of this session, and nothing was done. Load the page anew and try again."}
+	errViewer  = &failure{http.StatusForbidden, "You may look, but not act: sign in as an operator to do this. Nothing was done."}
+)
+
+// seen makes a handler of a page that only those see who have signed in.
+func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s, ok := c.session(r)
+		if !ok {
+			if r.Header.Get("Accept") == streamType {
+				http.Error(w, "sign in", http.StatusUnauthorized)
+				return
+			}
+			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
+			return
+		}
+		v := &visit{w, r, s, c.Now().UTC()}
+		if err := show(v); err != nil {
+			c.fail(v, err)
+		}
+	}
+}
+
+// acting makes a handler of what only some roles may do, all if there are none, and only from a page of this server.
+func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s, ok := c.session(r)
+		if !ok {
+			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
+			return
+		}
+		v := &visit{w, r, s, c.Now().UTC()}
+		if err := c.mayAct(v, roles); err != nil {
+			c.record(r.Context(), Action{By: s.Name, From: addressOf(r), Name: actionOf(r), Account: s.Account, Refused: err.Error()})
+			c.fail(v, err)
+			return
+		}
+		if err := do(v); err != nil {
+			c.fail(v, err)
+		}
+	}
+}
+
+// mayAct refuses what was not sent by a page of the session's own, or is not for its role.
+func (c *Console) mayAct(v *visit, roles []Role) error {
+	if err := sameOrigin(v.r); err != nil {
+		return err
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+			return &failure{http.StatusRequestEntityTooLarge, "The form is too long, and nothing was done."}
+		}
+		return &failure{http.StatusBadRequest, "The form could not be read, and nothing was done."}
+	}
+	given, want := []byte(v.r.PostForm.Get("token")), []byte(c.token(v.session))
+	switch {
+	case subtle.ConstantTimeCompare(given, want) != 1:
+		return errStale
+	case roles != nil && !slices.Contains(roles, v.session.Role):
+		return errViewer
+	}
+	return nil
+}
+
+// actionOf names what a request asks for.
+func actionOf(r *http.Request) string {
+	if action := r.PathValue("action"); action != "" {
+		if r.PathValue("name") != "" && action == "delete" {
+			return "delete-change-set"
+		}
+		return action
+	}
+	return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+}
+
+// fail shows an error.
+func (c *Console) fail(v *visit, err error) {
+	shown, ok := errors.AsType[*failure](err)
+	input, mends := engine.InputError(err)
+	switch {
+	case ok:
+	case mends:
+		shown = &failure{http.StatusBadRequest, input.Message}
+	case errors.Is(err, store.ErrNotFound):
+		shown = errNothing
+	case v.r.Context().Err() != nil: // nobody reads it
+		return
+	default:
+		c.Log.ErrorContext(v.r.Context(), "internal failure", "service", "console", "path", wire.Redact(v.r.URL.Path), "error", err)
+		shown = &failure{http.StatusInternalServerError, "Internal failure: the server's log tells more."}
+	}
+	c.show(v, shown.Status, "problem.html", page{Title: http.StatusText(shown.Status), Problem: shown.Message, Content: back(v.r)})
+}
+
+// back returns the page that a form was on, empty if that is not known.
+func back(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	for _, part := range []string{"/actions/", "/respond", "/changesets/"} {
+		if at := strings.Index(path, part); r.Method == http.MethodPost && at > 0 {
+			return path[:at]
+		}
+	}
+	return ""
+}
+
+// show renders a page for a session.
+func (c *Console) show(v *visit, status int, name string, p page) {
+	p.Session, p.Token, p.Now = v.session, c.token(v.session), v.now
+	if p.Notice == "" {
+		p.Notice = notices[v.r.URL.Query().Get("done")]
+	}
+	c.render(v.w, v.r, status, name, &p)
+}
+
+// render writes a page, whole or not at all.
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, p *page) {
+	p.Version = c.Version
+	var body bytes.Buffer
+	if err := c.pages[name].Execute(&body, p); err != nil {
+		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "page", name, "error", err)
+		http.Error(w, "internal failure: the server's log tells more", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w) // a browser that went away has no use for the rest
+}
+
+// stack returns the stack that the path names, if the session may see it.
+func (c *Console) stack(v *visit) (store.Stack, error) {
+	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(v.r.PathValue("id")))
+	if err == nil && !v.session.sees(stack.Account) {
+		return store.Stack{}, store.ErrNotFound
+	}
+	return stack, err
+}
+
+// refOf names a stack as the engine's doors take it.
+func refOf(stack *store.Stack) engine.Ref {
+	return engine.Ref{
+		Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: stack.Dialect == engine.ROS.Name(),
+	}
+}
+
+// stackURL is the path of a stack's page, or of one below it.
+func stackURL(id wire.StackID, parts ...string) string {
+	path := Prefix + "stacks/" + url.PathEscape(string(id))
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+func requestURL(id wire.RequestID) string { return Prefix + "requests/" + url.PathEscape(string(id)) }
