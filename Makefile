@@ -5,10 +5,11 @@ STARTS    ?= 100
 FAILOVERS ?= 20
 FUZZTIME  ?= 20000x
 SOAK      ?= 1h
+ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime release ci
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime release ci proof report
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +48,13 @@ faults: ## every write of fixed scenarios, and every fault that may befall it, o
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
 
 bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
-	go test ./internal/bench -run '^$$' -bench Cycle -benchtime 1x -timeout 60m
+	cd bench && go run ./proof -only cycles -rounds $(ROUNDS)
+
+proof: ## our own figures and their goals: at rest, start, 100,000 waiting, cycles, large stacks; ROUNDS of each (3), 25 minutes
+	cd bench && go run ./proof -rounds $(ROUNDS)
+
+report: ## write the tables and pictures of docs/performance.md anew from bench/results
+	cd bench && go run ./report
 
 templatecost: ## what a template costs for each resource, with 500 and with 5,000 of them
 	go test ./internal/template -run '^$$' -bench Template -benchtime 3s

@@ -40,13 +40,14 @@ type Server struct {
 }
 
 // Serve starts pintle serve with a data directory, which is made if it is not there, on a PostgreSQL database or, if dsn is empty,
-// on a file of the data directory. It logs as it does by default, and has the further args. It has to be stopped.
+// on a file of the data directory. It logs as it does by default, and has the further args; with --dev it takes the calls of Client.
+// It has to be stopped.
 func Serve(ctx context.Context, program, data, dsn string, args ...string) (*Server, error) {
 	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	all := append([]string{"serve", "--dev", "--listen", address, "--data", data}, args...)
+	all := append([]string{"serve", "--listen", address, "--data", data}, args...)
 	if dsn != "" {
 		all = append(all, "--database", dsn, "--key-file", filepath.Join(data, "..", "keys"), "--public-url", "http://"+address)
 	}
@@ -66,7 +67,7 @@ func Serve(ctx context.Context, program, data, dsn string, args ...string) (*Ser
 	return &Server{Process: process, Client: client, Took: took}, nil
 }
 
-// Ends waits until no operation of a stack is in progress and returns how it ended. It looks every 20 ms.
+// Ends waits until no operation of a stack is in progress and returns how it ended. It looks every 10 ms.
 func (s *Server) Ends(ctx context.Context, stack string) (types.StackStatus, error) {
 	for {
 		out, err := s.Client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
@@ -82,7 +83,7 @@ func (s *Server) Ends(ctx context.Context, stack string) (types.StackStatus, err
 		select {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
