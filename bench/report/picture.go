@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+
+	"github.com/pintle-dev/pintle/bench/result"
+)
+
+// Sizes in the units of a picture, which is as wide as the text of a page.
+const (
+	pictureWidth = 760
+	labelWidth   = 200 // of what is beside the bars
+	valueWidth   = 80  // of what is behind the longest one
+	barHeight    = 16
+	groupGap     = 14
+	headHeight   = 56
+	footHeight   = 40
+)
+
+// colours are those of series, in light and in dark pages alike far enough from the ground.
+var colours = []string{"#3b7dd8", "#9a9a9a", "#d9822b", "#4c9a5b", "#a45ec2", "#c2484d"}
+
+// drawing writes an SVG file: it takes its colours of text and ground from the reader's scheme.
+type drawing struct {
+	text   strings.Builder
+	height int
+}
+
+func draw(title string, height int) *drawing {
+	d := &drawing{height: height}
+	fmt.Fprintf(&d.text, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">
+<title>%s</title>
+<style>
+text { font: 12px system-ui, sans-serif; fill: #24292f }
+.title { font-size: 14px; font-weight: 600 }
+.ground { fill: #ffffff }
+.rule { stroke: #d0d7de; stroke-width: 1 }
+.goal { stroke: #c2484d; stroke-width: 1.5; stroke-dasharray: 5 4 }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 }
+  .ground { fill: #0d1117 }
+  .rule { stroke: #3d444d }
+  .goal { stroke: #ff7b72 }
+}
+</style>
+<rect class="ground" width="100%%" height="100%%" rx="6"/>
+`, pictureWidth, height, pictureWidth, height, html.EscapeString(title), html.EscapeString(title))
+	d.say(12, 22, "start", "title", title)
+	return d
+}
+
+func (d *drawing) say(x, y float64, anchor, class, text string) {
+	if class != "" {
+		class = ` class="` + class + `"`
+	}
+	fmt.Fprintf(&d.text, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, class, html.EscapeString(text))
+}
+
+func (d *drawing) line(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&d.text, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`+"\n", x1, y1, x2, y2, class)
+}
+
+func (d *drawing) bar(x, y, width, height float64, colour string) {
+	fmt.Fprintf(&d.text, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2" fill="%s"/>`+"\n", x, y, width, height, colour)
+}
+
+// legend names the series, in one line below the title.
+func (d *drawing) legend(series []string) {
+	x := 12.0
+	for i, name := range series {
+		d.bar(x, 34, 10, 10, colours[i%len(colours)])
+		d.say(x+15, 43, "start", "", name)
+		x += 35 + 6.6*float64(len(name))
+	}
+}
+
+func (d *drawing) end() string {
+	return d.text.String() + "</svg>\n"
+}
+
+// group is what is shown together: one number for each of the series, and NaN for those that have none.
+type group struct {
+	name   string
+	values []float64
+}
+
+// bars draws groups of lying bars, which begin at 0. goal is a number that is marked; 0 marks none.
+func bars(title, unit string, series []string, groups []group, goal float64) string {
+	height, most := headHeight+footHeight, goal
+	for _, g := range groups {
+		height += groupGap
+		for _, value := range g.values {
+			if !math.IsNaN(value) {
+				height += barHeight
+				most = max(most, value)
+			}
+		}
+	}
+	d := draw(title, height)
+	if len(series) > 1 {
+		d.legend(series)
+	}
+	scale := (pictureWidth - labelWidth - valueWidth) / max(most, math.SmallestNonzeroFloat32)
+	y := float64(headHeight)
+	for _, g := range groups {
+		top := y
+		for i, value := range g.values {
+			if math.IsNaN(value) {
+				continue
+			}
+			d.bar(labelWidth, y, value*scale, barHeight-3, colours[i%len(colours)])
+			d.say(labelWidth+value*scale+6, y+barHeight-5, "start", "", strings.TrimSpace(result.Number(value)+" "+unit))
+			y += barHeight
+		}
+		d.say(labelWidth-8, (top+y)/2+3, "end", "", g.name)
+		y += groupGap
+	}
+	d.line(labelWidth, headHeight-4, labelWidth, y-groupGap+4, "rule")
+	if goal > 0 {
+		x := labelWidth + goal*scale
+		d.line(x, headHeight-4, x, y-groupGap+4, "goal")
+		d.say(x, y+10, "middle", "", "goal: "+strings.TrimSpace(result.Number(goal)+" "+unit))
+	}
+	return d.end()
+}
+
+// curve is one series of points, by growing x.
+type curve struct {
+	name string
+	x, y []float64
+}
+
+// curves draws them where both axes are logarithmic, so that what grows as its size does is a straight line of one slope.
+func curves(title, xTitle, unit string, list []curve) string {
+	const height, left, right, top = 400, 70, 20, headHeight + 4
+	const bottom = height - 50
+	d := draw(title, height)
+	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.name
+		for j := range c.x {
+			for axis, n := range [2]float64{math.Log10(c.x[j]), math.Log10(c.y[j])} {
+				low[axis], high[axis] = min(low[axis], math.Floor(n)), max(high[axis], math.Ceil(n))
+			}
+		}
+	}
+	d.legend(names)
+	for axis := range low {
+		if high[axis] <= low[axis] {
+			high[axis] = low[axis] + 1
+		}
+	}
+	at := func(x, y float64) (float64, float64) {
+		return left + (math.Log10(x)-low[0])/(high[0]-low[0])*(pictureWidth-left-right), bottom - (math.Log10(y)-low[1])/(high[1]-low[1])*(bottom-top)
+	}
+	for power := low[0]; power <= high[0]; power++ {
+		x, _ := at(math.Pow(10, power), 1)
+		d.line(x, top, x, bottom, "rule")
+		d.say(x, bottom+18, "middle", "", result.Number(math.Pow(10, power)))
+	}
+	for power := low[1]; power <= high[1]; power++ {
+		_, y := at(1, math.Pow(10, power))
+		d.line(left, y, pictureWidth-right, y, "rule")
+		d.say(left-8, y+4, "end", "", fmt.Sprintf("%g %s", math.Pow(10, power), unit))
+	}
+	d.say(pictureWidth/2, height-10, "middle", "", xTitle)
+	for i, c := range list {
+		colour := colours[i%len(colours)]
+		var points []string
+		for j := range c.x {
+			x, y := at(c.x[j], c.y[j])
+			points = append(points, fmt.Sprintf("%.1f,%.1f", x, y))
+			fmt.Fprintf(&d.text, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", x, y, colour)
+		}
+		fmt.Fprintf(&d.text, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(points, " "), colour)
+	}
+	return d.end()
+}
