@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-const secret = "correct horse battery staple" //nolint:gosec // of a server that lives for seconds, on loopback
+const secret = "correct horse battery staple" // of a server that lives for seconds, on loopback
 
 // Engine runs stacks that are one chain of resources each, with the engine, delivery and server of this process on a new
 // database, and returns how fast the cycles are made.

@@ -34,7 +34,7 @@ type Provider struct {
 	open   chan struct{}
 	done   chan struct{} // closed when so many cycles were made
 	all    sync.WaitGroup
-	ctx    context.Context //nolint:containedctx // it is the run's, and ends with Close
+	ctx    context.Context // it is the run's, and ends with Close
 	stop   context.CancelCauseFunc
 
 	mu          sync.Mutex

@@ -28,7 +28,7 @@ type provider struct {
 	client *http.Client
 	silent bool // it does not answer
 	turns  chan struct{}
-	ctx    context.Context //nolint:containedctx // it is the provider's own, and ends with close
+	ctx    context.Context // it is the provider's own, and ends with close
 	stop   context.CancelCauseFunc
 	all    sync.WaitGroup
 

@@ -67,13 +67,35 @@ func (d *drawing) bar(x, y, width, height float64, colour string) {
 	fmt.Fprintf(&d.text, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2" fill="%s"/>`+"\n", x, y, width, height, colour)
 }
 
-// legend names the series, in one line below the title.
-func (d *drawing) legend(series []string) {
-	x := 12.0
-	for i, name := range series {
-		d.bar(x, 34, 10, 10, colours[i%len(colours)])
-		d.say(x+15, 43, "start", "", name)
-		x += 35 + 6.6*float64(len(name))
+// legendRow is how high one line of a legend is.
+const legendRow = 18
+
+// place is where the name of a series stands, from the left, and in which line of the legend.
+type place struct {
+	x    float64
+	line int
+}
+
+// legend returns where the names of series stand, and what they need below the first line.
+func legend(series []string) (places []place, more int) {
+	at := place{x: 12}
+	for _, name := range series {
+		width := 35 + 6.6*float64(len(name))
+		if at.x+width > pictureWidth && at.x > 12 {
+			at = place{12, at.line + 1}
+		}
+		places = append(places, at)
+		at.x += width
+	}
+	return places, at.line * legendRow
+}
+
+// name writes the legend below the title.
+func (d *drawing) name(series []string, places []place) {
+	for i, at := range places {
+		y := 34 + float64(at.line*legendRow)
+		d.bar(at.x, y, 10, 10, colours[i%len(colours)])
+		d.say(at.x+15, y+9, "start", "", series[i])
 	}
 }
 
@@ -89,7 +111,12 @@ type group struct {
 
 // bars draws groups of lying bars, which begin at 0. goal is a number that is marked; 0 marks none.
 func bars(title, unit string, series []string, groups []group, goal float64) string {
-	height, most := headHeight+footHeight, goal
+	places, more := legend(series)
+	if len(series) == 1 {
+		places = nil // the title says it
+	}
+	head := headHeight + more
+	height, most := head+footHeight, goal
 	for _, g := range groups {
 		height += groupGap
 		for _, value := range g.values {
@@ -100,11 +127,9 @@ func bars(title, unit string, series []string, groups []group, goal float64) str
 		}
 	}
 	d := draw(title, height)
-	if len(series) > 1 {
-		d.legend(series)
-	}
+	d.name(series, places)
 	scale := (pictureWidth - labelWidth - valueWidth) / max(most, math.SmallestNonzeroFloat32)
-	y := float64(headHeight)
+	y := float64(head)
 	for _, g := range groups {
 		top := y
 		for i, value := range g.values {
@@ -118,10 +143,10 @@ func bars(title, unit string, series []string, groups []group, goal float64) str
 		d.say(labelWidth-8, (top+y)/2+3, "end", "", g.name)
 		y += groupGap
 	}
-	d.line(labelWidth, headHeight-4, labelWidth, y-groupGap+4, "rule")
+	d.line(labelWidth, float64(head-4), labelWidth, y-groupGap+4, "rule")
 	if goal > 0 {
 		x := labelWidth + goal*scale
-		d.line(x, headHeight-4, x, y-groupGap+4, "goal")
+		d.line(x, float64(head-4), x, y-groupGap+4, "goal")
 		d.say(x, y+10, "middle", "", "goal: "+strings.TrimSpace(result.Number(goal)+" "+unit))
 	}
 	return d.end()
@@ -135,20 +160,24 @@ type curve struct {
 
 // curves draws them where both axes are logarithmic, so that what grows as its size does is a straight line of one slope.
 func curves(title, xTitle, unit string, list []curve) string {
-	const height, left, right, top = 400, 70, 20, headHeight + 4
-	const bottom = height - 50
-	d := draw(title, height)
-	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	const left, right = 70, 20
 	names := make([]string, len(list))
 	for i, c := range list {
 		names[i] = c.name
+	}
+	places, more := legend(names)
+	height := 400 + more
+	top, bottom := float64(headHeight+4+more), float64(height-50)
+	d := draw(title, height)
+	d.name(names, places)
+	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	for _, c := range list {
 		for j := range c.x {
 			for axis, n := range [2]float64{math.Log10(c.x[j]), math.Log10(c.y[j])} {
 				low[axis], high[axis] = min(low[axis], math.Floor(n)), max(high[axis], math.Ceil(n))
 			}
 		}
 	}
-	d.legend(names)
 	for axis := range low {
 		if high[axis] <= low[axis] {
 			high[axis] = low[axis] + 1
@@ -167,7 +196,7 @@ func curves(title, xTitle, unit string, list []curve) string {
 		d.line(left, y, pictureWidth-right, y, "rule")
 		d.say(left-8, y+4, "end", "", fmt.Sprintf("%g %s", math.Pow(10, power), unit))
 	}
-	d.say(pictureWidth/2, height-10, "middle", "", xTitle)
+	d.say(pictureWidth/2, float64(height-10), "middle", "", xTitle)
 	for i, c := range list {
 		colour := colours[i%len(colours)]
 		var points []string
