@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,8 +27,15 @@ type Store struct {
 
 // Stores returns those of the given names, sqlite and postgres, with a PostgreSQL server of their own that writes through to
 // the disk. Everything is below folder, which outlives them. They have to be closed.
-func Stores(folder string, names ...string) ([]*Store, error) {
-	var stores []*Store
+func Stores(folder string, names ...string) (stores []*Store, err error) {
+	defer func() {
+		if err != nil {
+			for _, s := range stores {
+				err = errors.Join(err, s.Close())
+			}
+			stores = nil
+		}
+	}()
 	for _, name := range names {
 		s := &Store{Name: name, folder: folder}
 		switch name {
@@ -35,13 +43,13 @@ func Stores(folder string, names ...string) ([]*Store, error) {
 		case "postgres":
 			bin, err := require.FindPostgres()
 			if err != nil {
-				return nil, fmt.Errorf("%w; leave postgres out with -stores sqlite", err)
+				return stores, fmt.Errorf("%w; leave postgres out with -stores sqlite", err)
 			}
 			if s.server, err = pgtest.New(bin, pgtest.Options{Durable: true, Settings: []string{"shared_buffers=256MB", "max_wal_size=4GB"}}); err != nil {
-				return nil, err
+				return stores, err
 			}
 		default:
-			return nil, fmt.Errorf("-stores %s: there are sqlite and postgres", name)
+			return stores, fmt.Errorf("-stores %s: there are sqlite and postgres", name)
 		}
 		stores = append(stores, s)
 	}

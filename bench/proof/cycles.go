@@ -17,6 +17,9 @@ import (
 // partOfFloor is the least part of the floor's rate that the engine has to reach.
 const partOfFloor = 0.6
 
+// processorTime is the unit of what a cycle takes of this process, in which everything runs but PostgreSQL.
+const processorTime = "µs of processor time a cycle"
+
 // cycles measures the whole cycle of a request beside its floor, in turns.
 func (p *proof) cycles(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
@@ -40,8 +43,8 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 			}
 			f.Add(what, who, "cycles/s", ours...)
 			f.Add(what, "floor", "cycles/s", floors...)
-			f.Add(what, who, "µs CPU/cycle", cpu...)
-			f.Add(what, "floor", "µs CPU/cycle", floorCPU...)
+			f.Add(what, who, processorTime, cpu...)
+			f.Add(what, "floor", processorTime, floorCPU...)
 			ratio, _ := f.Ratio(what, "cycles/s", who, "floor")
 			f.Goals = append(f.Goals, result.Goal{Name: what + ", part of the floor", Value: ratio, Limit: partOfFloor, Least: true})
 		}

@@ -21,7 +21,8 @@ type report struct {
 
 // The units of package proof's and command compare's rows that the page asks for by name.
 const (
-	perSecond = "cycles/s"
+	perSecond     = "cycles/s"
+	processorTime = "µs of processor time a cycle"
 	pintle    = "pintle"
 	floor     = "floor"
 )
@@ -148,7 +149,7 @@ func (r *report) cycles(f result.File) string {
 		}
 		row = append(row, percent(ratio))
 		for _, who := range []string{pintle, floor} {
-			got, _ := f.Row(what, who, "µs CPU/cycle")
+			got, _ := f.Row(what, who, processorTime)
 			row = append(row, result.Number(got.Value))
 		}
 		t.rows = append(t.rows, row)

@@ -94,7 +94,7 @@ func FindPostgres() (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", errors.New("PostgreSQL is neither named by " + PostgresVariable + " nor on PATH nor in /usr/lib/postgresql") //nolint:staticcheck // a name
+		return "", errors.New("PostgreSQL is neither named by " + PostgresVariable + " nor on PATH nor in /usr/lib/postgresql")
 	}
 	return newest, nil
 }
