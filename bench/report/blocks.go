@@ -93,11 +93,17 @@ func (r *report) verdicts() (string, error) {
 	return t.String(), nil
 }
 
-func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
+// percent rounds to whole ones where that says enough.
+func percent(part float64) string {
+	if part < 0.095 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
 
-// cell is a figure with its unit, or nothing.
+// cell is a figure with its unit, or nothing: a row may have no more than a note.
 func cell(row result.Row, ok bool) string {
-	if !ok {
+	if !ok || len(row.Runs) == 0 {
 		return ""
 	}
 	return strings.TrimSpace(result.Number(row.Value) + " " + row.Unit)
@@ -314,7 +320,9 @@ func (r *report) sideBySide(f result.File) string {
 				notes = append(notes, note)
 			}
 		}
-		t.rows = append(t.rows, row)
+		if strings.Join(row[1:], "") != "" {
+			t.rows = append(t.rows, row)
+		}
 	}
 	return strings.TrimRight(t.String()+"\n"+strings.Join(notes, ""), "\n") + "\n"
 }
@@ -337,14 +345,20 @@ func (r *report) behaviour(f result.File) string {
 				row = append(row, "yes")
 				continue
 			}
-			row = append(row, "no")
+			if len(got.Runs) == 0 {
+				row = append(row, "")
+			} else {
+				row = append(row, "no")
+			}
 			notes = append(notes, fmt.Sprintf("- %s, %s: %s\n", who, what, cmp.Or(got.Note, "otherwise")))
 		}
-		t.rows = append(t.rows, row)
+		if strings.Join(row[1:], "") != "" {
+			t.rows = append(t.rows, row)
+		}
 	}
 	text := t.String()
 	if len(notes) > 0 {
-		text += "\nWhat was seen where it is no:\n\n" + strings.Join(notes, "")
+		text += "\nWhat was seen where it is not yes:\n\n" + strings.Join(notes, "")
 	}
 	return text
 }

@@ -39,7 +39,7 @@ type Row struct {
 	Who   string    // who did it, such as "pintle", "floor" or "river"
 	Unit  string    // such as "cycles/s", "ms" or "MB"; a case has as many rows of one who as it has units
 	Value float64   // the median of Runs
-	Runs  []float64 // the figure of each round, in their order: those of the same index were measured in turns
+	Runs  []float64 // the figure of each round, in their order: those of the same index were measured in turns; none if there is only the note
 	Note  string    `json:",omitempty"` // what a reader has to know of it
 }
 
@@ -274,10 +274,16 @@ func memory() int {
 	return 0
 }
 
+// commit does not count what measuring itself changes: an earlier result, and the page that is made of them.
 func commit() string {
-	out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude", "*").Output()
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	name := strings.TrimSpace(string(out))
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(exclude,top)bench/results", ":(exclude,top)docs").Output()
+	if err == nil && len(changed) > 0 {
+		name += "-dirty"
+	}
+	return name
 }
