@@ -50,7 +50,8 @@ func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err
 	}
 	for n := range size.Chains {
 		_, err := e.Create(ctx, engine.CreateStack{
-			Name: store.StackName{Account: "000000000000", Region: "us-east-1", Name: fmt.Sprint("chain-", n)}, Template: chain(p.URL, n, size.Length),
+			Name:     store.StackName{Account: "000000000000", Region: "us-east-1", Name: fmt.Sprint("chain-", n)},
+			Template: chain(p.URL, n, size.Length),
 		})
 		if err != nil {
 			return Rate{}, err

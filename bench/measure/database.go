@@ -45,7 +45,8 @@ func Stores(folder string, names ...string) (stores []*Store, err error) {
 			if err != nil {
 				return stores, fmt.Errorf("%w; leave postgres out with -stores sqlite", err)
 			}
-			if s.server, err = pgtest.New(bin, pgtest.Options{Durable: true, Settings: []string{"shared_buffers=256MB", "max_wal_size=4GB"}}); err != nil {
+			options := pgtest.Options{Durable: true, Settings: []string{"shared_buffers=256MB", "max_wal_size=4GB"}}
+			if s.server, err = pgtest.New(bin, options); err != nil {
 				return stores, err
 			}
 		default:

@@ -30,7 +30,7 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 				pair := [2]cycle.Rate{}
 				for i := range pair {
 					i = (i + n) % 2 // who begins changes
-					run := []func(context.Context, measure.Database, cycle.Size) (cycle.Rate, error){cycle.Engine, cycle.Floor}[i]
+					run := []runner{cycle.Engine, cycle.Floor}[i]
 					var err error
 					if pair[i], err = onNew(ctx, store, size, run); err != nil {
 						return fmt.Errorf("%s: %w", what, err)
@@ -52,9 +52,11 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 	return nil
 }
 
+// runner makes cycles on a new database.
+type runner func(context.Context, measure.Database, cycle.Size) (cycle.Rate, error)
+
 // onNew makes one run on a database of its own.
-func onNew(ctx context.Context, store *measure.Store, size cycle.Size, run func(context.Context, measure.Database, cycle.Size) (cycle.Rate, error),
-) (rate cycle.Rate, err error) {
+func onNew(ctx context.Context, store *measure.Store, size cycle.Size, run runner) (rate cycle.Rate, err error) {
 	at, err := store.New()
 	if err != nil {
 		return rate, err

@@ -63,7 +63,11 @@ var proofs = []struct {
 	name string
 	run  func(*proof, context.Context, *result.File) error
 }{
-	{"idle", (*proof).idle}, {"start", (*proof).start}, {"waiting", (*proof).wait}, {"cycles", (*proof).cycles}, {"stacks", (*proof).stacks},
+	{"idle", (*proof).idle},
+	{"start", (*proof).start},
+	{"waiting", (*proof).wait},
+	{"cycles", (*proof).cycles},
+	{"stacks", (*proof).stacks},
 }
 
 func names() []string {

@@ -49,9 +49,11 @@ func (at place) plain(ctx context.Context) (*measure.Server, error) {
 	return measure.Serve(ctx, at.p.program, at.data, at.database.DSN)
 }
 
+// starter is [place.serve] or [place.plain].
+type starter func(place, context.Context) (*measure.Server, error)
+
 // during starts a server in a new place, runs what is to be measured, and stops the server.
-func (p *proof) during(ctx context.Context, store *measure.Store, start func(place, context.Context) (*measure.Server, error), run func(*measure.Server) error,
-) (err error) {
+func (p *proof) during(ctx context.Context, store *measure.Store, start starter, run func(*measure.Server) error) (err error) {
 	at, err := p.place(store)
 	if err != nil {
 		return err

@@ -169,7 +169,8 @@ func (p *proof) growth(f *result.File, store string) {
 		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // what took less than can be measured
 			ratio = 0
 		}
-		return result.Row{Case: fmt.Sprintf("%s, %s beside %s resources, %s", store, result.Number(float64(large)), result.Number(float64(small)), operation), Value: ratio}
+		what := fmt.Sprintf("%s, %s beside %s resources, %s", store, result.Number(float64(large)), result.Number(float64(small)), operation)
+		return result.Row{Case: what, Value: ratio}
 	}
 	goal := func(operation, unit, what string) {
 		row := times(operation, unit)

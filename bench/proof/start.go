@@ -36,7 +36,8 @@ func (p *proof) start(ctx context.Context, f *result.File) error {
 		}
 		f.Add(store.Name+", first start", who, "ms", first...).Note = "the tables are made"
 		f.Add(store.Name+", empty", who, "ms", empty...)
-		f.Add(store.Name+", full", who, "ms", full...).Note = result.Number(float64(p.full)) + " resources in stacks of " + result.Number(float64(p.perStack))
+		f.Add(store.Name+", full", who, "ms", full...).Note =
+			result.Number(float64(p.full)) + " resources in stacks of " + result.Number(float64(p.perStack))
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ type report struct {
 const (
 	perSecond     = "cycles/s"
 	processorTime = "µs of processor time a cycle"
-	pintle    = "pintle"
-	floor     = "floor"
+	pintle        = "pintle"
+	floor         = "floor"
 )
 
 // blocks makes all that the page has.
@@ -47,7 +47,7 @@ func (r *report) blocks() ([]block, error) {
 		f, err := result.Read(r.folder, kind.result)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			list = append(list, block{kind.name, fmt.Sprintf("Not measured yet: `%s` and `make report` put the figures here.", kind.target)})
+			list = append(list, block{kind.name, missing(kind.target)})
 		case err != nil:
 			return nil, err
 		default:
@@ -56,6 +56,11 @@ func (r *report) blocks() ([]block, error) {
 	}
 	verdicts, err := r.verdicts()
 	return append(list, block{"goals", verdicts}), err
+}
+
+// missing stands where there are no figures.
+func missing(target string) string {
+	return "Not measured yet: `" + target + "` and `make report` put the figures here."
 }
 
 // made says where figures come from.
@@ -88,7 +93,7 @@ func (r *report) verdicts() (string, error) {
 		}
 	}
 	if len(t.rows) == 0 {
-		return "Not measured yet: `make proof` and `make report` put the figures here.", nil
+		return missing("make proof"), nil
 	}
 	return t.String(), nil
 }
@@ -131,7 +136,8 @@ func (r *report) waiting(f result.File) string {
 			groups[i].name = strings.ReplaceAll(short, "memory ", "")
 		}
 	}
-	return r.figures(f) + r.picture("waiting.svg", "Memory of a server while requests wait", bars("Memory of a server while requests wait", "MB", []string{pintle}, groups, goal))
+	title := "Memory of a server while requests wait"
+	return r.figures(f) + r.picture("waiting.svg", title, bars(title, "MB", []string{pintle}, groups, goal))
 }
 
 // picture keeps a picture and returns what shows it.

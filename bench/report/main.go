@@ -29,7 +29,8 @@ func main() {
 func command(args []string) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
 	results := flags.String("results", result.Folder, "the `folder` of the files of figures")
-	page := flags.String("page", filepath.Join("..", "docs", "performance.md"), "the `file` that has the tables; pictures are in a folder beside it")
+	page := flags.String("page", filepath.Join("..", "docs", "performance.md"),
+		"the `file` that has the tables; pictures are in a folder beside it")
 	check := flags.Bool("check", false, "write nothing, and fail if something would be written")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -184,7 +184,8 @@ func curves(title, xTitle, unit string, list []curve) string {
 		}
 	}
 	at := func(x, y float64) (float64, float64) {
-		return left + (math.Log10(x)-low[0])/(high[0]-low[0])*(pictureWidth-left-right), bottom - (math.Log10(y)-low[1])/(high[1]-low[1])*(bottom-top)
+		along, up := (math.Log10(x)-low[0])/(high[0]-low[0]), (math.Log10(y)-low[1])/(high[1]-low[1])
+		return left + along*(pictureWidth-left-right), bottom - up*(bottom-top)
 	}
 	for power := low[0]; power <= high[0]; power++ {
 		x, _ := at(math.Pow(10, power), 1)

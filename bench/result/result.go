@@ -39,7 +39,7 @@ type Row struct {
 	Who   string    // who did it, such as "pintle", "floor" or "river"
 	Unit  string    // such as "cycles/s", "ms" or "MB"; a case has as many rows of one who as it has units
 	Value float64   // the median of Runs
-	Runs  []float64 // the figure of each round, in their order: those of the same index were measured in turns; none if there is only the note
+	Runs  []float64 // the figure of each round; those of the same index were measured in turns; none if all there is is the note
 	Note  string    `json:",omitempty"` // what a reader has to know of it
 }
 
@@ -281,7 +281,8 @@ func commit() string {
 		return ""
 	}
 	name := strings.TrimSpace(string(out))
-	changed, err := exec.Command("git", "status", "--porcelain", "--", ":/", ":(exclude,top)bench/results", ":(exclude,top)docs").Output()
+	status := exec.Command("git", "status", "--porcelain", "--", ":/", ":(exclude,top)bench/results", ":(exclude,top)docs")
+	changed, err := status.Output()
 	if err == nil && len(changed) > 0 {
 		name += "-dirty"
 	}
