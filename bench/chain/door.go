@@ -1,0 +1,91 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// door takes the answers for a peer, and sends its requests.
+type door struct {
+	url, asks string
+	client    *http.Client
+	peer      atomic.Pointer[Peer]
+	once      sync.Once
+	end       func()
+}
+
+func newDoor(p *Provider) (*door, error) {
+	d := &door{asks: p.URL, client: client()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /{chain}/{step}", d.take)
+	var err error
+	d.url, d.end, err = listen(mux)
+	return d, err
+}
+
+func (d *door) open(p Peer) { d.peer.Store(&p) }
+
+func (d *door) take(w http.ResponseWriter, r *http.Request) {
+	var step Step
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		_, err = fmt.Sscanf(r.PathValue("chain")+" "+r.PathValue("step"), "%d %d", &step.Chain, &step.Number)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := (*d.peer.Load()).Answer(r.Context(), step, body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// send delivers a document, to which it adds where to send the answer: that is as long as a signed URL and recorded nowhere.
+func (d *door) send(ctx context.Context, step Step, document []byte) error {
+	body := fmt.Appendf(nil, `{"ServiceToken": %q, "ResponseURL": "%s/%d/%d?%s", `, d.asks, d.url, step.Chain, step.Number,
+		strings.Repeat("s", 300))
+	body = append(body, bytes.TrimLeft(document, "{")...)
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, d.asks, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	post.Header.Set("Content-Type", "application/json")
+	return exchange(d.client, post, http.StatusAccepted)
+}
+
+// Close ends the door when the answers that it is taking are taken.
+func (d *door) Close() { d.once.Do(func() { d.end(); d.client.CloseIdleConnections() }) }
+
+// listen serves a handler on loopback. The function that it returns ends that, once what is being served is served.
+func listen(handler http.Handler) (url string, end func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: http.MaxBytesHandler(handler, mostBody), ReadHeaderTimeout: 10 * time.Second}
+	var served sync.WaitGroup
+	served.Go(func() { _ = server.Serve(listener) }) // it says that it was closed
+	return "http://" + listener.Addr().String(), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close() // of what a peer does not finish
+		}
+		served.Wait()
+	}, nil
+}
+
+func client() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
+	transport.Proxy = nil
+	return &http.Client{Transport: transport}
+}

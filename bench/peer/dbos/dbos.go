@@ -1,0 +1,81 @@
+// Package dbos runs chains on DBOS Transact, workflows whose steps are checkpointed in PostgreSQL or SQLite.
+//
+// A chain is a workflow: the delivery of a request is a step of it, and its answer a message that it waits for with a deadline.
+// A request is recorded as what it follows from, the workflow's input and the checkpoints before it.
+//
+// It is as its documentation has it, a database URL and no more, but that SQLite synchronises every commit as ours does (its own
+// setting is NORMAL, which may lose the last ones when power fails), and takes the write lock when a transaction begins.
+package dbos
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // for SQLite's URLs
+
+	"github.com/pintle-dev/pintle/bench/chain"
+)
+
+// deadline is how long an answer may take.
+const deadline = time.Hour
+
+// Open starts DBOS on a new database.
+func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
+	url := c.Database.DSN
+	if url == "" {
+		url = "sqlite:file:" + c.Database.Path + "?_pragma=synchronous(FULL)&_txlock=immediate"
+	}
+	engine, err := dbos.NewContext(ctx, dbos.Config{AppName: "chains", DatabaseURL: url, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{engine: engine, load: c.Load}
+	p.workflow = func(ctx dbos.Context, number int) (int, error) {
+		for n := range c.Load.Length {
+			step := chain.Step{Chain: number, Number: n}
+			deliver := func(ctx context.Context) (int, error) { return n, c.Send(ctx, step, step.Document()) }
+			if _, err := dbos.RunAsStep(ctx, deliver, dbos.WithStepName("deliver")); err != nil {
+				return 0, err
+			}
+			if _, err := dbos.Recv[string](ctx, strconv.Itoa(n), deadline); err != nil {
+				return 0, err
+			}
+		}
+		return c.Load.Length, nil
+	}
+	dbos.RegisterWorkflow(engine, p.workflow, dbos.WithWorkflowName("chain"))
+	return p, dbos.Launch(engine)
+}
+
+type peer struct {
+	engine   dbos.Context
+	workflow dbos.Workflow[int, int]
+	load     chain.Load
+}
+
+func id(number int) string { return "chain-" + strconv.Itoa(number) }
+
+// Begin starts a workflow for every chain.
+func (p *peer) Begin(context.Context) error {
+	for n := range p.load.Chains {
+		if _, err := dbos.RunWorkflow(p.engine, p.workflow, n, dbos.WithWorkflowID(id(n))); err != nil {
+			return fmt.Errorf("dbos: %w", err)
+		}
+	}
+	return nil
+}
+
+// Answer sends the message that a workflow waits for. It is durable when that returns.
+func (p *peer) Answer(_ context.Context, step chain.Step, body []byte) error {
+	return dbos.Send(p.engine, id(step.Chain), string(body), strconv.Itoa(step.Number))
+}
+
+// Close ends DBOS. Workflows that still wait are left as they are, which is all that its error would say.
+func (p *peer) Close() error {
+	_ = dbos.Shutdown(p.engine, time.Second)
+	return nil
+}
