@@ -1,12 +1,11 @@
-// Package chain is the load under which durable engines are compared: chains of steps, each of which is what a step of a
-// stack is.
+//go:build unix
+
+// Package chain makes cycles with engines that others have made, so that they can be compared with those of package cycle.
 //
-// A step's request is recorded, delivered to a provider over HTTP, and the provider sends its answer over HTTP to a door; the
-// door acknowledges it when the answer is durable and the next step with it. [Provider] and the door are the same whatever
-// engine stands between them, which is a [Peer]: package river, dbos and goworkflows below bench/peer make one each. [Run]
-// measures one.
-//
-// Answers wait until the first request of every chain is there, so that what comes before the cycles is not measured.
+// The load is the same: chains of steps, each of which is what a step of a stack is. A step's request is recorded, delivered to
+// a [cycle.Provider] over HTTP, and the provider sends its answer over HTTP to a door, which acknowledges it when the answer is
+// durable and the next step with it. What stands between provider and door is a [Peer]: the packages river, dbos and
+// goworkflows below bench/peer make one each. [Run] measures one.
 package chain
 
 import (
@@ -15,13 +14,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/bench/cycle"
+	"github.com/pintle-dev/pintle/bench/measure"
 )
-
-// Load is how many chains run at a time, 1 or more, and how many steps each has, 2 or more.
-type Load struct{ Chains, Length int }
-
-// cycles returns how many answers are measured: that of the last step of a chain leads to none.
-func (l Load) cycles() int { return l.Chains * (l.Length - 1) }
 
 // Step is one of a chain; both count from 0.
 type Step struct{ Chain, Number int }
@@ -39,14 +35,10 @@ func (s Step) Document() []byte {
 	return document
 }
 
-// Database says where an engine keeps its state: in the SQLite file at Path or, where it is set, in the new PostgreSQL database
-// at DSN, a URL.
-type Database struct{ Path, DSN string }
-
 // Config is what a peer is made of.
 type Config struct {
-	Database Database
-	Load     Load
+	Database measure.Database
+	Size     cycle.Size
 	// Send delivers a step's request, whose document it is given as recorded. It returns when the provider has accepted it. It is
 	// safe for concurrent use.
 	Send func(ctx context.Context, step Step, document []byte) error
@@ -66,41 +58,28 @@ type Peer interface {
 // Open makes a peer. Its context ends when the peer is to end.
 type Open func(context.Context, Config) (Peer, error)
 
-// Rate is how fast cycles were made.
-type Rate struct {
-	PerSecond float64 `json:"per_second"`
-	// Processor is the time that this process had on processors for each cycle, in µs: engine, provider and HTTP on all
-	// sides. That of a database's own processes is not in it.
-	Processor float64 `json:"processor"`
-	// Cycles is how many were made in all.
-	Cycles int `json:"cycles"`
-}
-
 // Run runs a peer's chains to their end, or for window if that comes first, and returns how fast that went.
-func Run(ctx context.Context, open Open, database Database, load Load, window time.Duration) (Rate, error) {
+func Run(ctx context.Context, open Open, at measure.Database, size cycle.Size, window time.Duration) (cycle.Rate, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	provider, err := NewProvider(load)
-	if err != nil {
-		return Rate{}, err
-	}
+	provider := cycle.NewProvider(ctx, size)
 	defer provider.Close()
-	door, err := newDoor(provider)
+	door, err := newDoor(provider.URL)
 	if err != nil {
-		return Rate{}, err
+		return cycle.Rate{}, err
 	}
 	defer door.Close()
-	peer, err := open(ctx, Config{Database: database, Load: load, Send: door.send})
+	peer, err := open(ctx, Config{Database: at, Size: size, Send: door.send})
 	if err != nil {
-		return Rate{}, err
+		return cycle.Rate{}, err
 	}
 	door.open(peer)
 	if err := peer.Begin(ctx); err != nil {
-		return Rate{}, fmt.Errorf("begin %d chains: %w", load.Chains, err)
+		return cycle.Rate{}, fmt.Errorf("begin %s: %w", size, err)
 	}
-	made, err := provider.Measure(ctx, window)
+	made, err := provider.MeasureFor(window)
 	if err != nil {
-		return Rate{}, err
+		return cycle.Rate{}, err
 	}
 	provider.Close() // and with it all answers under way, so that none meets a closed engine
 	door.Close()

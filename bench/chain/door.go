@@ -1,3 +1,5 @@
+//go:build unix
+
 package chain
 
 import (
@@ -13,6 +15,9 @@ import (
 	"time"
 )
 
+// mostBody is how much of an answer is read, in bytes.
+const mostBody = 1 << 20
+
 // door takes the answers for a peer, and sends its requests.
 type door struct {
 	url, asks string
@@ -22,8 +27,8 @@ type door struct {
 	end       func()
 }
 
-func newDoor(p *Provider) (*door, error) {
-	d := &door{asks: p.URL, client: client()}
+func newDoor(asks string) (*door, error) {
+	d := &door{asks: asks, client: client()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /{chain}/{step}", d.take)
 	var err error
@@ -88,4 +93,18 @@ func client() *http.Client {
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
 	transport.Proxy = nil
 	return &http.Client{Transport: transport}
+}
+
+// exchange makes a request and wants a status.
+func exchange(client *http.Client, request *http.Request, want int) error {
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, mostBody)) // its status is what is wanted
+	_ = response.Body.Close()
+	if response.StatusCode != want {
+		return fmt.Errorf("the status is %s, not %d", response.Status, want)
+	}
+	return nil
 }

@@ -131,6 +131,16 @@ type Rate struct {
 // Measure waits until all chains have begun, lets the answers out and returns how fast cycles are made from then on, until all
 // but the last one of each chain are. Its error is that of the first [Provider.Fail], if there was one.
 func (p *Provider) Measure() (Rate, error) {
+	made, err := p.MeasureFor(patience)
+	if err == nil && p.remaining() > 0 {
+		return Rate{}, errors.New("the cycles do not end")
+	}
+	return made, err
+}
+
+// MeasureFor is [Provider.Measure] for those who may be slow: it counts the cycles that are made in window, if that ends first.
+// It is an error if there are none.
+func (p *Provider) MeasureFor(window time.Duration) (Rate, error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
@@ -142,15 +152,25 @@ func (p *Provider) Measure() (Rate, error) {
 	}
 	began, cpu := time.Now(), measure.OwnCPU()
 	close(p.open)
+	late.Reset(window)
 	select {
 	case <-p.done:
 	case <-p.ctx.Done():
 		return Rate{}, context.Cause(p.ctx)
 	case <-late.C:
-		return Rate{}, errors.New("the cycles do not end")
 	}
-	took, used, cycles := time.Since(began), measure.OwnCPU()-cpu, float64(p.size.cycles())
+	took, used, cycles := time.Since(began), measure.OwnCPU()-cpu, float64(p.size.cycles()-p.remaining())
+	if cycles == 0 {
+		return Rate{}, fmt.Errorf("no cycle is made in %s", window)
+	}
 	return Rate{cycles / took.Seconds(), float64(used.Microseconds()) / cycles}, nil
+}
+
+// remaining returns how many cycles are still to be made.
+func (p *Provider) remaining() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(0, p.left)
 }
 
 // Close ends what the provider still does. The run is over.

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package dbos runs chains on DBOS Transact, workflows whose steps are checkpointed in PostgreSQL or SQLite.
 //
 // A chain is a workflow: the delivery of a request is a step of it, and its answer a message that it waits for with a deadline.
@@ -18,6 +20,7 @@ import (
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // for SQLite's URLs
 
 	"github.com/pintle-dev/pintle/bench/chain"
+	"github.com/pintle-dev/pintle/bench/cycle"
 )
 
 // deadline is how long an answer may take.
@@ -33,9 +36,9 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &peer{engine: engine, load: c.Load}
+	p := &peer{engine: engine, size: c.Size}
 	p.workflow = func(ctx dbos.Context, number int) (int, error) {
-		for n := range c.Load.Length {
+		for n := range c.Size.Length {
 			step := chain.Step{Chain: number, Number: n}
 			deliver := func(ctx context.Context) (int, error) { return n, c.Send(ctx, step, step.Document()) }
 			if _, err := dbos.RunAsStep(ctx, deliver, dbos.WithStepName("deliver")); err != nil {
@@ -45,7 +48,7 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 				return 0, err
 			}
 		}
-		return c.Load.Length, nil
+		return c.Size.Length, nil
 	}
 	dbos.RegisterWorkflow(engine, p.workflow, dbos.WithWorkflowName("chain"))
 	return p, dbos.Launch(engine)
@@ -54,14 +57,14 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 type peer struct {
 	engine   dbos.Context
 	workflow dbos.Workflow[int, int]
-	load     chain.Load
+	size     cycle.Size
 }
 
 func id(number int) string { return "chain-" + strconv.Itoa(number) }
 
 // Begin starts a workflow for every chain.
 func (p *peer) Begin(context.Context) error {
-	for n := range p.load.Chains {
+	for n := range p.size.Chains {
 		if _, err := dbos.RunWorkflow(p.engine, p.workflow, n, dbos.WithWorkflowID(id(n))); err != nil {
 			return fmt.Errorf("dbos: %w", err)
 		}

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package goworkflows runs chains on go-workflows, workflows that are replayed from a history in SQLite or PostgreSQL.
 //
 // A chain is a workflow: the delivery of a request is an activity, whose input is the request's document, and its answer a
@@ -28,6 +30,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pintle-dev/pintle/bench/chain"
+	"github.com/pintle-dev/pintle/bench/cycle"
+	"github.com/pintle-dev/pintle/bench/measure"
 )
 
 // answered is the signal that an answer is.
@@ -40,13 +44,13 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 		return nil, fmt.Errorf("go-workflows: %w", err)
 	}
 	options := worker.DefaultOptions
-	options.WorkflowExecutorCacheSize = max(128, 2*c.Load.Chains)
+	options.WorkflowExecutorCacheSize = max(128, 2*c.Size.Chains)
 	w := worker.New(store, &options)
 	deliver := func(ctx context.Context, step chain.Step, document string) error {
 		return c.Send(ctx, step, []byte(document))
 	}
 	run := func(ctx workflow.Context, number int) error {
-		for n := range c.Load.Length {
+		for n := range c.Size.Length {
 			step := chain.Step{Chain: number, Number: n}
 			sent := workflow.ExecuteActivity[any](ctx, workflow.DefaultActivityOptions, "deliver", step, string(step.Document()))
 			if _, err := sent.Get(ctx); err != nil {
@@ -63,10 +67,10 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("go-workflows: %w", err), store.Close())
 	}
-	return &peer{store: store, worker: w, client: client.New(store), load: c.Load}, nil
+	return &peer{store: store, worker: w, client: client.New(store), size: c.Size}, nil
 }
 
-func open(d chain.Database) (store backend.Backend, err error) {
+func open(d measure.Database) (store backend.Backend, err error) {
 	defer func() { // it panics when a database cannot be opened
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("open its store: %v", problem)
@@ -88,14 +92,14 @@ type peer struct {
 	store  backend.Backend
 	worker *worker.Worker
 	client *client.Client
-	load   chain.Load
+	size   cycle.Size
 }
 
 func id(number int) string { return "chain-" + strconv.Itoa(number) }
 
 // Begin starts a workflow for every chain.
 func (p *peer) Begin(ctx context.Context) error {
-	for n := range p.load.Chains {
+	for n := range p.size.Chains {
 		if _, err := p.client.CreateWorkflowInstance(ctx, client.WorkflowInstanceOptions{InstanceID: id(n)}, "chain", n); err != nil {
 			return fmt.Errorf("go-workflows: %w", err)
 		}

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package river runs chains on River, a queue of jobs in PostgreSQL or, by a driver that calls itself experimental, SQLite.
 //
 // A job is the delivery of a request, whose document are its arguments. An answer is noted in a table of steps, where its
@@ -26,6 +28,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that River tests with
 
 	"github.com/pintle-dev/pintle/bench/chain"
+	"github.com/pintle-dev/pintle/bench/cycle"
 )
 
 // deadline is how long an answer may take. It is only recorded.
@@ -80,7 +83,7 @@ func newClient[T any](
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{send: c.Send})
 	return river.NewClient(driver, &river.Config{
-		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: max(16, c.Load.Chains)}},
+		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: max(16, c.Size.Chains)}},
 		Workers: workers, FetchCooldown: river.FetchCooldownMin, FetchPollInterval: look, Logger: slog.New(slog.DiscardHandler),
 	})
 }
@@ -95,7 +98,7 @@ type transaction[T any] struct {
 type peer[T any] struct {
 	client *river.Client[T]
 	tx     transaction[T]
-	load   chain.Load
+	size   cycle.Size
 	close  func() error
 }
 
@@ -107,7 +110,7 @@ func start[T any](
 		_ = end() // the error is why
 		return nil, fmt.Errorf("river: %w", err)
 	}
-	p := &peer[T]{client: client, tx: tx, load: c.Load, close: end}
+	p := &peer[T]{client: client, tx: tx, size: c.Size, close: end}
 	err = p.in(ctx, func(t T) error {
 		_, err := tx.exec(ctx, t, makeTable)
 		return err
@@ -147,7 +150,7 @@ func (p *peer[T]) ask(ctx context.Context, t T, step chain.Step) error {
 // Begin inserts the first job of every chain.
 func (p *peer[T]) Begin(ctx context.Context) error {
 	return p.in(ctx, func(t T) error {
-		for n := range p.load.Chains {
+		for n := range p.size.Chains {
 			if err := p.ask(ctx, t, chain.Step{Chain: n}); err != nil {
 				return err
 			}
@@ -160,7 +163,7 @@ func (p *peer[T]) Begin(ctx context.Context) error {
 func (p *peer[T]) Answer(ctx context.Context, step chain.Step, body []byte) error {
 	return p.in(ctx, func(t T) error {
 		changed, err := p.tx.exec(ctx, t, note, step.Chain, step.Number, string(body))
-		if err != nil || changed == 0 || step.Number+1 == p.load.Length { // or it was answered before
+		if err != nil || changed == 0 || step.Number+1 == p.size.Length { // or it was answered before
 			return err
 		}
 		return p.ask(ctx, t, chain.Step{Chain: step.Chain, Number: step.Number + 1})
