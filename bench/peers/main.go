@@ -1,0 +1,159 @@
+//go:build unix
+
+// Peers measures pintle serve beside other programs that stand in for CloudFormation on one machine: moto, ministack and
+// LocalStack, as tools/peers/install installs them. All are given the same templates, whose custom resources have a function in
+// Python behind them, by the same client.
+//
+//	PINTLE_PEERS="$(../tools/peers/install)" go run ./peers -rounds 3
+//
+// It prints how long each takes to start, what it takes at rest, and what stacks of custom resources take to create, update and
+// delete; and then what each does when a provider fails, replaces, answers too much and so on. It writes results/peers.json and
+// results/peers-behaviour.json. Whoever is not installed or does not start is left out with the reason.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/bench/measure"
+	"github.com/pintle-dev/pintle/bench/result"
+)
+
+// Variable is the environment variable that names the folder where tools/peers/install has put the peers.
+const Variable = "PINTLE_PEERS"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is what everyone goes through.
+type bench struct {
+	rounds    int
+	resources int           // of a stack that is timed
+	rest      time.Duration // that processor time at rest is taken over
+	patience  time.Duration // for a stack to come to an end
+	temporary string
+	peers     string // the folder of tools/peers/install, or empty
+	program   string // pintle
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	set := flag.NewFlagSet("peers", flag.ContinueOnError)
+	b := bench{peers: os.Getenv(Variable)}
+	set.IntVar(&b.rounds, "rounds", 3, "how often everyone is started and timed, in turns; the median counts")
+	set.IntVar(&b.resources, "resources", 10, "custom resources of a stack that is timed")
+	set.DurationVar(&b.rest, "rest", 5*time.Second, "how long everyone is left alone to see what it takes at rest")
+	set.DurationVar(&b.patience, "patience", 8*time.Second, "how long a stack's end is waited for")
+	only := set.String("only", "", "only these `NAMES`, with commas: "+strings.Join(names(), ","))
+	parts := set.String("parts", "times,behaviour", "only these `PARTS`")
+	folder := set.String("results", result.Folder, "the `FOLDER` that gets the files")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 || b.rounds < 1 || b.resources < 1 || b.rest <= 0 || b.patience <= 0 {
+		return errors.New("numbers and durations are more than 0, and there are no arguments; see -help")
+	}
+	targets, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if b.temporary, err = os.MkdirTemp("", "peers-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.temporary)) }()
+	if b.program, err = measure.Build(ctx, b.temporary); err != nil {
+		return err
+	}
+	targets, absent, err := b.able(ctx, targets)
+	if err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(*parts, ",") {
+		var file result.File
+		switch part {
+		case "times":
+			file, err = b.times(ctx, targets)
+		case "behaviour":
+			file, err = b.behaviour(ctx, targets)
+		default:
+			return fmt.Errorf("-parts %s: there are times and behaviour", part)
+		}
+		if err != nil {
+			return err
+		}
+		for _, a := range absent {
+			file.Add(startCase, a.name, startUnit).Note = a.reason
+		}
+		if err := file.Write(*folder); err != nil {
+			return err
+		}
+	}
+	for _, a := range absent {
+		fmt.Printf("%s is left out: %s\n", a.name, a.reason)
+	}
+	return nil
+}
+
+// choose returns the targets of a list of names with commas, all for none, in their own order.
+func choose(only string) ([]target, error) {
+	if only == "" {
+		return targets(), nil
+	}
+	wanted := strings.Split(only, ",")
+	for _, name := range wanted {
+		if !slices.Contains(names(), name) {
+			return nil, fmt.Errorf("nobody is named %q; there are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return slices.DeleteFunc(targets(), func(t target) bool { return !slices.Contains(wanted, t.name) }), nil
+}
+
+// absence is that of one who cannot be compared.
+type absence struct{ name, reason string }
+
+// able starts everyone once, and returns those who can be compared and why the others cannot.
+func (b bench) able(ctx context.Context, all []target) (there []target, absent []absence, err error) {
+	for _, t := range all {
+		running, err := b.start(ctx, t)
+		if err != nil {
+			if t.own || ctx.Err() != nil {
+				return nil, nil, err
+			}
+			absent = append(absent, absence{t.name, reason(err)})
+			continue
+		}
+		there = append(there, t)
+		if err := running.stop(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return there, absent, nil
+}
+
+// reason returns what of an error a table has room for: the line that says it is the reason, else the last one.
+func reason(err error) string {
+	said := "it does not start"
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		if why, ok := strings.CutPrefix(line, "Reason: "); ok {
+			return short(why)
+		}
+		if line != "" {
+			said = line
+		}
+	}
+	return short(said)
+}

@@ -1,0 +1,54 @@
+"""Serves moto on 127.0.0.1 at the port that is its argument, with functions that need no Docker.
+
+moto runs the code of a function in a container. Here it is run in moto's own process instead, which is quicker, and response URLs
+lead to this server and not to the host of containers. Nothing else of moto is changed.
+"""
+
+import io
+import json
+import logging
+import sys
+import threading
+import zipfile
+
+from moto import settings
+from moto.awslambda.models import LambdaFunction
+from moto.server import ThreadedMotoServer
+
+port = int(sys.argv[1])
+loaded = {}
+lock = threading.Lock()
+
+
+def handler_of(function):
+    """Returns the handler of a function, whose code is loaded once."""
+    module, name = function.handler.split(".")
+    with lock:
+        if function.code_sha_256 not in loaded:
+            space = {"__name__": module}
+            with zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
+                names = code.namelist()
+                found = f"{module}.py" if f"{module}.py" in names else names[0]  # of inline code, whatever its name
+                exec(compile(code.read(found), found, "exec"), space)
+            loaded[function.code_sha_256] = space
+        return loaded[function.code_sha_256][name]
+
+
+def invoke(function, event=None):
+    """Stands in for LambdaFunction._invoke_lambda: the response, whether it is an error, and the log."""
+    if isinstance(event, (str, bytes)):
+        event = json.loads(event)
+    try:
+        return json.dumps(handler_of(function)(event or {}, None)), False, ""
+    except Exception as failure:  # the function's, whatever it is
+        return json.dumps({"errorType": type(failure).__name__, "errorMessage": str(failure)}), True, str(failure)
+
+
+LambdaFunction._invoke_lambda = invoke
+settings.moto_server_host = lambda: "http://127.0.0.1"
+settings.moto_server_port = lambda: str(port)
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+server.start()
+print("listening", flush=True)
+threading.Event().wait()
