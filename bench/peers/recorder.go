@@ -14,10 +14,10 @@ import (
 // event is a request as a function was given it.
 type event struct {
 	RequestType           string
-	RequestId             string //nolint:revive // the protocol's name
-	StackId               string //nolint:revive // the protocol's name
-	LogicalResourceId     string //nolint:revive // the protocol's name
-	PhysicalResourceId    string //nolint:revive // the protocol's name
+	RequestId             string
+	StackId               string
+	LogicalResourceId     string
+	PhysicalResourceId    string
 	ResourceProperties    map[string]any
 	OldResourceProperties map[string]any
 }

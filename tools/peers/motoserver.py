@@ -1,7 +1,8 @@
 """Serves moto on 127.0.0.1 at the port that is its argument, with functions that need no Docker.
 
-moto runs the code of a function in a container. Here it is run in moto's own process instead, which is quicker, and response URLs
-lead to this server and not to the host of containers. Nothing else of moto is changed.
+moto runs the code of a function in a container. Here it is run in moto's own process instead, one call after the other and not
+before the call that makes the stack has returned: moto does not expect answers as early as that, and would make resources twice.
+Response URLs lead to this server and not to the host of containers. Nothing else of moto is changed.
 """
 
 import io
@@ -13,25 +14,25 @@ import zipfile
 
 from moto import settings
 from moto.awslambda.models import LambdaFunction
+from moto.cloudformation.models import CloudFormationBackend
 from moto.server import ThreadedMotoServer
 
 port = int(sys.argv[1])
 loaded = {}
-lock = threading.Lock()
+turn = threading.RLock()  # of whoever makes a stack or runs a function
 
 
 def handler_of(function):
     """Returns the handler of a function, whose code is loaded once."""
     module, name = function.handler.split(".")
-    with lock:
-        if function.code_sha_256 not in loaded:
-            space = {"__name__": module}
-            with zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
-                names = code.namelist()
-                found = f"{module}.py" if f"{module}.py" in names else names[0]  # of inline code, whatever its name
-                exec(compile(code.read(found), found, "exec"), space)
-            loaded[function.code_sha_256] = space
-        return loaded[function.code_sha_256][name]
+    if function.code_sha_256 not in loaded:
+        space = {"__name__": module}
+        with zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
+            names = code.namelist()
+            found = f"{module}.py" if f"{module}.py" in names else names[0]  # of inline code, whatever its name
+            exec(compile(code.read(found), found, "exec"), space)
+        loaded[function.code_sha_256] = space
+    return loaded[function.code_sha_256][name]
 
 
 def invoke(function, event=None):
@@ -39,11 +40,22 @@ def invoke(function, event=None):
     if isinstance(event, (str, bytes)):
         event = json.loads(event)
     try:
-        return json.dumps(handler_of(function)(event or {}, None)), False, ""
+        with turn:
+            return json.dumps(handler_of(function)(event or {}, None)), False, ""
     except Exception as failure:  # the function's, whatever it is
         return json.dumps({"errorType": type(failure).__name__, "errorMessage": str(failure)}), True, str(failure)
 
 
+create_stack = CloudFormationBackend.create_stack
+
+
+def create(backend, *args, **kwargs):
+    """Stands in for CloudFormationBackend.create_stack."""
+    with turn:
+        return create_stack(backend, *args, **kwargs)
+
+
+CloudFormationBackend.create_stack = create
 LambdaFunction._invoke_lambda = invoke
 settings.moto_server_host = lambda: "http://127.0.0.1"
 settings.moto_server_port = lambda: str(port)
