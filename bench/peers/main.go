@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string) (err error) {
 		var file result.File
 		switch part {
 		case "times":
-			file, err = b.times(ctx, targets)
+			file, err = b.times(ctx, targets, absent)
 		case "behaviour":
 			file, err = b.behaviour(ctx, targets)
 		default:
@@ -94,15 +94,9 @@ func run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, a := range absent {
-			file.Add(startCase, a.name, startUnit).Note = a.reason
-		}
 		if err := file.Write(*folder); err != nil {
 			return err
 		}
-	}
-	for _, a := range absent {
-		fmt.Printf("%s is left out: %s\n", a.name, a.reason)
 	}
 	return nil
 }

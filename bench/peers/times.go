@@ -30,8 +30,8 @@ type taken struct {
 	notes   map[figure]string
 }
 
-// times takes the figures of all targets, in turns.
-func (b bench) times(ctx context.Context, targets []target) (result.File, error) {
+// times takes the figures of all targets, in turns, and notes who is absent.
+func (b bench) times(ctx context.Context, targets []target, absent []absence) (result.File, error) {
 	file := result.New("peers")
 	runs, notes := map[string]map[figure][]float64{}, map[string]map[figure]string{}
 	for _, t := range targets {
@@ -66,6 +66,11 @@ func (b bench) times(ctx context.Context, targets []target) (result.File, error)
 			row.Note = notes[t.name][f]
 			if f.what == startCase {
 				row.Note = t.note
+			}
+		}
+		for _, a := range absent {
+			if f.what == startCase {
+				file.Add(f.what, a.name, f.unit).Note = "left out: " + a.reason
 			}
 		}
 	}
@@ -153,15 +158,21 @@ func (b bench) phases(ctx context.Context, r *running, recorder *recorder, token
 		return resources(token, list, func(string) map[string]any { return map[string]any{"Size": size} })
 	}
 	var id string
+	making := func(name string) func() error {
+		return func() (err error) {
+			id, err = r.create(ctx, name, sized("1"))
+			return err
+		}
+	}
 	for _, p := range []struct {
 		name   string
 		do     func() error
 		status types.StackStatus
 	}{
-		{"first create", func() (err error) { id, err = r.create(ctx, "first", sized("1")); return err }, types.StackStatusCreateComplete},
+		{"first create", making("first"), types.StackStatusCreateComplete},
 		{"update", func() error { return r.update(ctx, id, sized("2")) }, types.StackStatusUpdateComplete},
 		{"delete", func() error { return r.delete(ctx, id) }, types.StackStatusDeleteComplete},
-		{"create", func() (err error) { id, err = r.create(ctx, "second", sized("1")); return err }, types.StackStatusCreateComplete},
+		{"create", making("second"), types.StackStatusCreateComplete},
 	} {
 		recorder.play(agree)
 		began := time.Now()
@@ -230,13 +241,18 @@ func printTimes(file result.File) {
 		fmt.Fprintf(table, "%s, %s", first.Case, first.Unit)
 		for _, who := range file.Whos() {
 			row, _ := file.Row(first.Case, who, first.Unit)
-			cell := result.Number(row.Value)
-			if len(row.Runs) == 0 {
-				cell = row.Note
+			cell := "–"
+			if len(row.Runs) > 0 {
+				cell = result.Number(row.Value)
 			}
 			fmt.Fprintf(table, "\t%s", cell)
 		}
 		fmt.Fprintln(table, "\t")
 	}
 	_ = table.Flush() // to standard output
+	for _, row := range file.Rows {
+		if row.Note != "" {
+			fmt.Printf("%s, %s, %s: %s\n", row.Who, row.Case, row.Unit, row.Note)
+		}
+	}
 }

@@ -5,6 +5,7 @@ before the call that makes the stack has returned: moto does not expect answers 
 Response URLs lead to this server and not to the host of containers. Nothing else of moto is changed.
 """
 
+import importlib.machinery
 import io
 import json
 import logging
@@ -13,8 +14,6 @@ import threading
 import zipfile
 
 from moto import settings
-from moto.awslambda.models import LambdaFunction
-from moto.cloudformation.models import CloudFormationBackend
 from moto.server import ThreadedMotoServer
 
 port = int(sys.argv[1])
@@ -46,17 +45,44 @@ def invoke(function, event=None):
         return json.dumps({"errorType": type(failure).__name__, "errorMessage": str(failure)}), True, str(failure)
 
 
-create_stack = CloudFormationBackend.create_stack
+def run_here(models):
+    """Patches the functions of moto.awslambda.models."""
+    models.LambdaFunction._invoke_lambda = invoke
 
 
-def create(backend, *args, **kwargs):
-    """Stands in for CloudFormationBackend.create_stack."""
-    with turn:
-        return create_stack(backend, *args, **kwargs)
+def take_turns(models):
+    """Patches the stacks of moto.cloudformation.models."""
+    create_stack = models.CloudFormationBackend.create_stack
+
+    def create(backend, *args, **kwargs):
+        with turn:
+            return create_stack(backend, *args, **kwargs)
+
+    models.CloudFormationBackend.create_stack = create
 
 
-CloudFormationBackend.create_stack = create
-LambdaFunction._invoke_lambda = invoke
+patches = {"moto.awslambda.models": run_here, "moto.cloudformation.models": take_turns}
+
+
+class Patching(importlib.machinery.PathFinder):
+    """Patches modules when moto loads them, which is when they are first needed: a start and a rest are moto's own."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in patches:
+            return None
+        spec = super().find_spec(name, path, target)
+        load = spec.loader.exec_module
+
+        def load_and_patch(module):
+            load(module)
+            patches[name](module)
+
+        spec.loader.exec_module = load_and_patch
+        return spec
+
+
+sys.meta_path.insert(0, Patching)
 settings.moto_server_host = lambda: "http://127.0.0.1"
 settings.moto_server_port = lambda: str(port)
 logging.getLogger("werkzeug").setLevel(logging.ERROR)
