@@ -9,7 +9,7 @@ ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime release ci proof report
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost cdk cdktime release ci proof report compare peers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,12 @@ bench: ## the whole cycle of a request beside a floor; docs/performance.md tells
 
 proof: ## our own figures and their goals: at rest, start, 100,000 waiting, cycles, large stacks; ROUNDS of each (3), 25 minutes
 	cd bench && go run ./proof -rounds $(ROUNDS)
+
+compare: ## our cycle beside its floor, River, DBOS and go-workflows, ROUNDS of each (3) in turns; nine minutes
+	cd bench && go run ./compare -rounds $(ROUNDS)
+
+peers: ## pintle serve beside moto, ministack and LocalStack, ROUNDS (3) in turns; installs them into a cache first; three minutes
+	cd bench && PINTLE_PEERS="$$(../tools/peers/install)" go run ./peers -rounds $(ROUNDS)
 
 report: ## write the tables and pictures of docs/performance.md anew from bench/results
 	cd bench && go run ./report
