@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,7 @@ func ruleOf(r check.Rule) ruleDocument { return ruleDocument{r.ID, r.Severity, r
 // checkReport prints a report, and returns the error that the command ends with.
 func (a *app) checkReport(output, target string, r check.Report) error {
 	var err error
+	target = withoutPassword(target)
 	switch output {
 	case "json":
 		err = a.document(checkedDocument(target, r))
@@ -72,6 +74,15 @@ func (a *app) checkReport(output, target string, r check.Report) error {
 		return err
 	}
 	return failed(fmt.Errorf("%s in %s", counted(r, check.Error, check.Warning), target))
+}
+
+// withoutPassword returns a target as it may be shown: of a URL neither the user nor the query.
+func withoutPassword(target string) string {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return target
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // counted says how many findings there are of each severity.

@@ -170,6 +170,33 @@ func (s *scene) tell(of *resource, p reply, refused string) {
 	}
 }
 
+// letters sends values whose letters have more bytes than one, to see them in the answer.
+func letters(s *scene) {
+	const beyond = " grün 漢字 😀"
+	first := s.run.given.first
+	members := slices.Clone(first.Members())
+	for i, m := range members {
+		if m.Value.Kind() == value.String && plain.MatchString(m.Value.Text()) && !secretName(m.Key) {
+			members[i].Value = value.Str(m.Value.Text() + beyond)
+		}
+	}
+	states := []value.Value{with(first, "PintleCheckText", value.Str(beyond))}
+	if changed := value.Object(members...); !changed.Equal(first) {
+		states = append(states, changed)
+	}
+	for _, state := range states {
+		of, p := s.create(state, "with letters beyond ASCII", nil)
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.remove(of, state, "delete-refused")
+		case p.Answered:
+			s.afterFailure(of, p, state)
+		}
+	}
+}
+
 // oversize sends long values, with letters that have more bytes than one.
 func oversize(s *scene) {
 	text := strings.Repeat("lang–länger–", 320) // about 4,480 characters in more bytes

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -250,6 +251,8 @@ type run struct {
 	stacks  int
 	given   properties
 	secrets []string // values that nobody may see
+	// address is what of the provider's URL may be a password.
+	address []string
 	silent  map[wire.RequestType]int
 	// created says that the provider has created a resource, or whether that has not been tried yet.
 	created state
@@ -303,6 +306,9 @@ func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error)
 		return nil, err
 	}
 	r.secrets = r.given.secrets(form, c.Secrets)
+	if u, err := url.Parse(string(r.config.ServiceToken)); err == nil && u.Host != "" {
+		r.address = slices.DeleteFunc([]string{u.RawQuery, u.User.String()}, func(text string) bool { return text == "" })
+	}
 	return r, nil
 }
 
@@ -350,7 +356,7 @@ func (e *notRun) Error() string { return e.reason }
 // mask takes secrets out of a text.
 func (r *run) mask(text string) string {
 	text = wire.Redact(text)
-	for _, secret := range r.secrets {
+	for _, secret := range slices.Concat(r.secrets, r.address) {
 		for _, spelling := range value.Spellings(secret) {
 			text = strings.ReplaceAll(text, spelling, value.Mask)
 		}

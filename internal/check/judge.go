@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/local"
@@ -75,7 +76,11 @@ func (s *scene) ending(p reply, spoilt bool) {
 			s.find("crash-after-answer", p, "it answered, and then: %v", p.End.Err)
 		case local.TimedOut:
 			s.find("hang", p, "it answered, and was still running at the end of its time")
-		case local.Returned, local.InitFailed, local.Stopped, local.Waiting:
+		case local.Returned:
+			if i := slices.IndexFunc(p.Attempts, taken); i >= 0 && p.Attempts[i].At.After(p.End.At) {
+				s.find("answer-after-return", p, "the answer came %s after the handler had returned", p.Attempts[i].At.Sub(p.End.At).Round(time.Millisecond))
+			}
+		case local.InitFailed, local.Stopped, local.Waiting:
 		}
 	case spoilt: // what was wrong with the answer has been said
 	case kind == local.TimedOut, p.End.At.IsZero():

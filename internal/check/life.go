@@ -85,37 +85,54 @@ func rollback(s *scene) {
 	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the properties before")
 }
 
-// replacement updates to a state for which the resource is replaced, and deletes what it was.
-func replacement(s *scene) {
+// replaced makes a resource and updates it to a state for which it is replaced. It returns what it was.
+func (s *scene) replaced() (of *resource, was resource, ok bool) {
 	given := s.run.given
-	const ask = "it needs properties for which the resource is replaced: give them with --replace"
-	if s.run.config.Dialect == wire.ROS {
+	switch {
+	case s.run.config.Dialect == wire.ROS:
 		s.leave("in ROS a resource keeps its physical ID for life: there is nothing to give")
-		return
+	case given.third == nil:
+		s.leave("it needs properties for which the resource is replaced: give them with --replace")
 	}
-	third := given.third
-	if third == nil {
-		s.leave(ask)
-		return
+	if s.err != nil {
+		return nil, was, false
 	}
-	of, _ := s.made()
-	was := *of
-	p := s.update(of, *third, given.first, another, "update-refused", "with properties that replace it")
-	if s.err != nil || !p.success() || of.id == was.id {
+	of, _ = s.made()
+	was = *of
+	p := s.update(of, *given.third, given.first, another, "update-refused", "with properties that replace it")
+	return of, was, s.err == nil && p.success() && of.id != was.id
+}
+
+// replacement replaces a resource, and deletes what it was.
+func replacement(s *scene) {
+	of, was, ok := s.replaced()
+	if !ok {
 		return
 	}
 	s.drop(was.id)
-	s.remove(&was, given.first, "delete-refused")
-	s.intact(of, *third)
+	s.remove(&was, was.state, "delete-refused")
+	s.intact(of, of.state)
 }
 
-// drop takes the resource with the ID out of those that are to be deleted.
-func (s *scene) drop(id wire.PhysicalID) {
-	for _, r := range s.resources {
-		if r.id == id {
-			r.live = false
+// replacementBack replaces a resource and goes back, as a stack does whose update fails elsewhere. What it was in between is
+// deleted, and also what it was at first, if it is a third one now.
+func replacementBack(s *scene) {
+	of, was, ok := s.replaced()
+	if !ok {
+		return
+	}
+	between := *of
+	p := s.update(of, was.state, between.state, either, "rollback-refused", "back to the properties before")
+	if s.err != nil || !p.success() {
+		return
+	}
+	for _, loser := range []*resource{&between, &was} {
+		if loser.id != of.id {
+			s.drop(loser.id)
+			s.remove(loser, loser.state, "delete-refused")
 		}
 	}
+	s.intact(of, was.state)
 }
 
 // intact looks whether a resource has survived the Delete of another: an Update of it, with what it has, finds it.

@@ -42,6 +42,8 @@ var rules = []Rule{
 		"an engine tries for a while and then fails the resource; the provider has never seen the request"},
 	{"crash-after-answer", Warning, "a handler that has answered ends without an error",
 		"Lambda runs a function that failed twice more with the same request: what it does is done three times"},
+	{"answer-after-return", Warning, "the answer is sent before the handler returns",
+		"Lambda stops a process whose handler has returned: the answer goes out with the next request, after hours, or never"},
 	{"answered-twice", Warning, "a request is answered once",
 		"the first answer counts and the others are ignored, so that what they say, an error for example, is lost"},
 	{"answers-disagree", Error, "all answers to a request say the same",

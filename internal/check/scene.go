@@ -329,13 +329,23 @@ func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refus
 	case !changed && id == another:
 		s.find("not-replaced", p, "the answer is still for %s", of.id)
 	}
-	of.state = state
 	if now != of.id { // what was is to be deleted by the service, when all is done
+		s.drop(now) // which is this one, if it was it before
 		before := *of
 		s.resources = append(s.resources, &before)
-		of.id = now
+		of.id, of.live = now, true
 	}
+	of.state = state
 	return p
+}
+
+// drop takes the resources with the ID out of those that are to be deleted.
+func (s *scene) drop(id wire.PhysicalID) {
+	for _, r := range s.resources {
+		if r.id == id {
+			r.live = false
+		}
+	}
 }
 
 // remove deletes a resource. An answer FAILED breaks the rule that is named; "" lets it pass.
