@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -495,5 +497,31 @@ func TestRules(t *testing.T) {
 		if seen[s.ID] || s.Title == "" {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// A function that runs elsewhere is handed its requests by a door, and answers when it likes.
+func TestDoor(t *testing.T) {
+	p := &web{t: t, notes: map[wire.PhysicalID]bool{}}
+	c := (&web{}).config(t)
+	c.Session.Provider = local.Provider{Name: "arn:aws:lambda:eu-west-1:123456789012:function:F"}
+	c.ServiceToken, c.Region, c.Timeout, c.Settle = wire.ServiceToken(c.Session.Provider.Name), "eu-west-1", 2*time.Second, 0
+	var running sync.WaitGroup
+	c.Session.Door = func(_ context.Context, r wire.Request, _ []byte) error {
+		running.Go(func() {
+			a := p.handle(r)
+			if text, err := a.Encode(); err == nil {
+				send(t, http.MethodPut, r.ResponseURL, text)
+			}
+		})
+		return nil
+	}
+	report := run(t, c)
+	running.Wait()
+	wantClean(t, report)
+	c.Session.Door = func(context.Context, wire.Request, []byte) error { return errors.New("Function not found") }
+	c.Only = []string{"life"}
+	if report := run(t, c); !has(report, "delivery-refused") {
+		t.Errorf("got %v", found(report))
 	}
 }
