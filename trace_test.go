@@ -58,9 +58,26 @@ func TestTraceOnLambda(t *testing.T) {
 // aws-lambda-go has its own place for it.
 func TestTraceBehindAWSLambdaGo(t *testing.T) {
 	for text, want := range map[string]string{xray: parent, "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736": "", "": ""} {
-		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", text) //nolint:revive,staticcheck // it is a string there
+		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", text) //nolint:staticcheck // it is a string there
 		if got := pintle.Traceparent(ctx); got != want {
 			t.Errorf("in %q: %q, want %q", text, got, want)
 		}
 	}
+}
+
+func ExampleTraceparent() {
+	pintle.Main(pintle.HandlerFunc(func(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
+		call, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://disks.example.com/", nil)
+		if err != nil {
+			return pintle.Answer{}, err
+		}
+		if parent := pintle.Traceparent(ctx); parent != "" {
+			call.Header.Set("traceparent", parent) // the other service's spans are of the trace of who deploys
+		}
+		response, err := http.DefaultClient.Do(call)
+		if err != nil {
+			return pintle.Answer{}, err
+		}
+		return pintle.Answer{ID: "disk-1"}, response.Body.Close()
+	}))
 }

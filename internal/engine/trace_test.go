@@ -72,3 +72,18 @@ func (w *world) failing(logical string) store.Request {
 	w.answer(r, `"Status": "FAILED", "Reason": "no", "PhysicalResourceId": "`+logical+`"`)
 	return r
 }
+
+// What a nested stack asks is of the trace of its root's call.
+func TestTraceOfNestedStacks(t *testing.T) {
+	f := newTree(t)
+	f.templates["child"] = body(map[string]string{"Deep": resource("")})
+	parent := trace.New()
+	before := f.ctx
+	f.ctx = trace.NewContext(before, parent)
+	f.must(f.create(body(map[string]string{"Child": nestedIn("child")})))
+	f.ctx = before
+	f.nest()
+	if r := f.take("Deep"); r.Body.Trace != string(parent) {
+		t.Errorf("a request of the nested stack is of the trace %q, want %q", r.Body.Trace, parent)
+	}
+}

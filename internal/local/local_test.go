@@ -545,7 +545,7 @@ func TestNewRefuses(t *testing.T) {
 
 // A process is told which trace its event belongs to.
 func TestTraceOfAnEvent(t *testing.T) {
-	k := newKit(t, "", nil)
+	k := newKit(t, "handle", nil)
 	event := local.Event{
 		ID: "1", Payload: task{Do: "describe"}.payload(), WantResult: true, Trace: trace.Parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
 	}
