@@ -46,7 +46,7 @@ func runIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// The provider and the project file of the README are deployed as they are printed there.
+// The provider and the project file of the README are deployed as they are printed there, and its test passes.
 func TestREADME(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -76,6 +76,15 @@ Outputs:
 	}
 	if out, err := runIn(t, dir, "delete"); err != nil {
 		t.Fatalf("delete: %v\n%s", err, out)
+	}
+
+	// Its test is the one that is printed there, too.
+	write(t, dir, "provider/main_test.go", "package main\n\nimport (\n\t\"testing\"\n\n\t\"github.com/pintle-dev/pintle\"\n"+
+		"\t\"github.com/pintle-dev/pintle/pintletest\"\n)\n\n"+block(t, "README.md", "go", 1), 0o600)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-v", "-run", "^TestLife$", ".")
+	cmd.Dir = filepath.Join(dir, "provider")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLife") {
+		t.Fatalf("its test: %v\n%s", err, out)
 	}
 }
 
