@@ -55,7 +55,7 @@ func (a *app) create(o *newOptions, name string) error {
 	case source != "":
 		c.Clone = source
 	default:
-		if r := buildRelease(); r.Commit == "" && r.Version != "devel" { // it was built from a published module
+		if r := buildRelease(); r.published() {
 			c.Version = r.Version
 		} else {
 			return usagef("name the folder of a clone: --pintle DIR", "it is not known where the module %s is: it is not "+

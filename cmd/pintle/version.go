@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -51,6 +52,18 @@ func (r *release) note(info *debug.BuildInfo) {
 			r.Modified = setting.Value == "true"
 		}
 	}
+}
+
+// tagged is what the version of a release looks like; what git describe says of another commit does not.
+var tagged = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
+
+// published reports whether the module can be had by the version: a program that was built from a module of the cache notes no commit,
+// and that of a release is stamped with its tag.
+func (r release) published() bool {
+	if r.Modified {
+		return false
+	}
+	return r.Commit == "" && r.Version != "devel" || tagged.MatchString(r.Version)
 }
 
 // String is the line for people: name, version, commit and its date if they are known, Go, platform.
