@@ -49,7 +49,10 @@ var blocks = []snippet{
 		after: "aws cloudformation describe-stacks --stack-name demo | grep CREATE_COMPLETE",
 	},
 	{page: "README.md", begins: "cd examples/cdk && npm install", elsewhere: "it installs the CDK from npm; make cdk runs it"},
-	{page: "README.md", begins: "pintle deploy examples/ros/inline", from: ".", needs: []string{"python3"}, after: "pintle list | grep CREATE_COMPLETE"},
+	{
+		page: "README.md", begins: "pintle deploy examples/ros/inline", from: ".", needs: []string{"python3"},
+		after: "pintle list | grep CREATE_COMPLETE",
+	},
 	{page: "README.md", begins: "pintle describe shop", elsewhere: "each line is for a stack in trouble of its own: testdata/script/story_*.txtar"},
 	{page: "docs/cdk.md", begins: "pintle serve --dev ", elsewhere: "it needs the CDK; make cdk runs it"},
 	{page: "docs/cdk.md", begins: "pintle serve --dev --node-modules", before: "mkdir node_modules", after: "pintle list"},
@@ -123,7 +126,10 @@ aws cloudformation create-stack --stack-name S --template-body file://template.y
 		after: "aws cloudformation wait stack-create-complete --stack-name S",
 	},
 	{page: "docs/operating.md", begins: "createuser", elsewhere: "it needs a server of PostgreSQL with TLS; nodes_test.go runs servers on one"},
-	{page: "docs/operating.md", begins: "pintle keys rotate", elsewhere: "it needs systemd, and a database with rows that are sealed: testdata/script/keys.txtar"},
+	{
+		page: "docs/operating.md", begins: "pintle keys rotate",
+		elsewhere: "it needs systemd, and a database with rows that are sealed: testdata/script/keys.txtar",
+	},
 	{
 		page: "docs/operating.md", begins: "pintle backup", before: things + "pintle deploy --data DIR\nmkdir backups\n",
 		instead: []string{"/backups/", "backups/"}, after: "cp DIR/keys backups/*/\npintle list --data backups/* | grep CREATE_COMPLETE",
@@ -142,7 +148,10 @@ END
 		before: "export GOFLAGS=-mod=mod TMPDIR=$PWD\n", after: "pintle list | grep CREATE_COMPLETE",
 	},
 	{page: "docs/ros-api.md", begins: "aliyun ros", elsewhere: "it needs the aliyun CLI; internal/node runs what that sends"},
-	{page: "docs/s3.md", begins: "eval", needs: []string{"aws"}, before: server + "mkdir site\necho hello > site/page\n", after: "aws s3 ls s3://my-bucket/site/ | grep page"},
+	{
+		page: "docs/s3.md", begins: "eval", needs: []string{"aws"}, before: server + "mkdir site\necho hello > site/page\n",
+		after: "aws s3 ls s3://my-bucket/site/ | grep page",
+	},
 	{
 		page: "docs/sns.md", begins: "eval", needs: []string{"aws"}, before: server,
 		after: "aws sns list-subscriptions | grep function:handle",

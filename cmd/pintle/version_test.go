@@ -29,7 +29,10 @@ func TestVersion(t *testing.T) {
 		{release{Version: "v0.1.0-rc.1", Commit: "abc"}, "pintle v0.1.0-rc.1 abc", true},
 		{release{Version: "v0.1.0-3-gabcdef0", Commit: "abc"}, "pintle v0.1.0-3-gabcdef0 abc", false},
 		{release{Version: "abcdef0", Commit: "abc"}, "pintle abcdef0 abc", false},
-		{release{Version: "v0.0.0-20261123010203-abcdef012345+dirty", Commit: "abc", Modified: true}, "pintle v0.0.0-20261123010203-abcdef012345+dirty abc modified", false},
+		{
+			release{Version: "v0.0.0-20261123010203-abcdef012345+dirty", Commit: "abc", Modified: true},
+			"pintle v0.0.0-20261123010203-abcdef012345+dirty abc modified", false,
+		},
 	} {
 		if diff := cmp.Diff(c.want, c.release.String()); diff != "" {
 			t.Error(diff)

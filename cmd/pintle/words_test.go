@@ -58,7 +58,8 @@ var (
 	longFlag  = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
 	target    = regexp.MustCompile(`\bmake ([a-z]+)\b`)
 	ourName   = regexp.MustCompile(`\bPINTLE_[A-Z0-9_]*[A-Z0-9]\b`)
-	otherTool = regexp.MustCompile(`^(\$ |sudo )?(aws|aliyun|cdk|npx|npm|go|podman|docker|kubectl|systemctl|systemd-\w+|createuser|initdb|\w+=\S+ aws|curl|git|pip|tar|sha256sum|cosign|gh|goreleaser|journalctl|install|useradd|openssl|COPY)\b`)
+	otherTool = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
+		`journalctl|useradd|install|createuser|initdb|curl|git|gh|pip|tar|sha256sum|openssl)\b`)
 )
 
 // code returns what a page shows as code: its spans, and the lines of its blocks, each joined with those that continue it.
