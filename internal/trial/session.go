@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -50,6 +51,7 @@ type Session struct {
 	base     *url.URL
 	server   *http.Server
 	served   chan struct{}
+	dir      string          // what is needed on disk; empty for nothing
 	stopped  context.Context // ends when the session is closed
 	stop     context.CancelFunc
 	logs     sync.Mutex // guards calls of config.Log
@@ -79,8 +81,15 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	if c.PublicURL != nil {
 		s.base = c.PublicURL
 	}
-	if err := s.prepare(); err != nil {
-		return nil, errors.Join(err, listener.Close())
+	closing := listener.Close
+	if s.base.Scheme == "http" && s.local() {
+		listener, err = s.secure(listener)
+	}
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
+		return nil, errors.Join(err, closing(), s.tidy())
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
@@ -91,9 +100,22 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 	return s, nil
 }
 
+// local reports whether the provider is a process of this machine.
+func (s *Session) local() bool {
+	return s.config.Door == nil && s.config.Provider.Target.Kind() != local.URL
+}
+
+// tidy removes what the session has on disk.
+func (s *Session) tidy() error {
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
+}
+
 // prepare makes the signer and the runtime.
 func (s *Session) prepare() (err error) {
-	if s.signer, err = newSigner(s.responses()); err != nil || s.config.Door != nil || s.config.Provider.Target.Kind() == local.URL {
+	if s.signer, err = newSigner(s.responses()); err != nil || !s.local() {
 		return err
 	}
 	c := s.config.Runtime
@@ -183,5 +205,5 @@ func (s *Session) Close() error {
 	}
 	err = errors.Join(err, s.server.Close())
 	<-s.served
-	return err
+	return errors.Join(err, s.tidy())
 }

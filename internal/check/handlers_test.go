@@ -1,0 +1,188 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+var update = flag.Bool("update", false, "write testdata and pages anew")
+
+// others are libraries of other people, each with a handler that uses it as its own pages show: a note whose text is changed in
+// place, and whose name replaces it.
+var others = []struct {
+	library string
+	// handler is the file or folder in testdata/handlers.
+	handler string
+}{
+	{"aws-lambda-go `cfn` 1.55.1 (Go)", "awslambdago"},
+	{"aws-cloudformation-custom-resource 5.1.0 (npm)", "aws-cloudformation-custom-resource.js"},
+	{"cfn-custom-resource 5.0.16 (npm)", "cfn-custom-resource.js"},
+	{"cfn-lambda 5.1.0 (npm)", "cfn-lambda.js"},
+	{"cfn-response 1.0.1 (npm)", "cfn-response.js"},
+	{"cfn-response-async 1.0.0 (npm)", "cfn-response-async.js"},
+	{"cfn-response-promise 1.1.0 (npm)", "cfn-response-promise.js"},
+	{"custom-resource-helper 1.0.15 (npm)", "custom-resource-helper.js"},
+	{"CDK's nodejs-entrypoint 2.276.0", "cdk-entrypoint"},
+	{"cfn-handler 1.3.0 (PyPI)", "cfn_handler_note.py"},
+	{"cfnresponse 1.1.5 (PyPI)", "cfnresponse_note.py"},
+	{"crhelper 2.0.12 (PyPI)", "crhelper_note.py"},
+}
+
+// cdkNote is what the CDK's entrypoint calls.
+const cdkNote = `exports.handler = async (event) => {
+  if (event.RequestType === 'Delete') return {};
+  const { Name } = event.ResourceProperties;
+  if (!/^[a-z0-9-]+$/.test(Name)) throw new Error('Name: want lower-case letters, got ' + Name);
+  return { PhysicalResourceId: 'note-' + Name, Data: { Path: '/notes/' + Name } };
+};
+`
+
+// found is a rule that a library breaks, and where.
+type found struct {
+	Rule      string         `json:"rule"`
+	Severity  check.Severity `json:"severity"`
+	Scenarios []string       `json:"scenarios"`
+}
+
+// What the check finds in handlers on other people's libraries is what testdata/handlers.json says, and the page of the check.
+func TestHandlers(t *testing.T) {
+	dir := require.Handlers(t)
+	cdk := require.CDK(t)
+	require.Tool(t, "node")
+	require.Python(t, "boto3")
+	got := make([][]found, len(others))
+	t.Run("each", func(t *testing.T) {
+		for i, other := range others {
+			t.Run(other.handler, func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join("testdata", "handlers", other.handler)
+				if other.handler == "cdk-entrypoint" {
+					path = cdkHandler(t, cdk)
+				}
+				c := target(t, path, map[string]string{
+					"NODE_PATH": filepath.Join(dir, "node_modules"), "PYTHONPATH": filepath.Join(dir, "python"), "PYTHONDONTWRITEBYTECODE": "1",
+				})
+				c.Properties, c.Update = []byte(`{"Name": "a", "Text": "b"}`), []byte(`{"Name": "a", "Text": "c"}`)
+				c.Replace, c.Bad = []byte(`{"Name": "z", "Text": "b"}`), []byte(`{"Name": "../x", "Text": "b"}`)
+				got[i] = collect(run(t, c))
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	golden(t, got)
+	page(t, got)
+}
+
+// cdkHandler returns a folder with the CDK's entrypoint and what it calls.
+func cdkHandler(t *testing.T, cdk string) string {
+	t.Helper()
+	dir := t.TempDir()
+	entry, err := os.ReadFile(filepath.Join(cdk, "core", "nodejs-entrypoint-handler", "index.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"__entrypoint__.js": entry, "index.js": []byte(cdkNote)} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "__entrypoint__.js")
+}
+
+// collect sums up what was found, by rule.
+func collect(r check.Report) []found {
+	all := []found{}
+	for _, f := range r.Findings {
+		i := slices.IndexFunc(all, func(g found) bool { return g.Rule == f.ID })
+		if i < 0 {
+			i = len(all)
+			all = append(all, found{Rule: f.ID, Severity: f.Severity})
+		}
+		all[i].Scenarios = append(all[i].Scenarios, f.Scenario)
+	}
+	slices.SortFunc(all, func(a, b found) int { return strings.Compare(a.Rule, b.Rule) })
+	return all
+}
+
+func golden(t *testing.T, got [][]found) {
+	t.Helper()
+	byLibrary := map[string][]found{}
+	for i, other := range others {
+		byLibrary[other.library] = got[i]
+	}
+	text, err := json.MarshalIndent(byLibrary, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, filepath.Join("testdata", "handlers.json"), append(text, '\n'))
+}
+
+// page holds the table of docs/check.md to what was found.
+func page(t *testing.T, got [][]found) {
+	t.Helper()
+	const begin, end = "<!-- handlers: begin -->\n", "<!-- handlers: end -->\n"
+	path := filepath.Join("..", "..", "docs", "check.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(text, []byte(begin))
+	_, after, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		t.Fatalf("%s has not the lines %q and %q", path, begin, end)
+	}
+	var table strings.Builder
+	table.WriteString("\n| library | errors | warnings | notes |\n|---|---|---|---|\n")
+	for i, other := range others {
+		fmt.Fprintf(&table, "| %s |%s|%s|%s|\n", other.library,
+			cell(got[i], check.Error), cell(got[i], check.Warning), cell(got[i], check.Note))
+	}
+	table.WriteString("\n")
+	wantFile(t, path, slices.Concat(before, []byte(begin), []byte(table.String()), []byte(end), after))
+}
+
+// cell is what was found of one severity.
+func cell(all []found, severity check.Severity) string {
+	var rules []string
+	for _, f := range all {
+		if f.Severity == severity {
+			rules = append(rules, "`"+f.Rule+"`")
+		}
+	}
+	if len(rules) == 0 {
+		return " – "
+	}
+	return " " + strings.Join(rules, ", ") + " "
+}
+
+// wantFile compares a file, or writes it with -update.
+func wantFile(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), string(want)); diff != "" {
+		t.Errorf("%s differs (-there +found; if it is right, run with -update):\n%s", path, diff)
+	}
+}
