@@ -3,7 +3,6 @@ package check_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,8 +15,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/check"
 	"github.com/pintle-dev/pintle/internal/require"
 )
-
-var update = flag.Bool("update", false, "write testdata and pages anew")
 
 // others are libraries of other people, each with a handler that uses it as its own pages show: a note whose text is changed in
 // place, and whose name replaces it.
@@ -49,8 +46,8 @@ const cdkNote = `exports.handler = async (event) => {
 };
 `
 
-// found is a rule that a library breaks, and where.
-type found struct {
+// broken is a rule that a library breaks, and where.
+type broken struct {
 	Rule      string         `json:"rule"`
 	Severity  check.Severity `json:"severity"`
 	Scenarios []string       `json:"scenarios"`
@@ -62,7 +59,7 @@ func TestHandlers(t *testing.T) {
 	cdk := require.CDK(t)
 	require.Tool(t, "node")
 	require.Python(t, "boto3")
-	got := make([][]found, len(others))
+	got := make([][]broken, len(others))
 	t.Run("each", func(t *testing.T) {
 		for i, other := range others {
 			t.Run(other.handler, func(t *testing.T) {
@@ -104,23 +101,23 @@ func cdkHandler(t *testing.T, cdk string) string {
 }
 
 // collect sums up what was found, by rule.
-func collect(r check.Report) []found {
-	all := []found{}
+func collect(r check.Report) []broken {
+	all := []broken{}
 	for _, f := range r.Findings {
-		i := slices.IndexFunc(all, func(g found) bool { return g.Rule == f.ID })
+		i := slices.IndexFunc(all, func(g broken) bool { return g.Rule == f.ID })
 		if i < 0 {
 			i = len(all)
-			all = append(all, found{Rule: f.ID, Severity: f.Severity})
+			all = append(all, broken{Rule: f.ID, Severity: f.Severity})
 		}
 		all[i].Scenarios = append(all[i].Scenarios, f.Scenario)
 	}
-	slices.SortFunc(all, func(a, b found) int { return strings.Compare(a.Rule, b.Rule) })
+	slices.SortFunc(all, func(a, b broken) int { return strings.Compare(a.Rule, b.Rule) })
 	return all
 }
 
-func golden(t *testing.T, got [][]found) {
+func golden(t *testing.T, got [][]broken) {
 	t.Helper()
-	byLibrary := map[string][]found{}
+	byLibrary := map[string][]broken{}
 	for i, other := range others {
 		byLibrary[other.library] = got[i]
 	}
@@ -132,7 +129,7 @@ func golden(t *testing.T, got [][]found) {
 }
 
 // page holds the table of docs/check.md to what was found.
-func page(t *testing.T, got [][]found) {
+func page(t *testing.T, got [][]broken) {
 	t.Helper()
 	const begin, end = "<!-- handlers: begin -->\n", "<!-- handlers: end -->\n"
 	path := filepath.Join("..", "..", "docs", "check.md")
@@ -156,7 +153,7 @@ func page(t *testing.T, got [][]found) {
 }
 
 // cell is what was found of one severity.
-func cell(all []found, severity check.Severity) string {
+func cell(all []broken, severity check.Severity) string {
 	var rules []string
 	for _, f := range all {
 		if f.Severity == severity {

@@ -140,6 +140,17 @@ func Popcore(t testing.TB) string {
 	return made(t, "popcore", PopcoreVariable, "tools/popcore/install", "popcore.json")
 }
 
+// HandlersVariable is the environment variable that names the folder where tools/handlers/install has put libraries of other people for
+// handlers of custom resources.
+const HandlersVariable = "PINTLE_HANDLERS"
+
+// Handlers returns the folder that [HandlersVariable] names. If it names none, Handlers skips the test, or fails it when [Variable]
+// lists handlers.
+func Handlers(t testing.TB) string {
+	t.Helper()
+	return made(t, "handlers", HandlersVariable, "tools/handlers/install", "handlers.json")
+}
+
 // made returns the folder that variable names, which script has made and mark is in when it is whole. If variable names none,
 // made skips the test, or fails it when [Variable] lists name.
 func made(t testing.TB, name, variable, script, mark string) string {

@@ -177,3 +177,7 @@ func TestWithout(t *testing.T) {
 		t.Errorf("left out and required: %+v, want it found", o)
 	}
 }
+
+func TestHandlers(t *testing.T) {
+	testFolder(t, "handlers", require.HandlersVariable, "handlers.json", func(t testing.TB) string { return require.Handlers(t) })
+}
