@@ -136,7 +136,9 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 	if o.log {
 		config.Log = func(line string) { fmt.Fprintf(a.stderr, "  | %s\n", display.Clean(line)) }
 	}
+	done := a.progress(&config)
 	report, err := check.Run(ctx, config)
+	done()
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -241,15 +243,25 @@ func (a *app) object(flag, given string) (json.RawMessage, error) {
 	return v.JSON(), nil
 }
 
-// once tells the same of a provider only once: new processes are started for it in the course of a check.
+// progress shows on a terminal which scenario runs. The function that it returns takes that away.
+func (a *app) progress(c *check.Config) (done func()) {
+	const clear = "\r\x1b[K"
+	if a.screen == nil {
+		return func() {}
+	}
+	c.Progress = func(s check.Scenario) { fmt.Fprintf(a.stderr, "%s%s: %s", clear, s.ID, s.Title) }
+	return func() { fmt.Fprint(a.stderr, clear) }
+}
+
+// once tells of a provider only once what takes time: new processes are started for it in the course of a check.
 func (a *app) once(tell func(provider, text string)) func(provider, text string) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(provider, text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !told[provider+text] {
-			told[provider+text] = true
+		if !told[provider] {
+			told[provider] = true
 			tell(provider, text)
 		}
 	}

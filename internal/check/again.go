@@ -94,7 +94,7 @@ func typedValues(s *scene) {
 	if s.err != nil {
 		return
 	}
-	make := func(typed bool) reply {
+	create := func(typed bool) reply {
 		of := s.newResource(first)
 		r, label := s.request(wire.Create, of, first), "with strings"
 		if typed {
@@ -106,7 +106,7 @@ func typedValues(s *scene) {
 		}
 		return p
 	}
-	one, two, typed := make(false), make(false), make(true)
+	one, two, typed := create(false), create(false), create(true)
 	if s.err != nil || !one.success() || !two.success() || !typed.success() {
 		return
 	}

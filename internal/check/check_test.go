@@ -285,7 +285,7 @@ func TestFinds(t *testing.T) {
 		}}
 	}
 	given := func(r wire.Request, text string) bool { return strings.Contains(string(r.ResourceProperties), text) }
-	seen := map[wire.RequestID]bool{}
+	seen, made := map[wire.RequestID]bool{}, map[wire.PhysicalID]wire.LogicalID{}
 	for rule, p := range map[string]*web{
 		"answer-near-limit": on(wire.Create, func(_ wire.Request, a *wire.Response) { a.Reason = strings.Repeat("x", 3600) }),
 		"answer-grows": on(wire.Create, func(r wire.Request, a *wire.Response) {
@@ -304,6 +304,16 @@ func TestFinds(t *testing.T) {
 			}
 		}),
 		"delete-harms-other": {harmful: true},
+		"failed-with-other-id": {reply: func(r wire.Request, a *wire.Response) {
+			switch other := made[a.PhysicalResourceID]; {
+			case r.RequestType == wire.Delete:
+				delete(made, r.PhysicalResourceID)
+			case r.RequestType == wire.Create && other != "" && other != r.LogicalResourceID:
+				fail(r, a)
+			default:
+				made[a.PhysicalResourceID] = r.LogicalResourceID
+			}
+		}},
 		"old-format-refused": on(wire.Update, func(r wire.Request, a *wire.Response) {
 			if !strings.Contains(string(r.OldResourceProperties), "Name") {
 				fail(r, a)

@@ -60,6 +60,9 @@ func (s *scene) changed() (*resource, reply) {
 	if s.err == nil && !p.success() && given.derived {
 		s.leave("the provider refused the properties that were made up for an Update: give some with --update")
 	}
+	if p.success() && of.id != p.Request.PhysicalResourceID && given.derived && given.third == nil {
+		s.run.given.third, s.run.given.other = given.second, *given.second // now it is known what they do
+	}
 	return of, p
 }
 
@@ -281,6 +284,35 @@ func deleteUnknown(s *scene) {
 	s.remove(of, given.first, "delete-unknown-refused")
 	of.id = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
 	s.remove(of, given.first, "delete-unknown-refused")
+}
+
+// nameTaken creates what is there already, in another stack, and deletes the second one: the first one must not notice.
+func nameTaken(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	if s.err != nil {
+		return
+	}
+	cancelled := s.newResource(given.first) // whose Create nobody has waited for
+	if cancelled.id = s.invented(cancelled); cancelled.id != "" {
+		s.remove(cancelled, given.first, "")
+		s.intact(of, given.first)
+	}
+	second, p := s.create(given.first, "of what is there already, by another stack", nil)
+	switch {
+	case s.err != nil || !p.valid():
+		return
+	case second.id == of.id && p.success():
+		second.live = false // that they share it, two-at-once says
+		return
+	case second.id == of.id:
+		s.find("failed-with-other-id", p, "it was answered FAILED for %s, which another stack has", of.id)
+		return
+	case second.id == "":
+		second.id = s.invented(second)
+	}
+	s.remove(second, given.first, "")
+	s.intact(of, given.first)
 }
 
 // missingID sends a Delete without an ID, which CloudFormation does not.

@@ -125,6 +125,8 @@ var rules = []Rule{
 		"CloudFormation always sends it: a provider that refuses the properties once more leaves the stack in ROLLBACK_FAILED"},
 	{"delete-harms-other", Error, "a Delete takes nothing but what its PhysicalResourceId names",
 		"after a replacement the old resource is deleted while the new one is in use, and the new one is lost"},
+	{"failed-with-other-id", Error, "a FAILED Create does not have the PhysicalResourceId of what was there before",
+		"CloudFormation always deletes by it: a stack that asked for a name that is taken deletes what another one has by that name"},
 	{"old-format-refused", Warning, "an Update gets along with old properties in which some are missing",
 		"a property that is new today is in no stack of yesterday: none of them can be updated, nor rolled back"},
 	{"old-values-refused", Note, "Updates and Deletes get along with old properties that would be refused today",

@@ -39,6 +39,7 @@ var scenarios = []scenario{
 	{Scenario{"no-properties", "Create without any property"}, false, bare},
 	{Scenario{"new-process", "Create by one process, Update and Delete by others"}, true, newProcess},
 	{Scenario{"delete-unknown", "Delete of what was never made, with IDs that engines make up"}, false, deleteUnknown},
+	{Scenario{"taken", "Create and Delete of what another stack has already"}, true, nameTaken},
 	{Scenario{"missing-id", "Delete without a physical ID"}, false, missingID},
 	{Scenario{"redelivery", "Create, Update and Delete, each delivered twice"}, true, redelivery},
 	{Scenario{"old-properties", "Update from properties of an earlier time, Delete with such"}, true, oldFormat},

@@ -181,12 +181,23 @@ func (s *Session) Schema(ctx context.Context) ([]byte, error) {
 	return s.runtime.Schema(ctx, s.config.Provider.Name)
 }
 
-// Restart has later requests handled by new processes. It returns false if no process is ours.
+// Restart has later requests handled by new processes, of the provider and of its functions. It returns false if none of
+// them is ours.
 func (s *Session) Restart() (bool, error) {
-	if s.runtime == nil || s.config.Provider.Serve != nil {
+	if s.runtime == nil {
 		return false, nil
 	}
-	return true, s.runtime.Set(s.config.Provider)
+	some := false
+	for _, p := range append([]local.Provider{s.config.Provider}, s.config.Functions...) {
+		if p.Serve != nil {
+			continue
+		}
+		if err := s.runtime.Set(p); err != nil {
+			return false, err
+		}
+		some = true
+	}
+	return some, nil
 }
 
 // Strays returns the attempts that belong to no request that is under way.
