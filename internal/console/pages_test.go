@@ -1,0 +1,174 @@
+package console_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/console"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// No page shows a secret, and what others wrote is text on every page.
+func TestSecrets(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.as(console.Operator)
+	const hostile = `<script>alert(1)</script>`
+	text := `{"Description": "` + hostile + `", "Parameters": {"Password": {"Type": "String", "NoEcho": true},
+		"Passwords": {"Type": "CommaDelimitedList", "NoEcho": true}, "Open": {"Type": "String"}},
+		"Resources": {
+			"A": ` + resource(`"Password": {"Ref": "Password"}, "All": {"Fn::Join": ["-", ["x", {"Ref": "Password"}]]}, "Open": {"Ref": "Open"}`) + `,
+			"B": ` + resource(`"From": {"Fn::GetAtt": ["A", "Key"]}, "List": {"Ref": "Passwords"}`) + `},
+		"Outputs": {"P": {"Value": {"Ref": "Password"}}, "K": {"Value": {"Fn::GetAtt": ["A", "Key"]}}, "O": {"Value": {"Ref": "Open"}}}}`
+	stack := w.create("s", text, engine.Options{Parameters: []engine.Parameter{
+		{Key: "Password", Value: "planted-password"}, {Key: "Passwords", Value: "planted-first,planted-second"}, {Key: "Open", Value: hostile},
+	}})
+	first := w.take("A")
+	w.answer(first, `"Status": "SUCCESS", "PhysicalResourceId": "<b>a", "NoEcho": true, "Data": {"Key": "planted-attribute"}`)
+	second := w.take("B")
+	_, err := w.engine.Respond(w.ctx, engine.Respond{
+		Stack: refOf("s"), Logical: "B", Status: "FAILED", Reason: "it has planted-password and " + hostile, By: hostile,
+	})
+	w.must(err)
+	w.succeed("B", "b") // the delete of what was created
+	w.succeed("A", "a")
+	paths := []string{
+		"/console/", pathOf(stack), pathOf(stack, "events"), pathOf(stack, "graph"), pathOf(stack, "operations", "1"), pathOf(stack, "changesets"),
+		pathOf(stack) + "?logical=A", "/console/requests/" + string(first.ID), "/console/requests/" + string(second.ID), "/console/orphans", "/console/audit",
+	}
+	all := ""
+	for _, path := range paths {
+		page := b.page(path)
+		lacks(t, path, page, "planted", "<script>", "<b>a", "X-Amz-Signature", "correct horse", " style=", " onclick=")
+		all += page
+	}
+	wants(t, "the pages", all, "*****", "****", "&lt;script&gt;", "CREATE_FAILED", "ROLLBACK_COMPLETE", "answered by hand with FAILED", "<svg")
+	lacks(t, "the log", w.log.String(), "planted")
+}
+
+// linked finds the next page.
+var linked = regexp.MustCompile(`rel="next" href="([^"]+)"`)
+
+// pages follows a list to its end, and counts what a pattern finds on each page.
+func (b *browser) pages(path, pattern string) (counts []int, all []string) {
+	b.t.Helper()
+	rows := regexp.MustCompile(pattern)
+	for len(counts) < 20 {
+		page := b.page(path)
+		found := rows.FindAllStringSubmatch(page, -1)
+		counts = append(counts, len(found))
+		for _, one := range found {
+			all = append(all, one[1])
+		}
+		next := linked.FindStringSubmatch(page)
+		if next == nil {
+			break
+		}
+		path = strings.ReplaceAll(next[1], "&amp;", "&")
+	}
+	return counts, all
+}
+
+func (b *browser) paged(what, path, pattern string, distinct int, want ...int) {
+	b.t.Helper()
+	counts, all := b.pages(path, pattern)
+	if fmt.Sprint(counts) != fmt.Sprint(want) {
+		b.t.Errorf("%s: pages of %v, want %v", what, counts, want)
+	}
+	seen := map[string]bool{}
+	for _, one := range all {
+		seen[one] = true
+	}
+	if len(seen) != distinct {
+		b.t.Errorf("%s: %d different ones, want %d", what, len(seen), distinct)
+	}
+}
+
+// Every list of a large stack comes in pages, and has everything on one of them.
+func TestPaging(t *testing.T) {
+	w := newWorld(t, nil)
+	var pairs []string
+	for n := range 250 {
+		pairs = append(pairs, fmt.Sprintf("R%03d", n), resource(""))
+	}
+	stack := w.create("large", resources(pairs...), engine.Options{})
+	b := w.as(console.Viewer)
+	for n := range 250 {
+		if n != 7 {
+			w.succeed(fmt.Sprintf("R%03d", n), fmt.Sprint("p", n))
+		}
+	}
+	b.paged("resources", pathOf(stack), `<th scope="row"><a href="/console/requests/[^"]+">(R\d+)</a></th>\n<td>Custom|<th scope="row">(?:R007)()</th>`, 250, 100, 100, 50)
+	wants(t, "the stack", b.page(pathOf(stack)), "Create of R007")
+	wants(t, "one resource", b.page(pathOf(stack)+"?logical=R249"), "p249")
+	b.paged("events", pathOf(stack, "events"), `<td>(R\d+)</td>`, 250, 100, 100, 100, 100, 100, 100, 100, 48)
+
+	operation := pathOf(stack, "operations", "1")
+	b.paged("steps", operation+"?from=0", `<th scope="row">(?:<a href="[^"]+">)?(R\d+)`, 250, 100, 100, 50)
+	newest := b.page(operation)
+	wants(t, "the newest steps", newest, "Steps 201 to 250 of 250", "249 done", "1 running", `rel="prev"`)
+	running := b.page(operation + "?show=running")
+	wants(t, "what runs", running, "Steps 1 to 1 of 1", "R007", "<svg")
+	lacks(t, "what runs", running, "R008")
+
+	graph := b.page(pathOf(stack, "graph") + "?around=R200")
+	wants(t, "the graph", graph, "The stack has 250 resources", "150 are drawn", "R200")
+	if n := strings.Count(graph, `<g class="node`); n != 150 {
+		t.Errorf("%d nodes are drawn", n)
+	}
+	wants(t, "the graph of none", b.page(pathOf(stack, "graph")+"?around=Nobody"), "has no resource Nobody")
+
+	for n := range 230 {
+		w.create(fmt.Sprintf("small-%03d", n), resources("A", resource("")), engine.Options{})
+	}
+	_, err := w.engine.Create(w.ctx, engine.CreateStack{
+		Name:     store.StackName{Account: account, Region: "us-west-2", Name: "elsewhere"},
+		Template: resources("A", resource("")),
+	})
+	w.must(err)
+	const row = `<th scope="row"><a href="/console/stacks/[^"]+">([^<]+)</a>`
+	b.paged("stacks", "/console/", row, 232, 100, 100, 32)
+	b.paged("stacks by name", "/console/stacks?name=SMALL-00", row, 10, 10)
+	b.paged("stacks by region", "/console/stacks?region=us-west-2", row, 1, 1)
+	b.paged("stacks by status", "/console/stacks?status=failed", row, 0, 0)
+	for _, path := range []string{"/console/stacks?after=x", "/console/stacks?after=-1", pathOf(stack, "events") + "?from=1", pathOf(stack) + "?after=x",
+		"/console/orphans?after=1", "/console/audit?before=z", operation + "?from=-3"} {
+		if code, _ := b.get(path); code != 400 {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+	if code, _ := b.get("/console/stacks?after=12345"); code != 404 {
+		t.Errorf("after a stack that is not there: %d", code)
+	}
+}
+
+// What stacks have left behind is listed with its stack and the reason, and stacks of ROS are shown in its words.
+func TestLeftAndROS(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.as(console.Viewer)
+	stack := w.create("s", resources("A", resource("", `"DeletionPolicy": "Retain"`), "B", resource("")), engine.Options{})
+	w.succeed("A", "kept-one")
+	w.succeed("B", "b")
+	_, err := w.engine.Delete(w.ctx, engine.DeleteStack{Stack: refOf("s")})
+	w.must(err)
+	w.succeed("B", "b")
+	wants(t, "the list", b.page("/console/orphans"), "kept-one", "retained", ">s</a>")
+	wants(t, "the stack", b.page(pathOf(stack)), "Left behind", "kept-one")
+
+	_, err = w.engine.Create(w.ctx, engine.CreateStack{
+		Name: store.StackName{Account: engine.ROSAccount(account), Region: "cn-hangzhou", Name: "ros-stack"}, Dialect: engine.ROS,
+		Template: `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"A": {"Type": "ALIYUN::ROS::CustomResource", "Properties": {
+			"ServiceToken": "acs:fc:cn-hangzhou:0000000000000000:functions/f", "Timeout": 60}}}}`,
+	})
+	w.must(err)
+	list := b.page("/console/stacks?region=cn-hangzhou")
+	wants(t, "the list", list, "ros-stack", "ROS", "CREATE_IN_PROGRESS")
+	path := regexp.MustCompile(`href="(/console/stacks/[^"]+)">ros-stack`).FindStringSubmatch(list)
+	if path == nil {
+		t.Fatal("no link")
+	}
+	wants(t, "the stack", b.page(path[1]), "Stack ros-stack", "ALIYUN::ROS::CustomResource")
+	wants(t, "what a key of the account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), "ros-stack")
+}

@@ -1,0 +1,176 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/console"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/server"
+)
+
+// noted is the last answer of a client that follows nothing.
+func (b *browser) noted(path string) (int, http.Header) {
+	b.t.Helper()
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer func() { b.client.CheckRedirect = nil }()
+	code, header, _ := b.send(http.MethodGet, path, "", nil)
+	return code, header
+}
+
+// A link begins one session, for a while, and nothing else does.
+func TestLinks(t *testing.T) {
+	w := newWorld(t, nil)
+	stranger := w.browser()
+	if code, header := stranger.noted("/console/audit"); code != 303 || header.Get("Location") != "/console/sign-in" {
+		t.Errorf("without a session: %d, to %s", code, header.Get("Location"))
+	}
+	path, err := w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	w.must(err)
+	code, header := stranger.noted(path)
+	cookie := header.Get("Set-Cookie")
+	if code != 303 {
+		t.Fatalf("the link: %d", code)
+	}
+	wants(t, "the cookie", cookie, "pintle_console_", "Path=/console/", "HttpOnly", "SameSite=Strict", "Max-Age=28800")
+	lacks(t, "the cookie of a server without TLS", cookie, "Secure")
+	wants(t, "the page", stranger.page("/console/"), "somebody (viewer)")
+	if code, body := w.browser().get(path); code != 403 || !strings.Contains(body, "used before") {
+		t.Errorf("the link a second time: %d", code)
+	}
+	path, err = w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	w.must(err)
+	w.pass(2 * time.Minute)
+	if code, _ := w.browser().get(path); code != 403 {
+		t.Errorf("an old link: %d", code)
+	}
+	w.pass(8 * time.Hour)
+	if code, _ := stranger.noted("/console/"); code != 303 {
+		t.Errorf("an old session: %d", code)
+	}
+	for n := range 64 {
+		if _, err := w.console.Link(console.Identity{}); err != nil {
+			t.Fatalf("link %d: %v", n, err)
+		}
+	}
+	if _, err := w.console.Link(console.Identity{}); err == nil {
+		t.Error("there is no end of links")
+	}
+}
+
+// Cookies that this server did not sign, or that were signed out, are none.
+func TestCookies(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.as(console.Viewer)
+	at, err := url.Parse(w.url + "/console/")
+	w.must(err)
+	cookie := *b.client.Jar.Cookies(at)[0]
+	body, seal, _ := strings.Cut(cookie.Value, ".")
+	for what, value := range map[string]string{
+		"another body": "e30." + seal, "another seal": body + "." + strings.Repeat("A", len(seal)), "no seal": body, "nothing": "",
+	} {
+		forged := w.browser()
+		forged.client.Jar.SetCookies(at, []*http.Cookie{{Name: cookie.Name, Value: value, Path: "/console/"}})
+		if code, _ := forged.noted("/console/"); code != 303 {
+			t.Errorf("%s: %d", what, code)
+		}
+	}
+	copied := w.browser()
+	copied.client.Jar.SetCookies(at, []*http.Cookie{{Name: cookie.Name, Value: cookie.Value, Path: "/console/"}})
+	copied.page("/console/")
+	if code, _ := b.act("/console/sign-out"); code != 200 {
+		t.Errorf("sign-out: %d", code)
+	}
+	for what, b := range map[string]*browser{"the browser": b, "a copy of the cookie": copied} {
+		if code, _ := b.noted("/console/"); code != 303 {
+			t.Errorf("%s after sign-out: %d", what, code)
+		}
+	}
+}
+
+// Keys of the credentials file begin sessions of their role and account. A secret is shown and logged nowhere.
+func TestKeys(t *testing.T) {
+	w := newWorld(t, nil)
+	mine := w.create("mine", resources("A", resource("")), engine.Options{})
+	for id, key := range map[string]struct{ secret, role string }{
+		"AKIAOPERATOR": {"operators-own-secret", "operator"}, "AKIAVIEWER": {"viewers-own-secret", "viewer"},
+		"AKIAPLAIN": {"plain-keys-own-secret", "viewer"},
+	} {
+		b := w.with(id, key.secret)
+		wants(t, id, b.page("/console/"), "access key "+id+" of account "+account+" ("+key.role+")", ">mine</a>")
+		b.page(pathOf(mine))
+	}
+	other := w.with("AKIAOTHER", "others-own-secret")
+	lacks(t, "the list of another account", other.page("/console/"), "mine")
+	r := w.take("A")
+	for _, path := range []string{
+		pathOf(mine), pathOf(mine, "events"), pathOf(mine, "graph"), pathOf(mine, "operations", "1"), pathOf(mine, "operations", "1", "live"),
+		pathOf(mine, "changesets"), "/console/requests/" + string(r.ID), "/console/nothing",
+	} {
+		if code, body := other.get(path); code != 404 || strings.Contains(body, "mine") {
+			t.Errorf("%s for another account: %d", path, code)
+		}
+	}
+	if code, _ := other.act(pathOf(mine, "actions", "delete"), "confirm", "mine"); code != 404 {
+		t.Errorf("a delete by another account: %d", code)
+	}
+	wrong := w.browser()
+	for n := range 6 {
+		code, body := wrong.post("/console/sign-in", url.Values{"key": {"AKIAVIEWER"}, "secret": {"guessed-secret"}})
+		want := 403
+		if n == 5 {
+			want = 429
+		}
+		if code != want {
+			t.Errorf("wrong try %d: %d, want %d", n+1, code, want)
+		}
+		lacks(t, "the page", body, "guessed-secret")
+	}
+	if code, _ := wrong.post("/console/sign-in", url.Values{"key": {"AKIAVIEWER"}, "secret": {"viewers-own-secret"}}); code != 429 {
+		t.Errorf("the right secret after too many wrong ones: %d", code)
+	}
+	w.pass(time.Minute)
+	w.with("AKIAVIEWER", "viewers-own-secret")
+	lacks(t, "the log", w.log.String(), "own-secret", "guessed-secret")
+	wants(t, "what was recorded", w.recorded(), "sign-in !sign-in")
+}
+
+// A console behind https says so to browsers.
+func TestSecure(t *testing.T) {
+	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Secure = true })
+	path, err := w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	w.must(err)
+	_, header := w.browser().noted(path)
+	wants(t, "the cookie", header.Get("Set-Cookie"), "Secure")
+	wants(t, "the header", header.Get("Strict-Transport-Security"), "max-age")
+}
+
+// Every page forbids what it does not need, and a development server answers to no foreign name.
+func TestHeaders(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.as(console.Viewer)
+	for _, path := range []string{"/console/", "/console/sign-in", "/console/nothing", "/console/static/console.css"} {
+		_, header, body := b.send(http.MethodGet, path, "", nil)
+		wants(t, path, header.Get("Content-Security-Policy"), "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'")
+		for name, want := range map[string]string{
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		lacks(t, path, body, "style=", "onclick", "<style")
+	}
+	if code, _, _ := b.send(http.MethodGet, "/console/sign-in", "", http.Header{"Host": {"evil.example"}}); code != 403 {
+		t.Errorf("a foreign name: %d", code)
+	}
+	if code, _ := b.noted("/console"); code != 303 {
+		t.Errorf("without its slash: %d", code)
+	}
+	if code, _, _ := b.send(http.MethodDelete, "/console/audit", "", nil); code != 405 {
+		t.Errorf("DELETE: %d", code)
+	}
+}
