@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -63,10 +64,11 @@ func (c *Console) stacksPage(v *visit) error {
 	}
 	for i := range view.Stacks {
 		switch stackStatus(&view.Stacks[i]).Class {
-		case "running":
+		case picture.Running:
 			view.Running++
-		case "failed":
+		case picture.Failed:
 			view.Failed++
+		case picture.Waiting, picture.Done, picture.Stopped:
 		}
 	}
 	c.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view})
@@ -125,7 +127,7 @@ func (v *stacksView) wants(stack *store.Stack) bool {
 	case "":
 		return true
 	case "running", "failed", "done":
-		return string(s.Class) == v.Status || v.Status == "done" && s.Class == "stopped"
+		return string(s.Class) == v.Status || v.Status == "done" && s.Class == picture.Stopped
 	}
 	return strings.EqualFold(s.Text, v.Status)
 }
