@@ -85,8 +85,11 @@ type Rows interface {
 // Action is something that a person has asked for, for a log of such.
 type Action struct {
 	Time time.Time
-	// By is who asked, and From the address that the request came from, without a port.
-	By, From string
+	// By is who asked, KeyID the access key that the session began with, empty if it was a link, and Role what they may do. All are
+	// empty for one who did not get in. From is the address that the request came from, without a port.
+	By, KeyID string
+	Role      Role
+	From      string
 	// Name is what was asked for: sign-in, sign-out, respond, retry, cancel, continue, rollback, delete, execute or
 	// delete-change-set.
 	Name string
@@ -95,8 +98,9 @@ type Action struct {
 	Stack           wire.StackID
 	// Object is the resource or the change set that is meant, empty for the stack itself.
 	Object string
-	// Refused says why nothing was done; empty if it was.
+	// Refused says why nothing was done; empty if it was. It holds no secret. Failed says that it was the server's fault.
 	Refused string
+	Failed  bool
 }
 
 // Config is what a [Console] is made of.

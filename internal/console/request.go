@@ -135,7 +135,7 @@ func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, sho
 	}
 	a.Refused = problem
 	if problem == "" {
-		a.Refused = "internal failure"
+		a.Refused, a.Failed = "internal failure", true
 	}
 	c.tell(v, stack, a)
 	if problem == "" {
@@ -151,9 +151,8 @@ func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice stri
 }
 
 func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
-	a.By, a.From = v.session.Name, addressOf(v.r)
 	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
-	c.record(v.r.Context(), a)
+	c.record(v.r, &v.session.Identity, a)
 }
 
 // by says who acts, for the audit list.

@@ -1,7 +1,7 @@
 package console
 
 import (
-	"context"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -133,7 +133,7 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	who, ok := c.links.use(token, c.Now())
 	if !ok {
 		c.tries.failed(address)
-		c.record(r.Context(), Action{From: addressOf(r), Name: "sign-in", Refused: "the link was used before or is too old"})
+		c.record(r, nil, Action{Name: "sign-in", Refused: "the link was used before or is too old"})
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "This link was used before, or is older than two minutes. " +
 			"Get another one with: pintle console"})
 		return
@@ -147,7 +147,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
 		http.Error(w, "internal failure", http.StatusInternalServerError)
 		return
 	}
-	c.record(r.Context(), Action{By: who.Name, From: addressOf(r), Name: "sign-in", Account: who.Account})
+	c.record(r, &who, Action{Name: "sign-in"})
 	http.Redirect(w, r, Prefix, http.StatusSeeOther)
 }
 
@@ -180,7 +180,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(want))
 	if same := subtle.ConstantTimeCompare(given[:], right[:]) == 1; !same || !ok {
 		c.tries.failed(names...)
-		c.record(r.Context(), Action{From: addressOf(r), Name: "sign-in", Refused: "the access key or its secret is wrong"})
+		c.record(r, nil, Action{Name: "sign-in", Refused: "the access key or its secret is wrong"})
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "The access key or its secret is wrong.", KeyID: id})
 		return
 	}
@@ -201,17 +201,22 @@ func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int,
 func (c *Console) signOut(v *visit) error {
 	c.ended.add(v.session, c.Now())
 	http.SetCookie(v.w, c.cookie(v.r, "", -1))
-	c.record(v.r.Context(), Action{By: v.session.Name, From: addressOf(v.r), Name: "sign-out", Account: v.session.Account})
+	c.record(v.r, &v.session.Identity, Action{Name: "sign-out"})
 	http.Redirect(v.w, v.r, Prefix+"sign-in", http.StatusSeeOther)
 	return nil
 }
 
-// record tells of what somebody asked for.
-func (c *Console) record(ctx context.Context, a Action) {
-	if c.Record != nil {
-		a.Time = c.Now()
-		c.Record(ctx, a)
+// record tells of what somebody asked for; who is nil for one who is not known.
+func (c *Console) record(r *http.Request, who *Identity, a Action) {
+	if c.Record == nil {
+		return
 	}
+	a.Time, a.From = c.Now(), addressOf(r)
+	if who != nil {
+		a.By, a.KeyID, a.Role = who.Name, who.KeyID, who.Role
+		a.Account = cmp.Or(a.Account, who.Account)
+	}
+	c.Record(r.Context(), a)
 }
 
 // addressOf is where a request comes from, without the port.

@@ -91,7 +91,7 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 		}
 		v := &visit{w, r, s, c.Now().UTC()}
 		if err := c.mayAct(v, roles); err != nil {
-			c.record(r.Context(), Action{By: s.Name, From: addressOf(r), Name: actionOf(r), Account: s.Account, Refused: err.Error()})
+			c.record(r, &s.Identity, Action{Name: actionOf(r), Refused: err.Error()})
 			c.fail(v, err)
 			return
 		}
