@@ -185,7 +185,10 @@ func New(config Config) (*Console, error) {
 
 // read parses the pages and reads what they name.
 func (c *Console) read() error {
-	for name, kind := range map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8"} {
+	for name, kind := range map[string]string{
+		"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8",
+		"icon.svg": "image/svg+xml", // without one, browsers ask for /favicon.ico
+	} {
 		body, err := files.ReadFile("static/" + name)
 		if err != nil {
 			return err
