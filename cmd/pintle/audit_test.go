@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/audit"
+	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/rosclient"
 )
 
 // audited returns what is on record, in a line each: who, where, what and what became of it.
@@ -117,5 +121,40 @@ func TestAuditLog(t *testing.T) {
 				t.Errorf("%s tells %q:\n%s", name, never, text)
 			}
 		}
+	}
+}
+
+// Calls of ROS are on record as those of CloudFormation are.
+func TestAuditLogOfROS(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "audit.log")
+	server := serve(t, filepath.Join(dir, "data"), "--audit-log", log)
+	client, err := rosclient.New(rosclient.Config{
+		Endpoint: server.url, Region: "cn-beijing", HTTP: near.Client(),
+		Keys: func(context.Context) (rosclient.Keys, error) {
+			return rosclient.Keys{ID: "aliyun", Secret: "test"}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"Q": {"Type": "ALIYUN::MNS::Queue", "Properties": {"QueueName": "q"}}}}`
+	if err := client.Call(t.Context(), "CreateStack", url.Values{
+		"StackName": {"r"}, "TemplateBody": {template}, "ClientToken": {"once"}, "TimeoutInMinutes": {"10"},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Call(t.Context(), "ListStacks", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Call(t.Context(), "DeleteStack", url.Values{"StackId": {"00000000-0000-0000-0000-000000000000"}}, nil); err == nil {
+		t.Error("a stack was deleted that there is not")
+	}
+	want := []string{
+		"aliyun api ros CreateStack r once granted 200",
+		"aliyun api ros DeleteStack 00000000-0000-0000-0000-000000000000 refused 404",
+	}
+	if diff := cmp.Diff(want, audited(t, log)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
