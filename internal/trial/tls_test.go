@@ -44,7 +44,10 @@ exports.handler = ({ResponseURL, StackId, RequestId, LogicalResourceId}) => new 
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, trial.Config{Provider: local.Provider{Name: "P", Target: target}, Request: request(), Log: func(line string) { t.Log(line) }})
+			r := run(t, trial.Config{
+				Provider: local.Provider{Name: "P", Target: target}, Runtime: local.Config{CacheDir: t.TempDir()},
+				Request: request(), Log: func(line string) { t.Log(line) },
+			})
 			if r.Problem != nil || r.Response.Status != wire.Success || r.Again != 0 {
 				t.Errorf("got %+v", r)
 			}
