@@ -19,10 +19,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	_ "modernc.org/sqlite" // the driver that data of the future are made with
+	_ "modernc.org/sqlite" // the driver that data are changed with
 
 	"github.com/pintle-dev/pintle/internal/pgtest"
 )
+
+// passed makes the time of the request over that the data have in flight, whatever the clock of this machine says.
+const passed = " SET due = 1 WHERE due IS NOT NULL"
 
 // maxData bounds what is unpacked of a file of earlier data.
 const maxData = 16 << 20
@@ -52,6 +55,19 @@ func unpack(t *testing.T, archive, dir string) {
 			t.Fatal(err)
 		}
 		write(t, dir, filepath.Base(header.Name), string(text), 0o600)
+	}
+}
+
+// execute runs SQL in a database of SQLite.
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -122,9 +138,11 @@ func TestUpgrade(t *testing.T) {
 					t.Fatal(err)
 				}
 				postgres.Exec(t, "test1", string(dump))
+				postgres.Exec(t, "test1", "UPDATE pintle.request"+passed)
 				args = append(args, "--database", dsn, "--key-file", filepath.Join(dir, "keys"), "--credentials", filepath.Join(dir, "credentials"))
 			} else {
 				unpack(t, archive, data)
+				execute(t, filepath.Join(data, "pintle.db"), "UPDATE request"+passed)
 			}
 			goOn(t, dir, serve(t, data, args...), provider)
 		})
@@ -216,14 +234,7 @@ func TestFutureData(t *testing.T) {
 		dir, data := t.TempDir(), t.TempDir()
 		leave(t, serve(t, data))
 		path := filepath.Join(data, "pintle.db")
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = db.ExecContext(t.Context(), strings.Replace(sets, "%", "", 1))
-		if err = errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, path, strings.Replace(sets, "%", "", 1))
 		before := sum(t, path)
 		wantFuture(t, dir, "serve", "--dev", "--listen", "127.0.0.1:0", "--data", data)
 		wantFuture(t, dir, "list", "--data", data)
