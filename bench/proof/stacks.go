@@ -62,11 +62,18 @@ func caseOf(store string, size int, chained bool, operation string) string {
 	return fmt.Sprintf("%s, %s %s, %s", store, result.Number(float64(size)), kind, operation)
 }
 
+// oftener is how many times as often the smaller stacks are measured as the largest: theirs are fractions of a second.
+const oftener = 3
+
 // lives measures stacks of one size, and adds the rows.
 func (p *proof) lives(ctx context.Context, f *result.File, store *measure.Store, size int, chained bool) error {
 	var took, cpu, peak [3][]float64
 	var grown []float64
-	for range p.rounds {
+	rounds := p.rounds
+	if !chained && size < p.sizes[len(p.sizes)-1] {
+		rounds *= oftener
+	}
+	for range rounds {
 		err := p.during(ctx, store, place.serve, func(s *measure.Server) error {
 			l, err := live(ctx, s, size, chained)
 			for i := range operations {
