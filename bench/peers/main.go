@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) (err error) {
 	set.IntVar(&b.rounds, "rounds", 3, "how often everyone is started and timed, in turns; the median counts")
 	set.IntVar(&b.resources, "resources", 10, "custom resources of a stack that is timed")
 	set.DurationVar(&b.rest, "rest", 5*time.Second, "how long everyone is left alone to see what it takes at rest")
-	set.DurationVar(&b.patience, "patience", 8*time.Second, "how long a stack's end is waited for")
+	set.DurationVar(&b.patience, "patience", 20*time.Second, "how long a stack's end is waited for")
 	only := set.String("only", "", "only these `NAMES`, with commas: "+strings.Join(names(), ","))
 	parts := set.String("parts", "times,behaviour", "only these `PARTS`")
 	folder := set.String("results", result.Folder, "the `FOLDER` that gets the files")

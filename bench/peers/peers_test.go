@@ -21,7 +21,7 @@ func TestEveryoneIsMeasured(t *testing.T) {
 	}
 	folder := t.TempDir()
 	err := run(t.Context(), []string{
-		"-only", strings.Join(who, ","), "-rounds", "1", "-resources", "2", "-rest", "50ms", "-patience", "3s", "-results", folder,
+		"-only", strings.Join(who, ","), "-rounds", "1", "-resources", "2", "-rest", "50ms", "-results", folder,
 	})
 	if err != nil {
 		t.Fatal(err)

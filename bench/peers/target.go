@@ -100,7 +100,8 @@ func (b bench) start(ctx context.Context, t target) (*running, error) {
 	}
 	program, args, env := t.command(b, address, folder)
 	env = append(env, "NO_PROXY=127.0.0.1,localhost", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
-		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_DEFAULT_REGION=us-east-1", "PYTHONDONTWRITEBYTECODE=")
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_DEFAULT_REGION=us-east-1", "PYTHONDONTWRITEBYTECODE=",
+		"TMPDIR="+folder, "XDG_CACHE_HOME="+filepath.Join(folder, "cache"))
 	process, err := measure.Start(ctx, folder, env, program, args...)
 	if err != nil {
 		return nil, err
