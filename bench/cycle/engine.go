@@ -23,6 +23,9 @@ import (
 
 const secret = "correct horse battery staple" // of a server that lives for seconds, on loopback
 
+// linger is what a server has the engine do; see package node of the command.
+const linger = 50 * time.Millisecond
+
 // Engine runs stacks that are one chain of resources each, with the engine, delivery and server of this process on a new
 // database, and returns how fast the cycles are made.
 func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
@@ -92,7 +95,7 @@ func join(ctx context.Context, s store.Store, p *Provider) (runs []func(context.
 		return nil, nil, err
 	}
 	var d *delivery.Delivery
-	e, err = engine.Open(ctx, engine.Config{Store: s, Alone: true, Log: log, Dispatch: func(r []store.Request) { d.Dispatch(r) }})
+	e, err = engine.Open(ctx, engine.Config{Store: s, Alone: true, Log: log, Linger: linger, Dispatch: func(r []store.Request) { d.Dispatch(r) }})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,8 @@ type Accepted struct {
 	// Local says that a process of this node executes the request, so that it dies with the node. One that is not, after one
 	// that was, says that the process is done with it.
 	Local bool
+	// Once says that the request must not be sent again.
+	Once bool
 }
 
 // Answered says that an HTTP provider answered in the body of its HTTP response.

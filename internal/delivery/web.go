@@ -244,7 +244,7 @@ func (p post) accepted(here bool) verdict {
 			"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
 				"response URL, which is on loopback: start with --public-url", p.name()))}}
 	}
-	return verdict{outcome: Accepted{}}
+	return verdict{outcome: Accepted{Once: p.once}}
 }
 
 // broken is the verdict on a connection that failed.
@@ -266,7 +266,7 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	switch {
 	case written && p.once && errors.Is(ctx.Err(), context.Canceled):
 		// This node ends. What becomes of the request shows at the response URL, and sending it again would be wrong.
-		return verdict{outcome: Accepted{}}
+		return verdict{outcome: Accepted{Once: true}}
 	case written && p.once:
 		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
 			"a Create is only if the service token says idempotent, as in web[idempotent]:URL"}}

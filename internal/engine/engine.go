@@ -55,6 +55,9 @@ type Config struct {
 	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats, if it
 	// has been there for as long itself.
 	BeatEvery time.Duration
+	// Linger is how long the mark that a request was delivered may be held back, so that marks share a commit and that of a request
+	// answered meanwhile is never made: see [Outcome.AtOnce]. Zero holds back none.
+	Linger time.Duration
 	// Limits are how large a template may be that is submitted; zero fields are CloudFormation's quotas. Templates of stacks
 	// that are there are read whatever their size.
 	Limits template.Limits
@@ -102,7 +105,8 @@ type Engine struct {
 	// Only Run's timers use it: how many due requests to look at.
 	dueLimit int
 
-	turns turns
+	turns  turns
+	linger linger
 }
 
 // Open joins the store as a node and takes over what dead nodes left. The engine then accepts calls; its timers run
@@ -143,6 +147,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		newID:         cfg.NewID,
 	}
 	e.env.parsed.limits = cfg.Limits
+	e.linger.atMost = cfg.Linger
 	if e.env.newID == nil {
 		e.env.newID = uuid.NewString
 		e.env.random = randomName
@@ -310,18 +315,27 @@ func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, siz
 	return e.Report(ctx, id, Outcome{Kind: Answered, Body: body, Size: size, Delivered: true})
 }
 
-// Report takes what became of a request's delivery. When it returns nil that is durable.
+// Report takes what became of a request's delivery. When it returns nil that is durable, or the request is settled and it says
+// nothing any more. [Accepted] may take as long as [Config.Linger].
 func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
 	target := store.Target{Request: id, Alone: outcome.Kind == Accepted || isExecution(id)}
 	if !isExecution(id) {
 		e.hide(ctx, id, &outcome)
+		if e.linger.lingers(&outcome) && e.linger.settled(ctx, id) {
+			return nil
+		}
 	}
-	void := false
+	void, settled := false, false
 	err := e.apply(ctx, target, func(m *machine) error {
 		_, err := m.settle(outcome)
 		void = m.void
+		r := m.requests[id]
+		settled = outcome.Kind == Answered && (r == nil || r.State == store.RequestSettled)
 		return err
 	})
+	if settled && err == nil {
+		e.linger.settle(id)
+	}
 	if void && err == nil {
 		e.log.Warn("what became of a sending is void: the request was sent before, or taken over by another node",
 			"request", id, "outcome", outcome.Kind)

@@ -122,6 +122,9 @@ type Config struct {
 // resources, and too short for a person to mind.
 const patience = 2 * time.Second
 
+// linger is the engine's.
+const linger = 50 * time.Millisecond
+
 // Node is a running engine. Use [Open], then [Node.Run] once, then [Node.Close].
 type Node struct {
 	config    Config
@@ -234,7 +237,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
 		Observer: n.metrics, Dispatch: n.dispatch, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
-		Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange,
+		Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange, Linger: linger,
 	})
 	if err != nil {
 		return nil, err
