@@ -53,12 +53,12 @@ func page(t *testing.T, path string) string {
 var (
 	fence = regexp.MustCompile("(?ms)^[ >]*```.*?^[ >]*```$")
 	span  = regexp.MustCompile("`([^`]+)`")
-	// command is one of ours where a shell would see it: first, or after what joins commands.
-	command   = regexp.MustCompile(`(?:^|[;&|(] *|\$ +)pintle((?: +[^ ;&|)#>"]+|"[^"]*"| +"[^"]*")*)`)
-	longFlag  = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
-	target    = regexp.MustCompile(`\bmake ([a-z]+)\b`)
-	ourName   = regexp.MustCompile(`\bPINTLE_[A-Z0-9_]*[A-Z0-9]\b`)
-	otherTool = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
+	// ourCommand is one of ours where a shell would see it: first, or after what joins commands.
+	ourCommand = regexp.MustCompile(`(?:^|[;&|(] *|\$ +)pintle((?: +[^ ;&|)#>"]+|"[^"]*"| +"[^"]*")*)`)
+	longFlag   = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
+	target     = regexp.MustCompile(`\bmake ([a-z]+)\b`)
+	ourName    = regexp.MustCompile(`\bPINTLE_[A-Z0-9_]*[A-Z0-9]\b`)
+	otherTool  = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
 		`journalctl|useradd|install|createuser|initdb|curl|git|gh|pip|tar|sha256sum|openssl)\b`)
 )
 
@@ -105,13 +105,13 @@ func TestWordsOfPages(t *testing.T) {
 		text := page(t, path)
 		wrong := func(format string, args ...any) { t.Helper(); t.Errorf(path+": "+format, args...) }
 		for _, line := range code(text) {
-			for _, found := range command.FindAllStringSubmatch(line, -1) {
+			for _, found := range ourCommand.FindAllStringSubmatch(line, -1) {
 				named++
 				if problem := checkLine(root, strings.Fields(found[1])); problem != "" {
 					wrong("`%s`: %s", line, problem)
 				}
 			}
-			if command.MatchString(line) || otherTool.MatchString(line) {
+			if ourCommand.MatchString(line) || otherTool.MatchString(line) {
 				continue
 			}
 			for _, found := range longFlag.FindAllStringSubmatch(line, -1) {
