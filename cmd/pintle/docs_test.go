@@ -58,6 +58,7 @@ var blocks = []snippet{
 	{page: "docs/cdk.md", begins: "pintle serve --dev --node-modules", before: "mkdir node_modules", after: "pintle list"},
 	{page: "docs/cdk.md", begins: "npx cdk synth", elsewhere: "it needs the CDK; make cdk runs it"},
 	{page: "docs/cdk.md", begins: "pintle describe Site", before: things + "pintle deploy"},
+	{page: "docs/console.md", begins: "pintle serve --dev", after: "pintle console | grep /console/"},
 	{
 		page: "docs/functions.md", begins: "eval", needs: []string{"aws", "python3"},
 		before: server + `cat > template.yaml <<'END'
