@@ -141,17 +141,31 @@ func (a *app) printCheck(r check.Report) {
 		}
 	}
 	fmt.Fprint(a.stdout, display.Columns(rows))
-	for _, o := range r.Outcomes {
-		if o.Reason != "" {
-			fmt.Fprintf(a.stdout, "\n%s: %s: %s\n", o.Verdict, o.ID, display.Clean(o.Reason))
-		}
-	}
+	a.printReasons(r.Outcomes)
 	for _, group := range grouped(r.Findings) {
 		a.printFinding(group)
 	}
 	fmt.Fprintf(a.stdout, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
 		verdicts[check.Passed], verdicts[check.Broken], verdicts[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
 		r.Requests, r.Took.Round(time.Millisecond))
+}
+
+// printReasons says of the scenarios that were not run, or not to their end, why; once for those with the same reason.
+func (a *app) printReasons(outcomes []check.Outcome) {
+	var reasons []string
+	scenarios := map[string][]string{}
+	for _, o := range outcomes {
+		if o.Reason == "" {
+			continue
+		}
+		if scenarios[o.Reason] == nil {
+			reasons = append(reasons, o.Reason)
+		}
+		scenarios[o.Reason] = append(scenarios[o.Reason], o.ID)
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(a.stdout, "\nnot run, or not to the end: %s: %s\n", strings.Join(scenarios[reason], ", "), display.Clean(reason))
+	}
 }
 
 func cut(text string, most int) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/check"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // fromTemplate takes the properties of a resource from a template.
@@ -38,7 +39,10 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 	}
 	properties := r.Properties
 	if want.language == template.ROS {
-		properties = r.Properties.Get("Parameters")
+		properties, c.Dialect, c.Region = r.Properties.Get("Parameters"), wire.ROS, o.region
+		if c.SNS || c.Session.Door != nil {
+			return usagef("", "a request of ROS goes neither to SNS nor to AWS, and the template is one of ROS")
+		}
 	}
 	v, open, err := settled(partial, properties, "")
 	switch {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -361,7 +362,7 @@ func (s *scene) removed(of *resource, p reply, refused string) reply {
 	}
 	changed := p.Response.PhysicalResourceID != of.id && p.Response.PhysicalResourceID != ""
 	if p.failed() && refused != "" {
-		s.find(refused, p, "the Delete of %s was answered FAILED", of.id)
+		s.find(refused, p, "the Delete of %s was answered FAILED", cmp.Or(of.id, "what has no PhysicalResourceId"))
 	}
 	switch {
 	case changed && p.failed():
