@@ -98,9 +98,12 @@ type Action struct {
 	Stack           wire.StackID
 	// Object is the resource or the change set that is meant, empty for the stack itself.
 	Object string
-	// Refused says why nothing was done; empty if it was. It holds no secret. Failed says that it was the server's fault.
+	// Refused says why nothing was done; empty if it was. It holds no secret. Status is the HTTP status, 500 and more if it was the
+	// server's fault.
 	Refused string
-	Failed  bool
+	Status  int
+	// Request is the id of the HTTP request, as the server has put it into the reply; empty if it has not.
+	Request string
 }
 
 // Config is what a [Console] is made of.

@@ -133,9 +133,9 @@ func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, sho
 	} else if f, ok := errors.AsType[*failure](err); ok {
 		code, problem = f.Status, f.Message
 	}
-	a.Refused = problem
+	a.Refused, a.Status = problem, code
 	if problem == "" {
-		a.Refused, a.Failed = "internal failure", true
+		a.Refused, a.Status = "internal failure", http.StatusInternalServerError
 	}
 	c.tell(v, stack, a)
 	if problem == "" {
@@ -146,13 +146,14 @@ func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, sho
 
 // done tells of an action that was carried out, and sends the browser to a page that says so.
 func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice string) {
+	a.Status = http.StatusSeeOther
 	c.tell(v, stack, a)
 	http.Redirect(v.w, v.r, path+"?done="+notice, http.StatusSeeOther)
 }
 
 func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
 	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
-	c.record(v.r, &v.session.Identity, a)
+	c.record(v.w, v.r, &v.session.Identity, a)
 }
 
 // by says who acts, for the audit list.

@@ -133,7 +133,7 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	who, ok := c.links.use(token, c.Now())
 	if !ok {
 		c.tries.failed(address)
-		c.record(r, nil, Action{Name: "sign-in", Refused: "the link was used before or is too old"})
+		c.record(w, r, nil, Action{Name: "sign-in", Status: http.StatusForbidden, Refused: "the link was used before or is too old"})
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "This link was used before, or is older than two minutes. " +
 			"Get another one with: pintle console"})
 		return
@@ -147,7 +147,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
 		http.Error(w, "internal failure", http.StatusInternalServerError)
 		return
 	}
-	c.record(r, &who, Action{Name: "sign-in"})
+	c.record(w, r, &who, Action{Name: "sign-in", Status: http.StatusSeeOther})
 	http.Redirect(w, r, Prefix, http.StatusSeeOther)
 }
 
@@ -180,7 +180,9 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(want))
 	if same := subtle.ConstantTimeCompare(given[:], right[:]) == 1; !same || !ok {
 		c.tries.failed(names...)
-		c.record(r, nil, Action{Name: "sign-in", Refused: "the access key or its secret is wrong"})
+		c.record(w, r, nil, Action{
+			Name: "sign-in", Status: http.StatusForbidden, Refused: "the access key or its secret is wrong",
+		})
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "The access key or its secret is wrong.", KeyID: id})
 		return
 	}
@@ -201,17 +203,17 @@ func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int,
 func (c *Console) signOut(v *visit) error {
 	c.ended.add(v.session, c.Now())
 	http.SetCookie(v.w, c.cookie(v.r, "", -1))
-	c.record(v.r, &v.session.Identity, Action{Name: "sign-out"})
+	c.record(v.w, v.r, &v.session.Identity, Action{Name: "sign-out", Status: http.StatusSeeOther})
 	http.Redirect(v.w, v.r, Prefix+"sign-in", http.StatusSeeOther)
 	return nil
 }
 
 // record tells of what somebody asked for; who is nil for one who is not known.
-func (c *Console) record(r *http.Request, who *Identity, a Action) {
+func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, a Action) {
 	if c.Record == nil {
 		return
 	}
-	a.Time, a.From = c.Now(), addressOf(r)
+	a.Time, a.From, a.Request = c.Now(), addressOf(r), w.Header().Get("X-Amzn-Requestid")
 	if who != nil {
 		a.By, a.KeyID, a.Role = who.Name, who.KeyID, who.Role
 		a.Account = cmp.Or(a.Account, who.Account)

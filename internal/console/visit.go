@@ -91,7 +91,7 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 		}
 		v := &visit{w, r, s, c.Now().UTC()}
 		if err := c.mayAct(v, roles); err != nil {
-			c.record(r, &s.Identity, Action{Name: actionOf(r), Refused: err.Error()})
+			c.record(w, r, &s.Identity, Action{Name: actionOf(r), Status: err.Status, Refused: err.Message})
 			c.fail(v, err)
 			return
 		}
@@ -102,7 +102,7 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 }
 
 // mayAct refuses what was not sent by a page of the session's own, or is not for its role.
-func (c *Console) mayAct(v *visit, roles []Role) error {
+func (c *Console) mayAct(v *visit, roles []Role) *failure {
 	if err := sameOrigin(v.r); err != nil {
 		return err
 	}

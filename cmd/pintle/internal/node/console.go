@@ -6,9 +6,11 @@ import (
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/trace"
 )
 
 // openConsole adds the pages for people to what the server is made of. keys are those of the credentials file.
@@ -16,16 +18,34 @@ func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bo
 	if n.config.NoConsole || n.config.Role == Reader {
 		return nil
 	}
-	n.console, err = console.New(console.Config{
+	config := console.Config{
 		Engine: n.engine, Rows: n.store, Key: n.store.Root().Derive("console session"), Keys: keys,
 		Secure:   n.config.PublicURL != nil && n.config.PublicURL.Scheme == "https" && !n.config.Dev,
 		Progress: c.Hooks.Progress, Logs: c.Hooks.Logs, Version: n.config.Version, Log: n.log,
-	})
-	if err != nil {
+	}
+	if n.config.Audit != nil {
+		config.Record = func(ctx context.Context, a console.Action) { n.audit(entryOf(ctx, a)) }
+	}
+	if n.console, err = console.New(config); err != nil {
 		return err
 	}
 	c.Console, c.Hooks.Console = n.console, n.consoleLink
 	return nil
+}
+
+// entryOf is a line of the audit log about what somebody asked for in the console.
+func entryOf(ctx context.Context, a console.Action) audit.Entry {
+	e := audit.Entry{
+		Time: a.Time, Who: audit.Who{Key: a.KeyID, Account: a.Account, User: a.By, Role: string(a.Role)}, From: a.From,
+		Door: audit.DoorConsole, Action: a.Name, Region: a.Region, Stack: string(a.Stack), Trace: trace.FromContext(ctx).ID(),
+		Outcome: audit.OutcomeOf(a.Status), Status: a.Status, Request: a.Request,
+	}
+	if a.Name == "execute" || a.Name == "delete-change-set" {
+		e.ChangeSet = a.Object
+	} else {
+		e.Resource = a.Object
+	}
+	return e
 }
 
 // consoleLink returns a link for whoever has signed a call: this server's own user, or one of its keys.
