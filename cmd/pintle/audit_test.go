@@ -158,3 +158,21 @@ func TestAuditLogOfROS(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A change that cannot be put on record is made all the same, counted, and told in the log.
+func TestAuditLogThatIsFull(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("this system has no file that is always full")
+	}
+	server := serve(t, filepath.Join(t.TempDir(), "data"), "--audit-log", full)
+	if _, err := server.client().DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: aws.String("none")}); err != nil {
+		t.Fatal(err)
+	}
+	server.until("the log tells what is not on record", func() bool {
+		return strings.Contains(server.output(), "a change is not on record") && strings.Contains(server.output(), "action=DeleteStack")
+	})
+	if series, _ := scrape(t, server.url+"/metrics", ""); series["pintle_audit_errors_total"] != 1 {
+		t.Errorf("%v changes are counted as not on record", series["pintle_audit_errors_total"])
+	}
+}
