@@ -48,6 +48,7 @@ var blocks = []snippet{
 		page: "README.md", begins: "pintle serve --dev --project", from: ".", needs: []string{"aws"},
 		after: "aws cloudformation describe-stacks --stack-name demo | grep CREATE_COMPLETE",
 	},
+	{page: "README.md", begins: "pintle check", from: "."},
 	{page: "README.md", begins: "cd examples/cdk && npm install", elsewhere: "it installs the CDK from npm; make cdk runs it"},
 	{
 		page: "README.md", begins: "pintle deploy examples/ros/inline", from: ".", needs: []string{"python3"},
