@@ -78,7 +78,7 @@ Exit codes: 0 clean, 1 findings, 2 usage.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default: made from the provider's schema, or {})")
+	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default: made from the provider's schema)")
 	flags.StringVar(&o.update, "update", "", "properties to which a resource can be updated in place, a `JSON` object or @FILE")
 	flags.StringVar(&o.replace, "replace", "", "properties for which a resource is replaced, a `JSON` object or @FILE")
 	flags.StringVar(&o.bad, "bad", "", "properties that the provider refuses, a `JSON` object or @FILE")
@@ -90,13 +90,13 @@ Exit codes: 0 clean, 1 findings, 2 usage.`,
 	flags.StringSliceVar(&o.only, "only", nil, "run only these scenarios, or look only at these rules, by `NAME`")
 	flags.StringSliceVar(&o.skip, "skip", nil, "leave these scenarios and rules out, by `NAME`")
 	flags.BoolVar(&o.list, "list", false, "list the scenarios and the rules")
-	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that the provider publishes, or Custom::Test)")
+	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that is published, or Custom::Test)")
 	flags.BoolVar(&o.sns, "sns", false, "send notifications of SNS, as a token of a topic would")
 	flags.BoolVar(&o.ros, "ros", false, "send requests of Alibaba Cloud ROS")
 	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
-	flags.StringVar(&o.region, "region", "", "`NAME` of the stacks' region (default: AWS_REGION, or us-east-1; with --ros cn-hangzhou)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stacks' region (default: AWS_REGION, or us-east-1; of ROS cn-hangzhou)")
 	flags.DurationVar(&o.timeout, "timeout", check.DefaultTimeout, "how long an answer may take")
-	flags.DurationVar(&o.settle, "settle", 0, "how long an answer may take when the handler has returned (default 1s; --timeout for what runs elsewhere)")
+	flags.DurationVar(&o.settle, "settle", 0, "how long one may take after the handler (default 1s; --timeout for what runs elsewhere)")
 	flags.StringVar(&o.listen, "listen", "", "`ADDRESS` where answers are taken (default: a port of 127.0.0.1)")
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` by which the provider reaches that address")
 	flags.BoolVar(&o.log, "log", false, "show what the provider prints")
@@ -156,8 +156,8 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 // checked finds the provider that is checked, and how it is reached.
 func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) {
 	c = check.Config{
-		ResourceType: o.resourceType, Region: a.regionOr(o.region), SNS: o.sns, Secrets: o.secrets, Timeout: o.timeout, Settle: o.settle,
-		Only: o.only, Skip: o.skip,
+		ResourceType: o.resourceType, Region: a.regionOr(o.region), SNS: o.sns, Secrets: o.secrets,
+		Timeout: o.timeout, Settle: o.settle, Only: o.only, Skip: o.skip,
 	}
 	if c.Session, err = a.reached(o, name); err != nil {
 		return c, err
@@ -212,7 +212,10 @@ func (a *app) states(o *checkOptions, c *check.Config) (err error) {
 	for _, one := range []struct {
 		flag, given string
 		into        *json.RawMessage
-	}{{"properties", o.properties, &c.Properties}, {"update", o.update, &c.Update}, {"replace", o.replace, &c.Replace}, {"bad", o.bad, &c.Bad}} {
+	}{
+		{"properties", o.properties, &c.Properties}, {"update", o.update, &c.Update},
+		{"replace", o.replace, &c.Replace}, {"bad", o.bad, &c.Bad},
+	} {
 		if one.given == "" {
 			continue
 		}

@@ -133,7 +133,8 @@ func typedValues(s *scene) {
 	}
 	if len(differ) > 0 {
 		slices.Sort(differ)
-		s.find("strings-misread", one, "with the same values as numbers and booleans there is another %s in Data", strings.Join(differ, ", "))
+		s.find("strings-misread", one, "with the same values as numbers and booleans there is another %s in Data",
+			strings.Join(differ, ", "))
 	}
 }
 
@@ -152,7 +153,9 @@ func extras(s *scene) {
 	}
 	const canary = "pintle-check-canary-5f1d0c"
 	state := with(first, "PintleCheckSecret", value.Str(canary))
-	of, p = s.create(state, "with a property that is not known", func(o *trial.Order) { o.Secrets = append(slices.Clone(o.Secrets), canary) })
+	of, p = s.create(state, "with a property that is not known", func(o *trial.Order) {
+		o.Secrets = append(slices.Clone(o.Secrets), canary)
+	})
 	s.tell(of, p, "") // who checks his properties refuses it
 	if s.err == nil && p.failed() {
 		s.afterFailure(of, p, state)
@@ -212,17 +215,18 @@ func oversize(s *scene) {
 		if s.err != nil {
 			return
 		}
+		id := len(p.Response.PhysicalResourceID)
 		switch long := p.Size > wire.MaxResponse; {
 		case long && p.Response.Status == wire.Failed:
 			s.find("answer-too-long", p, "it says FAILED in %d bytes, so that its Reason is not seen", p.Size)
-		case long || p.Answered && len(p.Response.PhysicalResourceID) > s.run.config.Dialect.MaxPhysicalID():
-			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, len(p.Response.PhysicalResourceID))
+		case long || p.Answered && id > s.run.config.Dialect.MaxPhysicalID():
+			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, id)
 		}
 		switch {
 		case p.success():
 			s.remove(of, state, "delete-refused")
 		case p.Answered:
-			if len(p.Response.PhysicalResourceID) > s.run.config.Dialect.MaxPhysicalID() {
+			if id > s.run.config.Dialect.MaxPhysicalID() {
 				p.Response.PhysicalResourceID = ""
 			}
 			s.afterFailure(of, p, state)

@@ -212,7 +212,7 @@ func (c *Config) complete() error {
 		}
 	}
 	if c.ServiceToken == "" {
-		name := local.FunctionName(c.Session.Provider.Name)
+		name, arn := local.FunctionName(c.Session.Provider.Name), "arn:"+wire.Partition(c.Region)+":"
 		switch {
 		case target.Kind() == local.URL && ros:
 			c.ServiceToken = wire.ServiceToken("web:" + target.Path())
@@ -221,9 +221,9 @@ func (c *Config) complete() error {
 		case ros:
 			c.ServiceToken = wire.ServiceToken("acs:fc:" + c.Region + ":" + rosAccount + ":functions/" + name)
 		case c.SNS:
-			c.ServiceToken = wire.ServiceToken("arn:" + wire.Partition(c.Region) + ":sns:" + c.Region + ":" + DefaultAccount + ":" + name)
+			c.ServiceToken = wire.ServiceToken(arn + "sns:" + c.Region + ":" + DefaultAccount + ":" + name)
 		default:
-			c.ServiceToken = wire.ServiceToken("arn:" + wire.Partition(c.Region) + ":lambda:" + c.Region + ":" + DefaultAccount + ":function:" + name)
+			c.ServiceToken = wire.ServiceToken(arn + "lambda:" + c.Region + ":" + DefaultAccount + ":function:" + name)
 		}
 	}
 	return nil
@@ -271,7 +271,10 @@ const (
 )
 
 func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error) {
-	r := &run{config: c, session: session, silent: map[wire.RequestType]int{}, skipped: map[string]bool{}, sent: map[wire.RequestID]string{}}
+	r := &run{
+		config: c, session: session,
+		silent: map[wire.RequestType]int{}, skipped: map[string]bool{}, sent: map[wire.RequestID]string{},
+	}
 	for _, name := range c.Skip {
 		r.skipped[name] = true
 	}

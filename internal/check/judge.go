@@ -78,7 +78,8 @@ func (s *scene) ending(p reply, spoilt bool) {
 			s.find("hang", p, "it answered, and was still running at the end of its time")
 		case local.Returned:
 			if i := slices.IndexFunc(p.Attempts, taken); i >= 0 && p.Attempts[i].At.After(p.End.At) {
-				s.find("answer-after-return", p, "the answer came %s after the handler had returned", p.Attempts[i].At.Sub(p.End.At).Round(time.Millisecond))
+				late := p.Attempts[i].At.Sub(p.End.At).Round(time.Millisecond)
+				s.find("answer-after-return", p, "the answer came %s after the handler had returned", late)
 			}
 		case local.InitFailed, local.Stopped, local.Waiting:
 		}
@@ -216,7 +217,8 @@ func (s *scene) again(p reply, attempts []trial.Attempt) {
 		x, _ := s.run.config.Dialect.ParseResponse(first.Body) // what could be read of them
 		y, _ := s.run.config.Dialect.ParseResponse(a.Body)
 		if x.Status != y.Status || x.PhysicalResourceID != y.PhysicalResourceID {
-			s.find("answers-disagree", p, "the first says %s %s, a later one %s %s", x.Status, x.PhysicalResourceID, y.Status, y.PhysicalResourceID)
+			s.find("answers-disagree", p, "the first says %s %s, a later one %s %s",
+				x.Status, x.PhysicalResourceID, y.Status, y.PhysicalResourceID)
 		} else {
 			s.find("answered-twice", p, "it was answered %d times", p.Again+1)
 		}

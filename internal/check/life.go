@@ -147,7 +147,8 @@ func (s *scene) intact(of *resource, state value.Value) {
 	case p.failed():
 		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties is FAILED")
 	case p.success() && now != of.id:
-		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties makes %s of %s", now, of.id)
+		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties makes %s of %s",
+			now, of.id)
 		of.id = now
 	}
 }
@@ -183,6 +184,10 @@ func (s *scene) afterFailure(of *resource, p reply, state value.Value) {
 		of.id = s.invented(of)
 	}
 	s.remove(of, state, "delete-after-failure-refused")
+	if made := p.Response.PhysicalResourceID; !p.valid() && p.Response.Status == wire.Success && made != "" && made != of.id {
+		of.id = made // which the service never learns, and the check leaves nothing
+		s.remove(of, state, "")
+	}
 }
 
 // invented returns the ID that an engine makes up for what has none; ROS makes up none.

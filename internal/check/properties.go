@@ -45,7 +45,10 @@ func (c *Config) properties(form *schema.Schema) (properties, error) {
 	for i, one := range []struct {
 		what string
 		raw  json.RawMessage
-	}{{"the properties", c.Properties}, {"the properties to update to", c.Update}, {"the properties to replace by", c.Replace}, {"the bad properties", c.Bad}} {
+	}{
+		{"the properties", c.Properties}, {"the properties to update to", c.Update},
+		{"the properties to replace by", c.Replace}, {"the bad properties", c.Bad},
+	} {
 		var err error
 		if given[i], err = read(one.what, one.raw); err != nil {
 			return p, err

@@ -33,7 +33,8 @@ func ruleOf(id string) Rule {
 var rules = []Rule{
 	// Whether there is an answer.
 	{"silence", Error, "every request is answered",
-		"CloudFormation waits an hour for an answer, and for another at the Delete that follows; the stack cannot be used in that time"},
+		"CloudFormation waits an hour for an answer, and for another at the Delete that follows; the stack cannot be used " +
+			"in that time"},
 	{"crash", Error, "a handler that fails answers FAILED before it ends",
 		"Lambda runs a function that failed twice more and tells CloudFormation nothing, which waits an hour for the answer"},
 	{"hang", Error, "the handler ends in time",
@@ -87,17 +88,21 @@ var rules = []Rule{
 
 	// The physical ID.
 	{"id-missing", Error, "every answer has a PhysicalResourceId, FAILED ones too",
-		"CloudFormation says Invalid PhysicalResourceId in the place of the reason, makes an ID up, and deletes by that: what was made stays"},
+		"CloudFormation says Invalid PhysicalResourceId in the place of the reason, makes an ID up, and deletes by that: " +
+			"what was made stays"},
 	{"id-too-long", Error, "the PhysicalResourceId has at most 1,024 bytes (in ROS 255)",
 		"CloudFormation says Invalid PhysicalResourceId, and what was made stays"},
 	{"id-placeholder", Error, "the PhysicalResourceId names something",
-		"None, null, undefined and the like are what a program prints of nothing: all resources share it, and none can be found by it"},
+		"None, null, undefined and the like are what a program prints of nothing: all resources share it, and none can be " +
+			"found by it"},
 	{"id-log-stream", Warning, "the PhysicalResourceId is not the name of the log stream",
-		"it is another one in each container: the next Update seems to be a replacement, and the Delete that follows hits the live resource"},
+		"it is another one in each container: the next Update seems to be a replacement, and the Delete that follows hits " +
+			"the live resource"},
 	{"id-changed", Error, "an Update that replaces nothing keeps the PhysicalResourceId",
 		"CloudFormation takes the resource for replaced and deletes the old ID in the end: the data of a live resource is lost"},
 	{"id-changed-on-failure", Error, "a FAILED Update or Delete has the PhysicalResourceId of its request",
-		"CloudFormation records the ID of every answer: the rollback goes to the wrong resource, and the right one is deleted or forgotten"},
+		"CloudFormation records the ID of every answer: the rollback goes to the wrong resource, and the right one is " +
+			"deleted or forgotten"},
 	{"id-changed-on-delete", Warning, "the answer to a Delete has the PhysicalResourceId of its request",
 		"the record says that something else was deleted; if the stack deletes again, it is for that ID"},
 	{"id-shared", Warning, "two resources have two PhysicalResourceIds",
@@ -111,7 +116,8 @@ var rules = []Rule{
 	{"strings-refused", Error, "numbers and booleans are taken as strings",
 		"CloudFormation makes a string of each of them, at every depth: what works in a test fails in every stack"},
 	{"strings-misread", Warning, "\"false\" and \"5\" mean what false and 5 do",
-		"CloudFormation sends only strings, and the string \"false\" is true in many languages: the opposite of what was asked for is done"},
+		"CloudFormation sends only strings, and the string \"false\" is true in many languages: the opposite of what was " +
+			"asked for is done"},
 	{"update-refused", Error, "properties that are right are updated to",
 		"the stack is rolled back, and a rollback is an Update too: the stack ends in UPDATE_ROLLBACK_FAILED"},
 	{"rollback-refused", Error, "an Update back to the properties before is done",
@@ -119,7 +125,8 @@ var rules = []Rule{
 	{"delete-refused", Error, "a resource that is there is deleted",
 		"the stack ends in DELETE_FAILED, and its resources have to be deleted by hand"},
 	{"delete-unknown-refused", Error, "a Delete of what is not there is SUCCESS",
-		"CloudFormation deletes what was never made: after a Create that was cancelled or timed out, and again when it repeats a Delete; " +
+		"CloudFormation deletes what was never made: after a Create that was cancelled or timed out, and again when it " +
+			"repeats a Delete; " +
 			"the stack ends in DELETE_FAILED or ROLLBACK_FAILED"},
 	{"delete-after-failure-refused", Error, "a Delete after a FAILED Create, with its ID and its properties, is SUCCESS",
 		"CloudFormation always sends it: a provider that refuses the properties once more leaves the stack in ROLLBACK_FAILED"},
@@ -132,7 +139,8 @@ var rules = []Rule{
 	{"old-values-refused", Note, "Updates and Deletes get along with old properties that would be refused today",
 		"if the properties ever had another form, stacks of that time can neither be updated nor deleted"},
 	{"attributes-lost", Warning, "an Update answers with the attributes that the Create had",
-		"Data of an Update replaces that of the Create: Fn::GetAtt of what is missing fails the stack with Vendor response doesn't contain"},
+		"Data of an Update replaces that of the Create: Fn::GetAtt of what is missing fails the stack with Vendor response " +
+			"doesn't contain"},
 	{"state-in-memory", Error, "a new process knows the resources that an earlier one made",
 		"Lambda starts new processes at any time, and a Delete comes months after its Create"},
 	{"state-leaks", Warning, "nothing of an answer stems from an earlier request",
@@ -140,7 +148,8 @@ var rules = []Rule{
 
 	// Requests that come again, and that hold what is new.
 	{"created-twice", Error, "a Create or Update that comes again makes nothing new",
-		"requests are delivered at least once, by Lambda up to three times: what the second delivery made is in no stack and never deleted"},
+		"requests are delivered at least once, by Lambda up to three times: what the second delivery made is in no stack " +
+			"and never deleted"},
 	{"redelivery-refused", Warning, "a Create or Update that comes again is answered as it was",
 		"the answer of the first time may be lost, and the stack fails although all was done"},
 	{"unknown-field-refused", Error, "members of a request that are not known are ignored",

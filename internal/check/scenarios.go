@@ -32,7 +32,7 @@ var scenarios = []scenario{
 	{Scenario{"unchanged", "Update with the same properties: what the Create answered is still there"}, true, unchanged},
 	{Scenario{"update", "Update to other properties in place, Delete"}, true, inPlace},
 	{Scenario{"replacement", "Update to a new physical ID, Delete of the old one"}, true, replacement},
-	{Scenario{"replacement-rollback", "Update to a new physical ID, Update back, Delete of what it was in between"}, true, replacementBack},
+	{Scenario{"replacement-rollback", "Update to a new physical ID, Update back, Delete of what it was"}, true, replacementBack},
 	{Scenario{"rollback", "Update to other properties, Update back with the two swapped"}, true, rollback},
 	{Scenario{"failed-create", "Create that fails, Delete with its physical ID"}, false, failedCreate},
 	{Scenario{"failed-update", "Update that fails, Update back with the two swapped"}, true, failedUpdate},

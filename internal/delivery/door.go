@@ -46,7 +46,8 @@ func (d *Door) Send(ctx context.Context, request wire.Request, document []byte) 
 		return fmt.Errorf("no AWS credentials: %w", err)
 	}
 	if endpoint := to.endpoint(c); onLoopback(request.ResponseURL) && (endpoint == nil || !onLoopback(*endpoint)) {
-		return fmt.Errorf("%s runs in AWS and cannot reach the response URL, which is on loopback: give --public-url", request.ServiceToken)
+		return fmt.Errorf("%s runs in AWS and cannot reach the response URL, which is on loopback: give --public-url",
+			request.ServiceToken)
 	}
 	row := store.Request{ID: request.RequestID, Type: request.RequestType, Body: &store.RequestBody{
 		Region: token.Region, Token: value.Str(string(request.ServiceToken)),

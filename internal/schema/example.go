@@ -14,8 +14,8 @@ import (
 const maxExample = 8
 
 // Example returns a value that fits the schema as far as its keywords say, with the members that are required and no others: for
-// asking a provider about what it publishes. Another n, from 0 to 999, gives other texts where they are free. A text that must match a pattern, of
-// which nothing is known, may not fit.
+// asking a provider about what it publishes. Another n, from 0 to 999, gives other texts where they are free. A text that must
+// match a pattern may not fit, since only a few are tried.
 func (s *Schema) Example(n int) value.Value { return s.example(n, maxExample) }
 
 func (s *Schema) example(n, depth int) value.Value {
@@ -75,8 +75,8 @@ func (s *Schema) text(n int) value.Value {
 		word = "example"
 	}
 	tries := []string{
-		word, strings.ReplaceAll(word, "-", ""), "Example", "ex", "e", fmt.Sprintf("%d", 10+n), "EXAMPLE", "example.com", "user@example.com",
-		"https://example.com/", "/example", "192.0.2.1", "us-east-1", "arn:aws:s3:::example", "00000000-0000-4000-8000-000000000000",
+		word, strings.ReplaceAll(word, "-", ""), "Example", "ex", "e", fmt.Sprintf("%d", 10+n), "EXAMPLE",
+		"example.com", "user@example.com", "https://example.com/", "/example", "192.0.2.1", "us-east-1", "arn:aws:s3:::example", "00000000-0000-4000-8000-000000000000",
 	}
 	for _, try := range tries {
 		if least := deref(s.minLength); len(try) < least {

@@ -42,7 +42,8 @@ func (s *Session) addressROS(e *exchange) {
 	e.signature = hex.EncodeToString(random[:])
 	r := &e.order.Request
 	query := url.Values{
-		"stackname": {r.StackName}, "stackid": {string(r.StackID)}, "resource": {string(r.LogicalResourceID)}, "requestid": {string(r.RequestID)},
+		"stackname": {r.StackName}, "stackid": {string(r.StackID)},
+		"resource": {string(r.LogicalResourceID)}, "requestid": {string(r.RequestID)},
 		"expire": {strconv.FormatInt(time.Now().Add(e.order.Timeout+lastWords).Unix(), 10)}, "signature": {e.signature},
 	}
 	u := *s.base
@@ -126,9 +127,13 @@ func (s *Session) admit(e *exchange, r *http.Request) *refusal {
 		given := r.URL.Query().Get("signature")
 		switch {
 		case r.Method != http.MethodPost:
-			return &refusal{status: http.StatusMethodNotAllowed, code: "MethodNotAllowed", message: "ROS takes answers by POST, unlike CloudFormation"}
+			return &refusal{
+				status: http.StatusMethodNotAllowed, code: "MethodNotAllowed", message: "ROS takes answers by POST, unlike CloudFormation",
+			}
 		case e == nil || !strings.HasSuffix(r.URL.Path, rosPath) || subtle.ConstantTimeCompare([]byte(given), []byte(e.signature)) != 1:
-			return &refusal{status: http.StatusForbidden, code: "SignatureDoesNotMatch", message: "this is not the response URL of the request"}
+			return &refusal{
+				status: http.StatusForbidden, code: "SignatureDoesNotMatch", message: "this is not the response URL of the request",
+			}
 		}
 		return nil
 	}
