@@ -24,13 +24,18 @@ type offer struct {
 
 // The actions.
 var (
-	offerCancel = offer{Name: "cancel", Label: "Cancel the update", Text: "What is running is given up, and the update is rolled back."}
-	offerRetry  = offer{Name: "retry", Label: "Retry", Text: "What failed is tried again, with the same template and parameters."}
-	offerBack   = offer{Name: "rollback", Label: "Roll back", Text: "What was done is undone, back to where the stack last stood."}
-	offerGoOn   = offer{
-		Name: "continue", Label: "Continue the rollback", Text: "What could not be rolled back is tried again.", Skip: true, Force: true,
+	offerCancel = offer{
+		Name: "cancel", Label: "Cancel the update", Text: "What is running is given up, and the update is rolled back.",
 	}
-	offerDelete = offer{Name: "delete", Label: "Delete the stack", Text: "All resources are deleted, and the stack with them.", Confirm: true}
+	offerRetry = offer{Name: "retry", Label: "Retry", Text: "What failed is tried again, with the same template and parameters."}
+	offerBack  = offer{Name: "rollback", Label: "Roll back", Text: "What was done is undone, back to where the stack last stood."}
+	offerGoOn  = offer{
+		Name: "continue", Label: "Continue the rollback", Text: "What could not be rolled back is tried again.",
+		Skip: true, Force: true,
+	}
+	offerDelete = offer{
+		Name: "delete", Label: "Delete the stack", Text: "All resources are deleted, and the stack with them.", Confirm: true,
+	}
 )
 
 // offers returns what can be done with a stack as it stands. The engine judges again.
@@ -96,7 +101,7 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref})
 	case offerGoOn.Name:
 		var skip []wire.LogicalID
-		for _, name := range strings.FieldsFunc(form.Get("skip"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' }) {
+		for _, name := range strings.Fields(strings.ReplaceAll(form.Get("skip"), ",", " ")) {
 			skip = append(skip, wire.LogicalID(name))
 		}
 		if force && len(skip) > 0 {

@@ -46,7 +46,8 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s, %s: %d, want %d", path, try.what, code, try.want)
 			}
 		}
-		if code, _, body := w.browser().send(http.MethodPost, path, "token="+mine, own); code != 200 || !strings.Contains(body, "Sign in") {
+		code, _, body := w.browser().send(http.MethodPost, path, "token="+mine, own)
+		if code != 200 || !strings.Contains(body, "Sign in") {
 			t.Errorf("%s without a session: %d", path, code)
 		}
 		if code, _ := operator.get(path); code != 404 && code != 405 {
@@ -75,8 +76,8 @@ func TestRespond(t *testing.T) {
 	r := w.take("A")
 	b := w.as(console.Operator)
 	path := "/console/requests/" + string(r.ID)
-	wants(t, "the request", b.page(path), "Create of A", "with its provider", "its provider starts", "a line that it &lt;printed&gt;",
-		"Answer in the provider’s place", token)
+	wants(t, "the request", b.page(path), "Create of A", "with its provider", "its provider starts",
+		"a line that it &lt;printed&gt;", "Answer in the provider’s place", token)
 	for what, form := range map[string][]string{
 		"without a status": nil, "of data that is none": {"status", "SUCCESS", "data", "[1"},
 		"that is too long": {"status", "SUCCESS", "data", `{"A": "` + strings.Repeat("x", 5000) + `"}`},
@@ -103,7 +104,9 @@ func TestRespond(t *testing.T) {
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
-	two := func(size string) string { return resources("A", resource(`"Size": "`+size+`"`), "B", resource(`"Size": "`+size+`"`)) }
+	two := func(size string) string {
+		return resources("A", resource(`"Size": "`+size+`"`), "B", resource(`"Size": "`+size+`"`))
+	}
 	stack := w.create("s", two("1"), engine.Options{})
 	lacks(t, "a stack at work", b.page(pathOf(stack)), "Delete the stack")
 	w.succeed("A", "a")
@@ -173,14 +176,16 @@ func TestChangeSets(t *testing.T) {
 	w.succeed("A", "a")
 	for _, name := range []string{"one", "two"} {
 		_, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
-			Stack: refOf("s"), Name: name, Kind: store.KindUpdate, Template: resources("A", resource(`"Size": "planted <2>"`), "New", resource("")),
+			Stack: refOf("s"), Name: name, Kind: store.KindUpdate,
+			Template: resources("A", resource(`"Size": "planted <2>"`), "New", resource("")),
 		})
 		w.must(err)
 	}
 	wants(t, "the list", b.page(pathOf(stack, "changesets")), ">one</a>", ">two</a>", "AVAILABLE")
 	page := b.page(pathOf(stack, "changesets", "one"))
 	wants(t, "the change set", page, "2 of 2 changes", "Modify", "Add", "New", "planted &lt;2&gt;", "Execute the change set")
-	lacks(t, "what a viewer sees", w.as(console.Viewer).page(pathOf(stack, "changesets", "one")), "Execute the change set", "Delete the change set")
+	lacks(t, "what a viewer sees", w.as(console.Viewer).page(pathOf(stack, "changesets", "one")), "Execute the change set",
+		"Delete the change set")
 	if code, _ := b.get(pathOf(stack, "changesets", "none")); code != 404 {
 		t.Errorf("a change set that there is not: %d", code)
 	}

@@ -75,7 +75,8 @@ func (c *Console) graphPage(v *visit) error {
 		view.Rows = append(view.Rows, graphRow{d, is})
 	}
 	var svg strings.Builder
-	if err := picture.Graph(&svg, nodes, picture.Options{Title: "Dependencies of " + stack.Name, Chosen: view.Chosen, Limit: maxDrawn}); err != nil {
+	options := picture.Options{Title: "Dependencies of " + stack.Name, Chosen: view.Chosen, Limit: maxDrawn}
+	if err := picture.Graph(&svg, nodes, options); err != nil {
 		return err
 	}
 	view.Graph = template.HTML(svg.String()) // which escapes what it is given

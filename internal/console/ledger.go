@@ -12,8 +12,8 @@ import (
 
 const (
 	// maxLedgers is how many operations are kept, those looked at last; maxBars is how many steps of one are.
-	maxLedgers = 8
-	maxBars    = 100_000
+	maxLedgers = 4
+	maxBars    = 50_000
 	// maxPhases is how many of the stack's own events are kept of an operation.
 	maxPhases = 100
 	// chunk is how many rows of events are read at a time.

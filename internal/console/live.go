@@ -60,7 +60,7 @@ func (c *Console) live(v *visit) error {
 	changes, leave, ok := c.join(&stack, op.Number, now)
 	if !ok {
 		v.w.Header().Set("Retry-After", "30")
-		return &failure{http.StatusServiceUnavailable, "Too many pages are kept up to date at the moment: reload this one now and then."}
+		return &failure{http.StatusServiceUnavailable, "Too many pages are kept up to date: reload this one now and then."}
 	}
 	defer leave()
 	v.w.Header().Set("Content-Type", streamType)

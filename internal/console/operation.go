@@ -156,7 +156,10 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 		drawn[i] = d
 		view.Bars = append(view.Bars, row)
 	}
-	options := picture.Options{Title: "Timeline of operation " + strconv.Itoa(op.Number), Rows: pageSize, Offset: max(view.From-1, 0), Total: view.Total}
+	options := picture.Options{
+		Title: "Timeline of operation " + strconv.Itoa(op.Number), Width: 1120, Rows: pageSize,
+		Offset: max(view.From-1, 0), Total: view.Total,
+	}
 	if op.Phase.Final() {
 		options.Start = op.Started
 	} else {

@@ -19,11 +19,14 @@ func TestSecrets(t *testing.T) {
 	text := `{"Description": "` + hostile + `", "Parameters": {"Password": {"Type": "String", "NoEcho": true},
 		"Passwords": {"Type": "CommaDelimitedList", "NoEcho": true}, "Open": {"Type": "String"}},
 		"Resources": {
-			"A": ` + resource(`"Password": {"Ref": "Password"}, "All": {"Fn::Join": ["-", ["x", {"Ref": "Password"}]]}, "Open": {"Ref": "Open"}`) + `,
+			"A": ` + resource(`"Password": {"Ref": "Password"}, "Open": {"Ref": "Open"},
+				"All": {"Fn::Join": ["-", ["x", {"Ref": "Password"}]]}`) + `,
 			"B": ` + resource(`"From": {"Fn::GetAtt": ["A", "Key"]}, "List": {"Ref": "Passwords"}`) + `},
-		"Outputs": {"P": {"Value": {"Ref": "Password"}}, "K": {"Value": {"Fn::GetAtt": ["A", "Key"]}}, "O": {"Value": {"Ref": "Open"}}}}`
+		"Outputs": {"P": {"Value": {"Ref": "Password"}}, "K": {"Value": {"Fn::GetAtt": ["A", "Key"]}},
+			"O": {"Value": {"Ref": "Open"}}}}`
 	stack := w.create("s", text, engine.Options{Parameters: []engine.Parameter{
-		{Key: "Password", Value: "planted-password"}, {Key: "Passwords", Value: "planted-first,planted-second"}, {Key: "Open", Value: hostile},
+		{Key: "Password", Value: "planted-password"}, {Key: "Passwords", Value: "planted-first,planted-second"},
+		{Key: "Open", Value: hostile},
 	}})
 	first := w.take("A")
 	w.answer(first, `"Status": "SUCCESS", "PhysicalResourceId": "<b>a", "NoEcho": true, "Data": {"Key": "planted-attribute"}`)
@@ -35,8 +38,9 @@ func TestSecrets(t *testing.T) {
 	w.succeed("B", "b") // the delete of what was created
 	w.succeed("A", "a")
 	paths := []string{
-		"/console/", pathOf(stack), pathOf(stack, "events"), pathOf(stack, "graph"), pathOf(stack, "operations", "1"), pathOf(stack, "changesets"),
-		pathOf(stack) + "?logical=A", "/console/requests/" + string(first.ID), "/console/requests/" + string(second.ID), "/console/orphans", "/console/audit",
+		"/console/", pathOf(stack), pathOf(stack, "events"), pathOf(stack, "graph"), pathOf(stack, "operations", "1"),
+		pathOf(stack, "changesets"), pathOf(stack) + "?logical=A", "/console/requests/" + string(first.ID),
+		"/console/requests/" + string(second.ID), "/console/orphans", "/console/audit",
 	}
 	all := ""
 	for _, path := range paths {
@@ -44,7 +48,8 @@ func TestSecrets(t *testing.T) {
 		lacks(t, path, page, "planted", "<script>", "<b>a", "X-Amz-Signature", "correct horse", " style=", " onclick=")
 		all += page
 	}
-	wants(t, "the pages", all, "*****", "****", "&lt;script&gt;", "CREATE_FAILED", "ROLLBACK_COMPLETE", "answered by hand with FAILED", "<svg")
+	wants(t, "the pages", all, "*****", "****", "&lt;script&gt;", "CREATE_FAILED", "ROLLBACK_COMPLETE",
+		"answered by hand with FAILED", "<svg")
 	lacks(t, "the log", w.log.String(), "planted")
 }
 
@@ -100,7 +105,8 @@ func TestPaging(t *testing.T) {
 			w.succeed(fmt.Sprintf("R%03d", n), fmt.Sprint("p", n))
 		}
 	}
-	b.paged("resources", pathOf(stack), `<th scope="row"><a href="/console/requests/[^"]+">(R\d+)</a></th>\n<td>Custom|<th scope="row">(?:R007)()</th>`, 250, 100, 100, 50)
+	b.paged("resources", pathOf(stack), `<th scope="row"><a href="/console/requests/[^"]+">(R\d+)</a></th>\n<td>Custom|`+
+		`<th scope="row">(?:R007)()</th>`, 250, 100, 100, 50)
 	wants(t, "the stack", b.page(pathOf(stack)), "Create of R007")
 	wants(t, "one resource", b.page(pathOf(stack)+"?logical=R249"), "p249")
 	b.paged("events", pathOf(stack, "events"), `<td>(R\d+)</td>`, 250, 100, 100, 100, 100, 100, 100, 100, 48)
@@ -133,8 +139,10 @@ func TestPaging(t *testing.T) {
 	b.paged("stacks by name", "/console/stacks?name=SMALL-00", row, 10, 10)
 	b.paged("stacks by region", "/console/stacks?region=us-west-2", row, 1, 1)
 	b.paged("stacks by status", "/console/stacks?status=failed", row, 0, 0)
-	for _, path := range []string{"/console/stacks?after=x", "/console/stacks?after=-1", pathOf(stack, "events") + "?from=1", pathOf(stack) + "?after=x",
-		"/console/orphans?after=1", "/console/audit?before=z", operation + "?from=-3"} {
+	for _, path := range []string{
+		"/console/stacks?after=x", "/console/stacks?after=-1", pathOf(stack, "events") + "?from=1", pathOf(stack) + "?after=x",
+		"/console/orphans?after=1", "/console/audit?before=z", operation + "?from=-3",
+	} {
 		if code, _ := b.get(path); code != 400 {
 			t.Errorf("%s: %d", path, code)
 		}

@@ -43,6 +43,18 @@ func TestLinks(t *testing.T) {
 	}
 	path, err = w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
+	for _, looks := range []struct {
+		method string
+		header http.Header
+	}{{http.MethodHead, nil}, {http.MethodGet, http.Header{"Sec-Purpose": {"prefetch"}}}} {
+		code, header, _ := w.browser().send(looks.method, path, "", looks.header)
+		if code != 200 || header.Get("Set-Cookie") != "" {
+			t.Errorf("%s of a link that nobody looks at: %d", looks.method, code)
+		}
+	}
+	wants(t, "a link that was looked at before", w.browser().page(path), "somebody (viewer)")
+	path, err = w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	w.must(err)
 	w.pass(2 * time.Minute)
 	if code, _ := w.browser().get(path); code != 403 {
 		t.Errorf("an old link: %d", code)
@@ -107,8 +119,8 @@ func TestKeys(t *testing.T) {
 	lacks(t, "the list of another account", other.page("/console/"), "mine")
 	r := w.take("A")
 	for _, path := range []string{
-		pathOf(mine), pathOf(mine, "events"), pathOf(mine, "graph"), pathOf(mine, "operations", "1"), pathOf(mine, "operations", "1", "live"),
-		pathOf(mine, "changesets"), "/console/requests/" + string(r.ID), "/console/nothing",
+		pathOf(mine), pathOf(mine, "events"), pathOf(mine, "graph"), pathOf(mine, "operations", "1"),
+		pathOf(mine, "operations", "1", "live"), pathOf(mine, "changesets"), "/console/requests/" + string(r.ID), "/console/nothing",
 	} {
 		if code, body := other.get(path); code != 404 || strings.Contains(body, "mine") {
 			t.Errorf("%s for another account: %d", path, code)

@@ -121,7 +121,7 @@ type signInView struct {
 // signInPage begins the session of a link, or shows the form.
 func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
-	if token == "" {
+	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // nobody looks at it yet
 		c.showSignIn(w, r, http.StatusOK, signInView{})
 		return
 	}

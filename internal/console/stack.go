@@ -265,7 +265,9 @@ func (p eventPlace) String() string { return fmt.Sprintf("%d.%d.%d", p.Operation
 
 // events returns up to limit events from a place on, newest first, and the place of the next one; zero if there is none. A row
 // may hold thousands: those that a stack begins with all begin at once.
-func (c *Console) events(ctx context.Context, stack *store.Stack, from eventPlace, limit int) (list []eventLine, next eventPlace, err error) {
+func (c *Console) events(
+	ctx context.Context, stack *store.Stack, from eventPlace, limit int,
+) (list []eventLine, next eventPlace, err error) {
 	before := store.EventPlace{}
 	if from.Number > 0 {
 		before = store.EventPlace{Operation: from.Operation, Number: from.Number + 1}

@@ -76,7 +76,9 @@ func (c *Console) stacksPage(v *visit) error {
 }
 
 // pageOfStacks fills a page and returns where the next one begins, 0 if there is none.
-func (c *Console) pageOfStacks(ctx context.Context, regions []store.Region, after store.StackKey, view *stacksView) (store.StackKey, error) {
+func (c *Console) pageOfStacks(
+	ctx context.Context, regions []store.Region, after store.StackKey, view *stacksView,
+) (store.StackKey, error) {
 	for scanned := 0; ; {
 		rows, more, err := c.newest(ctx, regions, view.Deleted, after)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"net/url"
 	"strings"
 	"time"
 
@@ -110,6 +109,12 @@ func dialectName(dialect string) string {
 	return "CloudFormation"
 }
 
+// place is a page of those of a stack.
+type place struct {
+	Stack *store.Stack
+	Here  string
+}
+
 // field is a name and a value, both as they are shown.
 type field struct {
 	Name, Value string
@@ -159,7 +164,8 @@ func (c *Console) functions() template.FuncMap {
 		"dialect": dialectName,
 		"stands":  func(s *store.Stack) status { return stackStatus(s) },
 		"join":    strings.Join,
-		"path":    url.PathEscape,
+		"parent":  func(s *store.Stack) string { return stackURL(s.Parent) },
+		"below":   func(s *store.Stack, here string) place { return place{s, here} },
 	}
 }
 

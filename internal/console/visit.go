@@ -58,7 +58,7 @@ func (f *failure) Error() string { return f.Message }
 var (
 	errNothing = &failure{http.StatusNotFound, "There is nothing here: it may have been removed, or belong to another account."}
 	errForeign = &failure{http.StatusForbidden, "This was sent from a page of another server, and nothing was done."}
-	errStale   = &failure{http.StatusForbidden, "The form is not of this session, and nothing was done. Load the page anew and try again."}
+	errStale   = &failure{http.StatusForbidden, "The form is not of this session, and nothing was done. Load its page anew."}
 	errViewer  = &failure{http.StatusForbidden, "You may look, but not act: sign in as an operator to do this. Nothing was done."}
 )
 

@@ -13,6 +13,22 @@ import (
 // ofAccounts restricts a query to accounts: an array as JSON, or null for all.
 const ofAccounts = "(?1 IS NULL OR s.account IN (SELECT value FROM json_each(?1)))"
 
+// The lists. None of them reads what is on other pages.
+const (
+	nextRegion   = " FROM stack n WHERE (n.account, n.region) > (r.account, r.region) ORDER BY n.account, n.region LIMIT 1)"
+	regionsAfter = `WITH RECURSIVE r (account, region) AS (
+		SELECT * FROM (SELECT account, region FROM stack ORDER BY account, region LIMIT 1)
+		UNION ALL SELECT (SELECT n.account` + nextRegion + ", (SELECT n.region" + nextRegion + ` FROM r WHERE r.account IS NOT NULL)
+		SELECT s.account, s.region FROM r s WHERE s.account IS NOT NULL AND ` + ofAccounts + " LIMIT ?2"
+	instancesAfter = instances + " AND i.number > ? ORDER BY i.number LIMIT ?"
+	openNarrow     = "SELECT " + narrowColumns + " FROM request r WHERE r.stack = ? AND r.state <> 'settled' ORDER BY r.logical, r.seq LIMIT ?"
+	leftAfter      = "SELECT " + instanceColumns + ` FROM instance i JOIN instance_body b ON b.seq = i.seq
+		JOIN stack s ON s.key = i.stack WHERE i.role IN ('orphan', 'retained') AND (i.stack, i.number) > (?2, ?3) AND ` + ofAccounts +
+		" ORDER BY i.stack, i.number LIMIT ?4"
+	auditBefore = `SELECT a.stack, a.seq, a.entry FROM audit a JOIN stack s ON s.key = a.stack
+		WHERE a.seq < ?2 AND ` + ofAccounts + " ORDER BY a.seq DESC LIMIT ?3"
+)
+
 // listed returns accounts as [ofAccounts] takes them.
 func listed(accounts []string) (any, error) {
 	if accounts == nil {
@@ -29,15 +45,11 @@ func (s *Store) StackOf(ctx context.Context, key store.StackKey) (store.Stack, e
 
 // Regions implements [store.Store]. It goes from one region to the next by the index, whatever there is in each.
 func (s *Store) Regions(ctx context.Context, accounts []string, limit int) ([]store.Region, error) {
-	const next = " FROM stack n WHERE (n.account, n.region) > (r.account, r.region) ORDER BY n.account, n.region LIMIT 1)"
 	meant, err := listed(accounts)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, s, scanRegion, `WITH RECURSIVE r (account, region) AS (
-		SELECT * FROM (SELECT account, region FROM stack ORDER BY account, region LIMIT 1)
-		UNION ALL SELECT (SELECT n.account`+next+", (SELECT n.region"+next+` FROM r WHERE r.account IS NOT NULL)
-		SELECT s.account, s.region FROM r s WHERE s.account IS NOT NULL AND `+ofAccounts+" LIMIT ?2", meant, max(limit, 0))
+	return readAll(ctx, s, scanRegion, regionsAfter, meant, max(limit, 0))
 }
 
 func scanRegion(rows *sql.Rows) (row store.Region, err error) {
@@ -47,7 +59,7 @@ func scanRegion(rows *sql.Rows) (row store.Region, err error) {
 
 // InstancesAfter implements [store.Store].
 func (s *Store) InstancesAfter(ctx context.Context, stack store.StackKey, after, limit int) ([]store.Instance, error) {
-	return readAll(ctx, s, s.scanInstance, instances+" AND i.number > ? ORDER BY i.number LIMIT ?", stack, after, max(limit, 0))
+	return readAll(ctx, s, s.scanInstance, instancesAfter, stack, after, max(limit, 0))
 }
 
 // InstancesOf implements [store.Store].
@@ -61,8 +73,7 @@ func (s *Store) InstancesOf(ctx context.Context, stack store.StackKey, logical [
 
 // OpenRequests implements [store.Store].
 func (s *Store) OpenRequests(ctx context.Context, stack store.StackKey, limit int) ([]store.Request, error) {
-	return readAll(ctx, s, s.scanNarrow, "SELECT "+narrowColumns+
-		" FROM request r WHERE r.stack = ? AND r.state <> 'settled' ORDER BY r.logical, r.seq LIMIT ?", stack, max(limit, 0))
+	return readAll(ctx, s, s.scanNarrow, openNarrow, stack, max(limit, 0))
 }
 
 // LeftBehind implements [store.Store].
@@ -71,9 +82,7 @@ func (s *Store) LeftBehind(ctx context.Context, accounts []string, after store.I
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, s, s.scanInstance, "SELECT "+instanceColumns+` FROM instance i JOIN instance_body b ON b.seq = i.seq
-		JOIN stack s ON s.key = i.stack WHERE i.role IN ('orphan', 'retained') AND (i.stack, i.number) > (?2, ?3) AND `+ofAccounts+
-		" ORDER BY i.stack, i.number LIMIT ?4", meant, after.Stack, after.Number, max(limit, 0))
+	return readAll(ctx, s, s.scanInstance, leftAfter, meant, after.Stack, after.Number, max(limit, 0))
 }
 
 // AuditTrail implements [store.Store].
@@ -86,8 +95,7 @@ func (s *Store) AuditTrail(ctx context.Context, accounts []string, before store.
 	if before == (store.AuditPlace{}) {
 		last = math.MaxInt64
 	}
-	return readAll(ctx, s, scanTrail, `SELECT a.stack, a.seq, a.entry FROM audit a JOIN stack s ON s.key = a.stack
-		WHERE a.seq < ?2 AND `+ofAccounts+" ORDER BY a.seq DESC LIMIT ?3", meant, last, max(limit, 0))
+	return readAll(ctx, s, scanTrail, auditBefore, meant, last, max(limit, 0))
 }
 
 func scanTrail(rows *sql.Rows) (row store.AuditRow, err error) {
