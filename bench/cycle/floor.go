@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,6 +31,13 @@ type floor struct {
 	ended   sync.WaitGroup // of writers
 	door    *httptest.Server
 	closers []func() error // of connections, the last one first
+	endings [][]ending     // by chain and number
+}
+
+// ending is done when the answer of a cycle is committed. A client may send one twice.
+type ending struct {
+	once sync.Once
+	done chan struct{}
 }
 
 // write is what one step of a cycle has to write: that its request was delivered, or all that its answer leads to.
@@ -57,7 +65,13 @@ var (
 func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
 	p := NewProvider(ctx, size)
 	defer p.Close()
-	f := &floor{p: p, size: size, client: client()}
+	f := &floor{p: p, size: size, client: client(), endings: make([][]ending, size.Chains)}
+	for chain := range f.endings {
+		f.endings[chain] = make([]ending, size.Length)
+		for n := range f.endings[chain] {
+			f.endings[chain][n].done = make(chan struct{})
+		}
+	}
 	defer f.client.CloseIdleConnections()
 	defer func() { err = errors.Join(err, f.close()) }()
 	if err := tables(ctx, at); err != nil {
@@ -89,11 +103,14 @@ func (f *floor) take(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&answer); err != nil || answer.Status != "SUCCESS" {
 		f.p.Fail(fmt.Errorf("answer %v, error %w", answer, err))
 	}
-	if _, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &chain, &n); err != nil {
-		f.p.Fail(err)
+	_, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &chain, &n)
+	if err != nil || chain < 0 || chain >= f.size.Chains || n < 0 || n >= f.size.Length {
+		f.p.Fail(fmt.Errorf("an answer comes to %s", r.URL.Path))
 		return
 	}
 	f.write(chain, n, true)
+	s := &f.endings[chain][n]
+	s.once.Do(func() { close(s.done) })
 	f.send(chain, n+1)
 }
 
@@ -120,7 +137,8 @@ func (f *floor) write(chain, n int, answer bool) {
 	<-w.done
 }
 
-// send asks the provider and notes that it did. It does not wait for that.
+// send asks the provider and notes that it did, unless the answer has come meanwhile: it may hold the note back for as long as
+// the engine may. It does not wait for that.
 func (f *floor) send(chain, n int) {
 	if n == f.size.Length {
 		return
@@ -130,7 +148,13 @@ func (f *floor) send(chain, n int) {
 			f.p.Fail(err)
 			return
 		}
-		f.write(chain, n, false)
+		held := time.NewTimer(linger)
+		defer held.Stop()
+		select {
+		case <-f.endings[chain][n].done:
+		case <-held.C:
+			f.write(chain, n, false)
+		}
 	})
 }
 
