@@ -19,12 +19,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
+	"github.com/pintle-dev/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/parameters"
@@ -377,6 +377,7 @@ func (n *Node) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		if n.config.Role == Server { // a command is over before it could rest
+			defer frugal.Pace()()
 			frugal.Run(ctx, n.log)
 		}
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/frugal"
+	"github.com/pintle-dev/pintle/internal/frugal"
 )
 
 // garbage is what TestRest allocates and drops, in bytes.

@@ -1,10 +1,12 @@
-// Package frugal gives the memory back that a process at rest has no use for.
+// Package frugal gives the memory back that a process at rest has no use for, and paces the collector of garbage.
 //
 // A server is at work for moments and at rest for days. What it needed at work, the runtime keeps for the next time: pages of the
 // heap that hold nothing any more, and those of the program itself, tables of the models and schemas among them, that were read
 // once. [Run] watches how much processor time the process uses. When that is next to nothing, after the start and after every
 // time of work, it has the runtime collect and return what is free ([Rest]), and tells the kernel that the pages of the program
 // need not be mapped: they lie in the kernel's cache of the file, or on the disk, and come back as they are used.
+//
+// [Pace] spends a little of it where that saves work: see there.
 //
 // Watching costs a system call in five seconds. What Rest costs is kept to a tenth of what was used since the last one.
 package frugal
