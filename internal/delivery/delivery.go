@@ -286,7 +286,7 @@ func (d *Delivery) claims(ctx context.Context) {
 const lastReport = 2 * time.Second
 
 // claimBatch bounds one reading of the table: bodies are up to wire.MaxRequest bytes each, and wire.MaxPending more.
-const claimBatch = 256
+const claimBatch = 512
 
 func (d *Delivery) claim(ctx context.Context) error {
 	for ctx.Err() == nil {
