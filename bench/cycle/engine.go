@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -29,6 +30,7 @@ const linger = 50 * time.Millisecond
 // Engine runs stacks that are one chain of resources each, with the engine, delivery and server of this process on a new
 // database, and returns how fast the cycles are made.
 func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
+	defer frugal.Pace()() // as a server's collector is, for engine and floor alike
 	s, err := openStore(ctx, at)
 	if err != nil {
 		return Rate{}, err

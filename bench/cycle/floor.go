@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pintle-dev/pintle/bench/measure"
+	"github.com/pintle-dev/pintle/internal/frugal"
 )
 
 // floor makes the exchanges of the cycles and commits their rows, and does nothing else.
@@ -63,6 +64,7 @@ var (
 
 // Floor makes the cycles of the floor on a new database and returns how fast they are made.
 func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
+	defer frugal.Pace()()
 	p := NewProvider(ctx, size)
 	defer p.Close()
 	f := &floor{p: p, size: size, client: client(), endings: make([][]ending, size.Chains)}
