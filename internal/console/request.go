@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -79,7 +80,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	return nil
 }
 
-// fillAnswer adds what is known of the answer: the row of the resource keeps it.
+// fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.
 func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
 	if view.Request.Instance == 0 {
 		return nil
@@ -91,7 +92,7 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
 	row := resourceOf(view.Stack, rows[0])
 	view.Instance = &row
 	if row.Body.AnsweredBy == view.Request.ID {
-		view.Answered, view.Data = true, indented(row.Body.Data)
+		view.Answered, view.Data, view.Status.Class = true, indented(row.Body.Data), picture.Done
 	}
 	return nil
 }

@@ -84,15 +84,11 @@ func resourceStatus(dialect string, verb store.Verb, progress store.Progress) st
 	return status{text, picture.Done}
 }
 
-// requestStatus renders how a request stands.
+// requestStatus renders how a request stands. Of one that is settled its row does not say whether it succeeded.
 func requestStatus(r *store.Request) status {
 	switch {
 	case r.State == store.RequestSettled:
-		class := picture.Stopped
-		if strings.HasPrefix(r.Ending, "answered") {
-			class = picture.Done
-		}
-		return status{"settled: " + r.Ending, class}
+		return status{"settled: " + r.Ending, picture.Stopped}
 	case r.Cancelled:
 		return status{string(r.State) + ", cancelled", picture.Stopped}
 	case r.State == store.RequestWaiting:
