@@ -35,12 +35,23 @@ func TestConsoleAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser := &http.Client{Jar: jar}
-	read := func(reply *http.Response, err error) string {
+	// visit gets a page or, with a form, posts that.
+	visit := func(address string, form url.Values) string {
 		t.Helper()
+		method, header := http.MethodGet, ""
+		if form != nil {
+			method, header = http.MethodPost, "application/x-www-form-urlencoded"
+		}
+		request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = reply.Body.Close() }()
+		request.Header.Set("Content-Type", header)
+		reply, err := browser.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = reply.Body.Close() }() // read to its end
 		text, err := io.ReadAll(reply.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -52,17 +63,17 @@ func TestConsoleAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := strings.TrimSpace(string(link))
-	home := read(browser.Get(address))
+	home := visit(address, nil)
 	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(home)
 	if token == nil {
 		t.Fatalf("no session:\n%s", home)
 	}
 	page := address[:strings.Index(address, "sign-in")] + "stacks/" + url.PathEscape(aws.ToString(created.StackId))
 	server.until("the stack is there", func() bool {
-		return strings.Contains(read(browser.Get(page)), "CREATE_COMPLETE")
+		return strings.Contains(visit(page, nil), "CREATE_COMPLETE")
 	})
 	for _, name := range []string{"another", "s"} {
-		read(browser.PostForm(page+"/actions/delete", url.Values{"token": {token[1]}, "confirm": {name}}))
+		visit(page+"/actions/delete", url.Values{"token": {token[1]}, "confirm": {name}})
 	}
 	id := aws.ToString(created.StackId)
 	want := []string{
