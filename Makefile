@@ -125,7 +125,7 @@ release: ## archives of every platform into dist/, with checksums and bills of m
 	go run ./internal/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
 
 browser: ## the console in a real browser; UPDATE=-console.update takes the pictures of its docs anew
-	PINTLE_PLAYWRIGHT="$$(tools/browser/install)" PINTLE_REQUIRE=playwright,chromium,node go test ./cmd/pintle -count=1 -v -run '^TestBrowser' $(UPDATE)
+	PINTLE_PLAYWRIGHT="$$(tools/browser/install)" PINTLE_REQUIRE=playwright,chromium,node go test ./cmd/pintle -count=1 -v -run '^TestBrowser' -console.resources=10000 $(UPDATE)
 
 ci: ## what runs before a change lands
 	.ci/run

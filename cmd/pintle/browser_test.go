@@ -121,7 +121,6 @@ func (s *scene) pages(b *browser) {
 
 	b.follow("link", "shop")
 	look("Stack shop", "CREATE_COMPLETE", "Password", "****", "shop-site", "Where it is")
-	s.shoot(b, "stack")
 	b.follow("link", "Newest operation")
 	look("Operation 1 of shop", "8 done")
 	b.follow("link", "Dependencies")
@@ -133,7 +132,6 @@ func (s *scene) pages(b *browser) {
 	look("Change sets of shop", "more", "AVAILABLE")
 	b.follow("link", "more")
 	look("Change set more", "A larger shop", "Cache", "Modify")
-	s.shoot(b, "changeset")
 	b.follow("link", "Overview")
 	b.follow("link", "Database")
 	look("Create of Database", "What was sent", "shop-database", "****")
@@ -286,7 +284,6 @@ func (s *scene) audit(b *browser) {
 	for _, want := range []string{"update cancelled", "rollback continued", "change set more executed", "delete asked for", "Index"} {
 		b.says(want)
 	}
-	s.shoot(b, "audit")
 }
 
 // withoutScript looks at pages in a browser that runs none.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -266,7 +265,7 @@ func (b *browser) clean() {
 	for _, s := range all {
 		switch {
 		case s.Kind == "request" && strings.HasPrefix(s.Text, b.home+"/"):
-		case s.Kind == "failed" && strings.Contains(s.Text, "/live: net::ERR_ABORTED"): // a stream ends when its page is left
+		case s.Kind == "failed" && strings.HasSuffix(s.Text, ": net::ERR_ABORTED"): // the page was left before
 		case s.Kind == "console" && b.refused[strings.TrimPrefix(s.At, b.home)]:
 		default:
 			b.t.Errorf("%s: %s %s", s.Kind, s.Text, s.At)
@@ -292,10 +291,6 @@ func (b *browser) post(path, origin string, fields map[string]string) webAnswer 
 type pageCost struct {
 	Answer, Load float64 // milliseconds
 	Bytes, Nodes int
-}
-
-func (c pageCost) String() string {
-	return fmt.Sprintf("answer %.0f ms, loaded %.0f ms, %d bytes, %d elements", c.Answer, c.Load, c.Bytes, c.Nodes)
 }
 
 func (b *browser) cost() pageCost {
