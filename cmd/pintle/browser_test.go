@@ -19,8 +19,9 @@ var consoleUpdate = flag.Bool("console.update", false, "let TestBrowser take the
 // TestBrowser looks at the console as an operator does, in a real browser, with the keyboard alone: all its pages, an operation that
 // goes on, and everything that one can do there, with what comes of it in the engine.
 func TestBrowser(t *testing.T) {
+	parts := requireBrowser(t)
 	s := newScene(t)
-	b := newBrowser(t, s.url)
+	b := parts.start(t, s.url)
 	for _, part := range []struct {
 		name string
 		run  func(*scene, *browser)

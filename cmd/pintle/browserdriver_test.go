@@ -35,12 +35,18 @@ type browser struct {
 	outside func() []string
 }
 
-// newBrowser starts a browser, which ends with the test. Without one, or what drives it, the test is skipped.
-func newBrowser(t *testing.T, home string) *browser {
+// browserParts are where a browser and what drives it are installed.
+type browserParts struct{ folder, chromium, node string }
+
+// requireBrowser skips the test if there is no browser or nothing that drives it.
+func requireBrowser(t *testing.T) browserParts {
 	t.Helper()
-	folder := require.Playwright(t)
-	program := require.Tool(t, "chromium")
-	node := require.Tool(t, "node")
+	return browserParts{require.Playwright(t), require.Tool(t, "chromium"), require.Tool(t, "node")}
+}
+
+// start starts a browser for the server whose URL home is. It ends with the test.
+func (p browserParts) start(t *testing.T, home string) *browser {
+	t.Helper()
 	var mu sync.Mutex
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +57,7 @@ func newBrowser(t *testing.T, home string) *browser {
 	}))
 	t.Cleanup(proxy.Close)
 
-	cmd := exec.Command(node, filepath.Join("testdata", "browser", "browser.js"), folder, program, proxy.URL)
+	cmd := exec.Command(p.node, filepath.Join("testdata", "browser", "browser.js"), p.folder, p.chromium, proxy.URL)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir()) // where browsers keep things
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

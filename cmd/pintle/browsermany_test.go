@@ -18,6 +18,7 @@ var consoleResources = flag.Int("console.resources", 1000, "how many resources t
 // TestBrowserMany looks at a small stack and at a large one: pages of the large one are as large, and have as many elements. It prints
 // what each took the browser, as the table in docs/console.md.
 func TestBrowserMany(t *testing.T) {
+	parts := requireBrowser(t)
 	const small = 300 // enough for pages after the first
 	large := max(*consoleResources, 2*small)
 	program, err := exec.LookPath("provider")
@@ -27,7 +28,7 @@ func TestBrowserMany(t *testing.T) {
 	s := &scene{ids: map[string]string{}}
 	s.served = serve(t, t.TempDir(), "--provider", "Quick="+program, "--log-level", "warn",
 		"--limit", fmt.Sprint("resources=", large), "--limit", fmt.Sprint("bytes=", 1000*large))
-	b := newBrowser(t, s.url)
+	b := parts.start(t, s.url)
 	for name, n := range map[string]int{"small": small, "large": large} {
 		template := many(n)
 		out, err := s.client().CreateStack(t.Context(), &cloudformation.CreateStackInput{
