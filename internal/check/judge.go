@@ -141,6 +141,7 @@ func (s *scene) body(p reply, body []byte) {
 	id := string(a.PhysicalResourceID)
 	switch {
 	case id == string(p.Request.PhysicalResourceID):
+	case p.Request.RequestType == wire.Delete && p.Request.PhysicalResourceID == "" && !logStream.MatchString(id): // of nothing
 	case placeholders.MatchString(id) && (id != "-" || !ros): // which the base class of ROS sends
 		s.find("id-placeholder", p, "the PhysicalResourceId is %q", id)
 	case logStream.MatchString(id):

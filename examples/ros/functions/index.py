@@ -18,6 +18,8 @@ def handler(event, context):
 
 def reading(request):
     asked = request["ResourceProperties"]
+    if request["RequestType"] == "Delete" and "PhysicalResourceId" not in request:
+        return {"PhysicalResourceId": "none"}  # its Create failed, perhaps for these very properties
     time.sleep(asked.get("Sleep", 0))
     if asked.get("Fail") == request["RequestType"]:
         raise ValueError("the meter was told to fail")
