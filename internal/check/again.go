@@ -219,7 +219,8 @@ func oversize(s *scene) {
 		switch long := p.Size > wire.MaxResponse; {
 		case long && p.Response.Status == wire.Failed:
 			s.find("answer-too-long", p, "it says FAILED in %d bytes, so that its Reason is not seen", p.Size)
-		case long || p.Answered && id > s.run.config.Dialect.MaxPhysicalID():
+		case (long || p.Answered && id > s.run.config.Dialect.MaxPhysicalID()) &&
+			!s.run.found("answer-too-long") && !s.run.found("id-too-long"): // so with short ones too
 			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, id)
 		}
 		switch {
@@ -339,7 +340,7 @@ func unknownType(s *scene) {
 	p := s.send(s.request("Upgrade", of, of.state), "", nil)
 	switch {
 	case s.err != nil:
-	case !p.Answered:
+	case p.unanswered():
 		s.find("unknown-request-type", p, "there is no answer")
 	case p.success():
 		s.find("unknown-request-type", p, "it is answered SUCCESS")

@@ -76,6 +76,9 @@ type reply struct {
 // valid reports whether the service takes it for an answer.
 func (p reply) valid() bool { return p.Answered && p.Problem == nil }
 
+// unanswered reports whether nothing came that was meant as an answer; what else is wrong with one that came, other rules say.
+func (p reply) unanswered() bool { return !p.Answered && len(p.Attempts) == 0 }
+
 func (p reply) success() bool { return p.valid() && p.Response.Status == wire.Success }
 
 func (p reply) failed() bool { return p.valid() && p.Response.Status == wire.Failed }
@@ -194,6 +197,11 @@ func (s *scene) find(rule string, p reply, format string, args ...any) {
 	report.Findings = append(report.Findings, Finding{
 		Rule: ruleOf(rule), Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
 	})
+}
+
+// found reports whether a rule was found broken before, in any scenario.
+func (r *run) found(rule string) bool {
+	return slices.ContainsFunc(r.report.Findings, func(f Finding) bool { return f.ID == rule })
 }
 
 // sent returns the request as it may be seen.
