@@ -18,7 +18,9 @@ import (
 const notesVar = "TEST_NOTES"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(notesVar); dir != "" {
+	if dir, name := os.Getenv(notesVar), os.Getenv(bugVar); name != "" {
+		pintle.Main(newSDKNotes(dir, name))
+	} else if dir != "" {
 		pintle.Main(pintle.New(notes{dir}))
 	}
 	os.Exit(m.Run())
