@@ -7,7 +7,8 @@ let kept; // what a mistake keeps between requests
 exports.handler = async (event, context) => {
   if (bug === 'console-log') console.log('request', JSON.stringify(event, null, 2));
   if (bug === 'only-create-and-update' && event.RequestType === 'Delete') return;
-  const answer = {Status: 'SUCCESS', StackId: event.StackId, RequestId: event.RequestId, LogicalResourceId: event.LogicalResourceId};
+  const answer = {Status: 'SUCCESS'};
+  for (const member of ['StackId', 'RequestId', 'LogicalResourceId']) answer[member] = event[member];
   if (bug === 'unhandled-rejection') {
     Object.assign(answer, handle(event));
   } else {
@@ -27,7 +28,9 @@ exports.handler = async (event, context) => {
 };
 
 function failure(event, e, context) {
-  const answer = {Status: 'FAILED', Reason: String(e.message).slice(0, 300), PhysicalResourceId: event.PhysicalResourceId || 'failed-' + event.RequestId};
+  const answer = {
+    Status: 'FAILED', Reason: String(e.message).slice(0, 300), PhysicalResourceId: event.PhysicalResourceId || 'failed-' + event.RequestId,
+  };
   switch (bug) {
     case 'exits': process.exit(1);
     case 'error-object': answer.Reason = e; break;
@@ -52,8 +55,12 @@ function handle(event) {
   }
   if (type !== 'Create' && type !== 'Update') throw new Error('RequestType is not known');
   const name = properties.Name;
-  if (typeof name !== 'string' || !/^[a-z0-9-]{1,40}$/.test(name)) throw new Error(`Name: want lower-case letters, got ${String(name).slice(0, 60)}`);
-  if (bug === 'numbers-only' && properties.Size !== undefined && typeof properties.Size !== 'number') throw new Error('Size: want a number');
+  if (typeof name !== 'string' || !/^[a-z0-9-]{1,40}$/.test(name)) {
+    throw new Error(`Name: want lower-case letters, got ${String(name).slice(0, 60)}`);
+  }
+  if (bug === 'numbers-only' && properties.Size !== undefined && typeof properties.Size !== 'number') {
+    throw new Error('Size: want a number');
+  }
   const owner = crypto.createHash('sha256').update(event.StackId + event.LogicalResourceId).digest('hex').slice(0, 10);
   let made = `${name}-${owner}`;
   if (bug === 'clock-id') made = `${name}-${process.hrtime.bigint()}`;
