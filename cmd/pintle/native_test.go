@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,6 +56,11 @@ func TestWaitConditionThroughKills(t *testing.T) {
 	if err := signalAt(url, "early", "1"); err != nil {
 		t.Fatal(err)
 	}
+	// A server that is killed before it has noted the delivery delivers again.
+	s.until("it is on record that the provider was asked", func() bool {
+		out, err := exec.Command("pintle", "describe", "waits", "--data", dir, "-o", "json").Output()
+		return err == nil && strings.Contains(string(out), `"state": "waiting"`)
+	})
 	s.kill()
 	s.start()
 	if err := p.answer(request, nil); err != nil {
