@@ -214,7 +214,12 @@ func (s *Session) Close() error {
 	if s.runtime != nil {
 		err = s.runtime.Close()
 	}
-	err = errors.Join(err, s.server.Close())
+	// What answers at this moment is told that it was taken.
+	soon, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.server.Shutdown(soon) != nil {
+		err = errors.Join(err, s.server.Close())
+	}
 	<-s.served
 	return errors.Join(err, s.tidy())
 }
