@@ -10,9 +10,9 @@ import (
 
 const (
 	// roomy is the heap, in bytes, up to which a collection may wait for more garbage than the runtime would let it.
-	roomy = 96 << 20
+	roomy = 192 << 20
 	// most is how much garbage there may be at most, in percent of what lives, and usual what the runtime is content with.
-	most, usual = 400, 100
+	most, usual = 200, 100
 )
 
 // Pace has the collector of garbage run less often while little lives: what a collection costs depends on what lives, and how
