@@ -161,7 +161,7 @@ func has(report check.Report, rule string) bool {
 // web is a provider behind a URL, which spoils its answers.
 type web struct {
 	t *testing.T
-	// reply makes the answer to a request, and answer sends it; nil for what is right.
+	// reply spoils the answer to a request, one at a time, and answer sends it; nil for what is right.
 	reply  func(r wire.Request, a *wire.Response)
 	answer func(t *testing.T, r wire.Request, body []byte)
 	// harmful deletes all notes by the Delete of one.
@@ -180,11 +180,7 @@ func (p *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil && request.PhysicalResourceID == "" {
 		request.PhysicalResourceID = "unknown"
 	}
-	a := p.handle(request)
-	if p.reply != nil {
-		p.reply(request, &a)
-	}
-	text, err := a.Encode()
+	text, err := p.handle(request).Encode()
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -223,6 +219,9 @@ func (p *web) handle(r wire.Request) wire.Response {
 		a.PhysicalResourceID = wire.PhysicalID("note-" + name)
 		p.notes[a.PhysicalResourceID] = true
 		a.Data = json.RawMessage(`{"Name":"x","Size":"5"}`)
+	}
+	if p.reply != nil {
+		p.reply(r, &a)
 	}
 	return a
 }
