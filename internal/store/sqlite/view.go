@@ -111,7 +111,7 @@ func (t *tx) image(target store.Target) (*store.Image, error) {
 
 // imageOf returns the image of a stack by its key.
 func (t *tx) imageOf(key store.StackKey) (*store.Image, error) {
-	if im := t.images.get(key); im != nil {
+	if im, ok := t.images.Get(key); ok {
 		return im, nil
 	}
 	im := store.NewImage()
@@ -122,7 +122,7 @@ func (t *tx) imageOf(key store.StackKey) (*store.Image, error) {
 	if im.Operation, err = one(t.query, t.store.scanOperation, newestOperation, key); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	t.images.put(im)
+	t.images.Put(key, im)
 	return im, nil
 }
 

@@ -52,7 +52,7 @@ func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
 	}
 	im.Take(d)
 	if made {
-		t.images.put(im)
+		t.images.Put(im.Stack.Key, im)
 	}
 	for i := range d.Requests {
 		t.where.Put(d.Requests[i].ID, im.Stack.Key)

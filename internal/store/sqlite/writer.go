@@ -39,7 +39,7 @@ type writer struct {
 	conn       *sql.Conn // nil after a failure that left it in doubt
 	statements map[string]*sql.Stmt
 	revisions  *store.RevisionCache
-	images     *images
+	images     *store.Images[*store.Image]
 	where      *store.Whereabouts
 }
 
@@ -59,7 +59,7 @@ func newWriter(s *Store, db *sql.DB, cfg *Config) *writer {
 	return &writer{
 		store: s, log: cfg.Log, told: cfg.Committed, db: db,
 		queue: make(chan *member, maxBatch), done: make(chan struct{}),
-		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes), images: newImages(), where: store.NewWhereabouts(),
+		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes), images: store.NewImages[*store.Image](), where: store.NewWhereabouts(),
 	}
 }
 
@@ -111,7 +111,7 @@ func (w *writer) run() {
 				batch = w.take(batch, <-w.queue)
 			}
 			w.commit(batch)
-			if w.images.wereBusy() {
+			if w.images.WereBusy() {
 				rest.Reset(restAfter)
 			}
 		case <-rest.C:
@@ -208,7 +208,7 @@ func (w *writer) transact(batch []*member) (err error) {
 		return err
 	}
 	w.told(store.Commit{Members: len(batch), Took: time.Since(began)})
-	w.images.rest()
+	w.images.Rest()
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (w *writer) rollback() {
 // forget drops what was read of the database: it has changed otherwise than by decisions, or what was read never was.
 func (w *writer) forget() {
 	w.revisions.Clear()
-	w.images.clear()
+	w.images.Clear()
 }
 
 func (w *writer) connect() (err error) {
