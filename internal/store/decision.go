@@ -30,7 +30,7 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 	if err := target.check(); err != nil {
 		return nil, Delta{}, err
 	}
-	scope := Scope{Whole: target.Request == "", Own: target.Request != "" && !target.Alone}
+	scope := target.scope()
 	asked := make(map[any]bool)
 	for {
 		view, err := load(scope)
@@ -91,6 +91,9 @@ func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
 	}
 	return s, nil
 }
+
+// scope is what the first view of a decision holds.
+func (t Target) scope() Scope { return Scope{Whole: t.Request == "", Own: t.Request != "" && !t.Alone} }
 
 // check reports a target that names no stack, or more than one.
 func (t Target) check() error {

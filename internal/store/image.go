@@ -124,14 +124,15 @@ func (im *Image) Request(id wire.RequestID) (Request, bool) {
 func (im *Image) ChangeSets() map[ChangeSetID]ChangeSet { return im.sets }
 
 // View makes the view that a decision may see, or says what is missing. The view's time is the caller's to set.
-func (im *Image) View(target Target, scope Scope) (v *View, n Need) {
-	v = EmptyView(scope.Whole)
+func (im *Image) View(target Target, scope Scope) (*View, Need) {
+	v := EmptyView(scope.Whole)
 	v.Stack, v.Operation = im.Stack, im.Operation
+	n, steps, near := im.survey(target, scope)
+	if !n.Nothing() {
+		return v, n
+	}
 	if target.Request != "" {
-		own, ok := im.requests[target.Request]
-		if !ok {
-			return v, Need{Requests: []wire.RequestID{target.Request}}
-		}
+		own := im.requests[target.Request]
 		copied := copyRequest(own)
 		v.Request = &copied
 		if own.State != RequestSettled {
@@ -142,28 +143,51 @@ func (im *Image) View(target Target, scope Scope) (v *View, n Need) {
 		return v, n
 	}
 	for _, number := range im.Numbers() {
-		switch r, ok := im.Revisions[number]; {
-		case !ok:
-			n.Revisions = append(n.Revisions, number)
-		case r != nil:
+		if r := im.Revisions[number]; r != nil {
 			v.Revisions[number] = *r
 		}
 	}
 	if scope.Whole {
-		if n.All = !im.All; !n.All {
-			im.fillWhole(v)
-		}
-		return v, n
-	}
-	centers := scope.Steps
-	if scope.Own {
-		centers = append(slices.Clip(centers), v.Request.Logical)
-	}
-	steps, near, missing := im.around(centers)
-	if n.Steps = missing; len(missing) == 0 {
+		im.fillWhole(v)
+	} else {
 		im.fillNear(v, steps, near)
 	}
 	return v, n
+}
+
+// Lacks returns what must be loaded before the first view of a decision on target can be made.
+func (im *Image) Lacks(target Target) Need {
+	n, _, _ := im.survey(target, target.scope())
+	return n
+}
+
+// survey says what a view needs that is not here, and which steps and instances a narrow one is about.
+func (im *Image) survey(target Target, scope Scope) (n Need, steps, near map[wire.LogicalID]bool) {
+	var own Request
+	if target.Request != "" {
+		var ok bool
+		if own, ok = im.requests[target.Request]; !ok {
+			return Need{Requests: []wire.RequestID{target.Request}}, nil, nil
+		}
+	}
+	if scope.Bare() {
+		return n, nil, nil
+	}
+	for _, number := range im.Numbers() {
+		if _, ok := im.Revisions[number]; !ok {
+			n.Revisions = append(n.Revisions, number)
+		}
+	}
+	if scope.Whole {
+		n.All = !im.All
+		return n, nil, nil
+	}
+	centers := scope.Steps
+	if scope.Own {
+		centers = append(slices.Clip(centers), own.Logical)
+	}
+	steps, near, n.Steps = im.around(centers)
+	return n, steps, near
 }
 
 // EmptyView returns a view in which nothing is.

@@ -1,6 +1,9 @@
 package store
 
-import "container/list"
+import (
+	"container/list"
+	"slices"
+)
 
 // maxImageRows bounds the rows in the images that are kept from one batch to the next, which take about 2 kB each. The image of
 // the stack used last is kept however large it is.
@@ -51,6 +54,18 @@ func (s *Images[I]) Put(key StackKey, image I) {
 	k := &kept[I]{key: key, image: image}
 	s.byStack[key] = s.order.PushFront(k)
 	s.use(k)
+}
+
+// Drop drops the image of a stack, if there is one.
+func (s *Images[I]) Drop(key StackKey) {
+	e := s.byStack[key]
+	if e == nil {
+		return
+	}
+	k := s.order.Remove(e).(*kept[I])
+	delete(s.byStack, key)
+	s.rows -= k.rows
+	s.used = slices.DeleteFunc(s.used, func(other *kept[I]) bool { return other == k })
 }
 
 func (s *Images[I]) use(k *kept[I]) {

@@ -29,11 +29,15 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 		}
 		return s.address.explain(err)
 	}
-	hash := uint64(m.key)
 	if m.key == 0 {
-		hash = hashOf(target.Name)
+		return s.writers[hashOf(target.Name)%uint64(len(s.writers))].do(m)
 	}
-	return s.writers[hash%uint64(len(s.writers))].do(m)
+	return s.writerOf(m.key).do(m)
+}
+
+// writerOf returns the writer of a stack that is there.
+func (s *Store) writerOf(key store.StackKey) *writer {
+	return s.writers[uint64(key)%uint64(len(s.writers))]
 }
 
 // locate finds out which stack a member is about.

@@ -25,8 +25,16 @@ type batch struct {
 	writer *writer
 	conn   *pgx.Conn
 	ctx    context.Context
+	turn   int64 // what it leaves at the stacks that it changes
+
+	begun bool // the transaction, with the locks of all stacks
+	taken bool // the turns of all stacks are this one's
+	wrote bool // it has something to write
+	stale bool // it was decided on images that were no longer true
+	mixed bool // there are nodes that know of no turns
 
 	now    time.Time
+	keys   []int64 // of the members' stacks, in order
 	images map[store.StackKey]*image
 	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
 	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
@@ -69,79 +77,142 @@ func (b *batch) failed(err error, committing bool) error {
 		b.writer.disconnect()
 		return lost{err, committing}
 	}
+	if !b.begun {
+		return err
+	}
 	if _, undo := b.conn.Exec(b.ctx, "ROLLBACK"); undo != nil {
 		b.writer.disconnect()
 	}
 	return err
 }
 
-// begin locks and loads what the members are about.
+// begin makes the images of what the members are about. The transaction begins with the first round trip, which is later if the
+// images can be trusted until then.
 func (b *batch) begin(members []*member) error {
 	b.images = make(map[store.StackKey]*image)
 	b.names = make(map[store.StackName]store.StackKey)
 	b.where = make(map[wire.RequestID]store.StackKey)
 	b.elsewhere = make(map[wire.RequestID]store.Request)
 	b.exports = newExports()
-	var keys []int64
-	var first wanted
 	for _, m := range members {
-		if m.key != 0 && b.images[m.key] == nil {
-			b.images[m.key] = newImage()
-			keys = append(keys, int64(m.key))
+		if m.key != 0 {
+			b.keys = append(b.keys, int64(m.key))
 		}
 		if m.target.Request != "" {
 			b.where[m.target.Request] = m.key
-		}
-		switch {
-		case m.target.Request != "" && m.target.Alone && !clean(string(m.target.Request)): // nothing has that name
-		case m.target.Request != "" && m.target.Alone:
-			first.requests = append(first.requests, string(m.target.Request))
-		case m.target.Request != "":
-			first.around = append(first.around, string(m.target.Request))
-		case m.key != 0:
-			first.whole = append(first.whole, int64(m.key))
 		}
 		if m.target.Name != (store.StackName{}) {
 			b.names[m.target.Name] = 0
 		}
 	}
-	slices.Sort(keys)
-	slices.Sort(first.whole)
-	first.whole = slices.Compact(first.whole)
+	slices.Sort(b.keys)
+	b.keys = slices.Compact(b.keys)
+	if b.trusts(members) {
+		return nil
+	}
+	return b.lock(members)
+}
+
+// lock locks what the members are about, and loads what is not in images that are still true.
+func (b *batch) lock(members []*member) error {
+	var first wanted
+	var fresh []int64
+	for _, key := range b.keys {
+		im, ok := b.writer.images.Get(store.StackKey(key))
+		if !ok {
+			im, fresh = newImage(), append(fresh, key)
+		}
+		b.images[store.StackKey(key)] = im
+	}
+	for _, m := range members {
+		first.first(m, b.images[m.key])
+	}
 
 	trip := &pgx.Batch{}
 	trip.Queue("BEGIN")
-	trip.Queue(lockStacks, keys)
-	trip.Queue(loadNow, b.store.clock()).QueryRow(func(row pgx.Row) error {
-		ms, err := scanValue[int64](row)
-		b.now = fromUnix(ms)
-		return err
+	b.begun = true
+	turns := make(map[store.StackKey]int64)
+	trip.Queue(lockTurns, b.keys).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var key, turn int64
+			if err := rows.Scan(&key, &turn); err != nil {
+				return err
+			}
+			turns[store.StackKey(key)] = turn
+		}
+		return rows.Err()
 	})
-	if len(keys) > 0 {
-		trip.Queue(loadStack, keys).Query(func(rows pgx.Rows) error {
-			return collect(rows, b.store.scanStack, func(row store.Stack) { b.images[row.Key].Stack = row })
-		})
-		trip.Queue(loadOperation, keys).Query(func(rows pgx.Rows) error {
-			return collect(rows, b.store.scanOperation, func(row store.Operation) { b.images[row.Stack].Operation = row })
-		})
-	}
+	b.queueNow(trip, func(now time.Time) { b.now = now })
+	trip.Queue(loadMixed).QueryRow(func(row pgx.Row) error { return row.Scan(&b.mixed) })
+	b.queueLoad(trip, fresh)
 	b.queueNames(trip)
 	first.queue(b, trip)
 	if err := b.send(trip); err != nil {
 		return err
 	}
+	first.arrived(b)
+	b.writer.clock.set(b.now)
+	if err := b.refresh(members, fresh, turns); err != nil {
+		return err
+	}
 	for key, im := range b.images {
-		if im.Stack.Key == 0 {
+		if im.turn = turns[key]; im.Stack.Key == 0 {
 			delete(b.images, key)
 		}
 	}
-	first.arrived(b)
 	for name, key := range b.names {
 		if key != 0 && b.images[key] == nil { // it is there, and not locked: somebody has made it just now
 			return fmt.Errorf("%w: a stack of the name %s was made", errConflict, name.Name)
 		}
 	}
 	return b.loadRevisions(members)
+}
+
+// refresh loads the stacks anew whose images were kept, and which another node has changed since.
+func (b *batch) refresh(members []*member, fresh []int64, turns map[store.StackKey]int64) error {
+	var stale []int64
+	for _, key := range b.keys {
+		if _, isFresh := slices.BinarySearch(fresh, key); isFresh {
+			continue
+		}
+		key := store.StackKey(key)
+		if turn, ok := turns[key]; b.mixed || !ok || turn != b.images[key].turn {
+			b.writer.images.Drop(key)
+			b.images[key] = newImage()
+			stale = append(stale, int64(key))
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	b.writer.wary = waryFor
+	var again wanted
+	for _, m := range members {
+		if _, isStale := slices.BinarySearch(stale, int64(m.key)); isStale {
+			again.first(m, b.images[m.key])
+		}
+	}
+	trip := &pgx.Batch{}
+	b.queueLoad(trip, stale)
+	again.queue(b, trip)
+	if err := b.send(trip); err != nil {
+		return err
+	}
+	again.arrived(b)
+	return nil
+}
+
+// queueLoad loads stacks and their newest operations.
+func (b *batch) queueLoad(trip *pgx.Batch, keys []int64) {
+	if len(keys) == 0 {
+		return
+	}
+	trip.Queue(loadStack, keys).Query(func(rows pgx.Rows) error {
+		return collect(rows, b.store.scanStack, func(row store.Stack) { b.images[row.Key].Stack = row })
+	})
+	trip.Queue(loadOperation, keys).Query(func(rows pgx.Rows) error {
+		return collect(rows, b.store.scanOperation, func(row store.Operation) { b.images[row.Stack].Operation = row })
+	})
 }
 
 func (b *batch) queueNames(trip *pgx.Batch) {
@@ -230,7 +301,17 @@ func (b *batch) more(im *image, n store.Need) error {
 	return b.load(&w)
 }
 
-func (b *batch) send(trip *pgx.Batch) error { return b.conn.SendBatch(b.ctx, trip).Close() }
+// send makes a round trip in the transaction, which it begins if that was put off.
+func (b *batch) send(trip *pgx.Batch) error {
+	if !b.begun {
+		b.queueBegin(trip)
+	}
+	err := b.conn.SendBatch(b.ctx, trip).Close()
+	if b.stale && conflicting(err) {
+		return errStale
+	}
+	return err
+}
 
 // attempt runs a member. A decision that panics fails, and the stacks of the others go on.
 func (b *batch) attempt(m *member) (err error) {
@@ -374,16 +455,21 @@ func (b *batch) take(m *member, d *store.Delta) error {
 
 // commit writes what was decided, and ends the transaction. It reports whether the commit was on its way when it failed.
 func (b *batch) commit(number int64) (committing bool, err error) {
-	nothing := true
-	for _, im := range b.images {
-		nothing = nothing && im.changes.nothing()
+	var changed []store.StackKey
+	for key, im := range b.images {
+		if !im.changes.nothing() {
+			changed = append(changed, key)
+		}
 	}
 	trip := &pgx.Batch{}
-	if nothing {
-		trip.Queue("COMMIT")
+	if len(changed) == 0 { // what was seen is true, or this fails
+		trip.Queue("ROLLBACK")
 		return false, b.send(trip)
 	}
+	b.wrote = true
+	slices.Sort(changed)
 	unwarned(b.conn)
+	b.queueTurns(trip, changed)
 	conflicts := int64(0)
 	made := b.queueWrites(trip, func(n int64) { conflicts += n })
 	trip.Queue(mark, b.store.clock(), b.writer.number, number)

@@ -3,7 +3,10 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,7 +88,12 @@ func queued(s *Store, members int) {
 	}
 }
 
-func TestAgainstMemory(t *testing.T) {
+func TestAgainstMemory(t *testing.T) { againstMemory(t, 1) }
+
+// TestNodesAgainstMemory gives the batches to three nodes by turns, each of which keeps images of what the others change.
+func TestNodesAgainstMemory(t *testing.T) { againstMemory(t, 3) }
+
+func againstMemory(t *testing.T, nodes int) {
 	storetest.AgainstMemory(t, func(t *testing.T, clock func() time.Time) store.Store {
 		s, err := memory.New(memory.Config{Now: clock})
 		if err != nil {
@@ -93,12 +101,40 @@ func TestAgainstMemory(t *testing.T) {
 		}
 		return s
 	}, func(t *testing.T, clock func() time.Time) storetest.Batched {
-		cfg := Config{Now: clock, DSN: Shared.Server(t).Database(t)}
-		s := openTest(t, cfg)
+		var again atomic.Int64
+		cfg := Config{Now: clock, DSN: Shared.Server(t).Database(t), Log: slog.New(slog.NewTextHandler(lines(func(line string) {
+			if strings.Contains(line, restarted) {
+				again.Add(1)
+			}
+		}), &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		of := &byTurns{Store: openTest(t, cfg)}
+		for of.nodes = []*Store{of.Store}; len(of.nodes) < nodes; {
+			of.nodes = append(of.nodes, openTest(t, cfg))
+		}
 		return storetest.Batched{
-			Store: s, Hold: func(t *testing.T) func() { return hold(t, s) }, Queued: func() int { return len(s.writers[0].queue) },
-			Rest:   func(*testing.T) { s.writers[0].rest() }, // nobody asks it for anything
+			Store: of,
+			Hold: func(t *testing.T) func() {
+				of.Store = of.nodes[of.turn%nodes]
+				of.turn++
+				of.writers[0].wary = 0 // or it would not be what is tried here
+				return hold(t, of.Store)
+			},
+			Queued: func() int { return len(of.writers[0].queue) },
+			Rest:   func(*testing.T) { of.writers[0].rest() }, // nobody asks it for anything
 			Reopen: func(t *testing.T) store.Store { return openTest(t, cfg) },
+			Again:  func() int { return int(again.Load()) },
 		}
 	})
+}
+
+// lines is a writer of lines.
+type lines func(string)
+
+func (f lines) Write(b []byte) (int, error) { f(string(b)); return len(b), nil }
+
+// byTurns is one node after the other.
+type byTurns struct {
+	*Store
+	nodes []*Store
+	turn  int
 }

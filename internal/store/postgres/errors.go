@@ -12,6 +12,9 @@ import (
 // errConflict is the failure of a batch whose stacks are not what was locked: somebody was quicker.
 var errConflict = errors.New("the stack was changed by another node meanwhile")
 
+// errStale is the failure of a batch that was decided on images which were no longer true.
+var errStale = errors.New("the stack was changed by another node since it was read")
+
 // errUnclear is the failure of a batch of which nobody can say whether it was committed.
 var errUnclear = errors.New("the connection broke during the commit, and whether that was done cannot be seen: repeat the call")
 

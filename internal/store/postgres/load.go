@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -8,11 +10,8 @@ import (
 )
 
 const (
-	// lockStacks keeps all other writers of these stacks out. The order of the keys keeps two batches from waiting for
-	// each other.
-	lockStacks = "SELECT key FROM stack WHERE key = ANY($1::bigint[]) ORDER BY key FOR NO KEY UPDATE"
-
 	loadNow   = "SELECT " + now
+	loadMixed = "SELECT NOT (" + allTurn + ")"
 	loadStack = fromStack + " WHERE s.key = ANY($1::bigint[])"
 	loadNames = `SELECT s.key, s.account, s.region, s.name
 		FROM unnest($1::text[], $2::text[], $3::text[]) n (account, region, name)
@@ -60,6 +59,24 @@ type wanted struct {
 	revisions      []int32
 
 	came map[place]store.Step // as they are in the database, whatever the images have over them
+}
+
+// first adds what the first view of a member needs and its image has not.
+func (w *wanted) first(m *member, im *image) {
+	request := string(m.target.Request)
+	var lacks store.Need
+	if im != nil {
+		lacks = im.Lacks(m.target)
+	}
+	switch {
+	case request != "" && m.target.Alone && (!clean(request) || len(lacks.Requests) == 0): // nothing has that name, or it is here
+	case request != "" && m.target.Alone:
+		w.requests = append(w.requests, request)
+	case request != "" && len(lacks.Requests)+len(lacks.Steps) > 0:
+		w.around = append(w.around, request)
+	case request == "" && m.key != 0 && lacks.All && !slices.Contains(w.whole, int64(m.key)):
+		w.whole = append(w.whole, int64(m.key))
+	}
 }
 
 // place is where a step is.

@@ -20,7 +20,7 @@ func (s *Store) Join(ctx context.Context, name string) (store.Incarnation, error
 				if err := s.joinKeys(ctx, tx); err != nil {
 					return err
 				}
-				_, err := tx.Exec(ctx, "INSERT INTO node (id, name, joined, beat, seals) VALUES ($2, $3, "+now+", "+now+", $4) ON CONFLICT DO NOTHING",
+				_, err := tx.Exec(ctx, "INSERT INTO node (id, name, joined, beat, seals, turns) VALUES ($2, $3, "+now+", "+now+", $4, true) ON CONFLICT DO NOTHING",
 					s.clock(), node, name, s.codec.KeyID())
 				return err
 			})
@@ -191,7 +191,10 @@ func adoptSome(ctx context.Context, conn *pgx.Conn, node store.Incarnation) (tak
 		return 0, false, err
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockStacks, stacks); err != nil {
+		if _, err := tx.Exec(ctx, lockTurns, stacks); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, setTurns, stacks, newNumber()); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, adopt, node, ids)

@@ -7,6 +7,9 @@
 // fails leaves no trace in the image, so it takes nobody with it; if the database refuses a batch, every member is run
 // again alone.
 //
+// Images are kept from one transaction to the next. When all that a batch needs is in them there is no first round trip: the
+// second one locks the stacks, and fails if another node has changed one since (turn.go).
+//
 // What guards the rows against the other nodes is the lock on the row of the stack, taken in the order of the keys. The
 // version of the operation is checked again by the statement that writes it: should somebody write without the lock, the
 // transaction fails and the decisions are made anew.

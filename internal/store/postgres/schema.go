@@ -269,6 +269,13 @@ CREATE INDEX instance_left ON instance (stack, number) WHERE role IN ('orphan', 
 ALTER TABLE audit ADD COLUMN at bigint NOT NULL DEFAULT 0;
 CREATE INDEX audit_age ON audit (at, stack, number);
 `,
+	// Which transaction changed a stack last, and which nodes say so.
+	`
+ALTER TABLE stack ADD COLUMN turn bigint NOT NULL DEFAULT 0;
+ALTER TABLE stack SET (fillfactor = 50);
+ALTER TABLE node ADD COLUMN turns boolean NOT NULL DEFAULT false;
+CREATE INDEX node_turns ON node (id) WHERE NOT turns;
+`,
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves

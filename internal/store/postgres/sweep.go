@@ -298,6 +298,9 @@ func (w *sweep) remove(ctx context.Context, tx pgx.Tx, key int64, p surplus) err
 		}
 		return err
 	}
+	if _, err := tx.Exec(ctx, setTurns, []int64{key}, newNumber()); err != nil {
+		return err
+	}
 	var events [2][]int32
 	for _, e := range p.events {
 		events[0], events[1] = append(events[0], int32(e.Operation)), append(events[1], int32(e.Number))

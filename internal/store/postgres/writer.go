@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,17 +25,26 @@ const (
 	restAfter = 5 * time.Second
 )
 
+// restarted is what the log says of a batch that was decided on images which were no longer true.
+const restarted = "another node has changed a stack since it was read: the decisions are made again"
+
 // writer is a goroutine that commits, and its connection.
 type writer struct {
 	store *Store
 	queue chan *member
 	done  chan struct{} // closed when the goroutine has ended
 
+	mu    sync.Mutex
+	inbox []*image // of stacks that another writer has made, which this one will write
+
 	// Only the goroutine uses these.
 	conn      *pgx.Conn // nil if there is none, or it was in doubt
 	number    int64     // of its row, in which it notes its batches
 	batches   int64     // how many it has begun
 	revisions *store.RevisionCache
+	images    *store.Images[*image]
+	clock     clock
+	wary      int // for how many transactions to come the images are not trusted unseen
 }
 
 // member is one caller's decision in a batch.
@@ -51,7 +61,7 @@ type member struct {
 func newWriter(s *Store) *writer {
 	return &writer{
 		store: s, queue: make(chan *member, maxBatch), done: make(chan struct{}), number: newNumber(),
-		revisions: store.NewRevisionCache(maxCachedBytes),
+		revisions: store.NewRevisionCache(maxCachedBytes), images: store.NewImages[*image](),
 	}
 }
 
@@ -111,6 +121,8 @@ func (w *writer) run() {
 // rest gives back what is kept for the next decision, since none has come for a while: it is read again when one does.
 func (w *writer) rest() {
 	w.revisions.Clear()
+	w.receive()
+	w.images.Clear()
 	w.store.where.Clear()
 	w.store.codec.Forget()
 }
@@ -213,14 +225,58 @@ func (w *writer) transact(members []*member) (int, error) {
 		w.conn = conn
 	}
 	w.batches++
-	b := &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx}
+	w.receive()
 	began := time.Now()
+	b := w.batch(ctx)
 	n, err := b.run(members, w.batches)
-	if err == nil {
-		w.store.told(store.Commit{Members: n, Took: time.Since(began)})
-		w.store.remember(b)
+	if errors.Is(err, errStale) {
+		w.store.log.Debug(restarted, "members", len(members))
+		b.drop()
+		w.wary = waryFor
+		b = w.batch(ctx)
+		n, err = b.run(members, w.batches)
 	}
-	return n, err
+	if err != nil {
+		b.drop()
+		return n, err
+	}
+	w.store.told(store.Commit{Members: n, Took: time.Since(began)})
+	w.store.remember(b)
+	b.keep()
+	return n, nil
+}
+
+// give hands the image of a stack over to its writer.
+func (w *writer) give(im *image) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inbox = append(w.inbox, im)
+}
+
+// receive takes what was handed over.
+func (w *writer) receive() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, im := range w.inbox {
+		w.remember(im)
+	}
+	w.inbox = nil
+}
+
+// remember keeps an image, all of which is committed, and its revisions.
+func (w *writer) remember(im *image) {
+	for _, r := range im.Revisions {
+		if r != nil {
+			w.revisions.Put(*r)
+		}
+	}
+	if _, ok := w.images.Get(im.Stack.Key); !ok {
+		w.images.Put(im.Stack.Key, im)
+	}
+}
+
+func (w *writer) batch(ctx context.Context) *batch {
+	return &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx, turn: newNumber()}
 }
 
 // committed finds out whether the last batch was committed, once its connection has broken during that. Its question is a
@@ -309,7 +365,9 @@ func (w *writer) disconnect() {
 	if err := w.conn.Close(ctx); err != nil {
 		w.store.log.Debug("close a connection to the database", "error", err)
 	}
-	w.conn = nil
+	// The next one may be to a database that has lost what was committed here, or has another time.
+	w.conn, w.clock = nil, clock{}
+	w.images.Clear()
 }
 
 // absence is how long the database has been away for one batch.

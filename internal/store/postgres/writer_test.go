@@ -208,7 +208,7 @@ func TestPlans(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	for name, text := range map[string]string{
-		"lock": lockStacks, "stack": loadStack, "operation": loadOperation, "request": loadRequest, "steps": nearSteps, "instances": nearInstances,
+		"lock": lockTurns, "take turns": takeTurns, "turns": setTurns, "stack": loadStack, "operation": loadOperation, "request": loadRequest, "steps": nearSteps, "instances": nearInstances,
 		"requests": nearRequests, "all steps": allSteps, "all instances": allInstances, "all requests": allRequests, "names": loadNames, "revision": loadRevision,
 		"change operations": changeOperations, "change steps": changeSteps, "change instances": changeInstances, "change requests": changeRequests,
 		"change stacks": changeStacks, "move stacks": moveStacks, "audit": makeAudit, "change sets": allChangeSets, "put change sets": putChangeSets, "change change sets": changeChangeSets, "drop change sets": dropChangeSets, "drop steps": dropSteps, "drop plans": dropPlans,

@@ -28,6 +28,9 @@ type Batched struct {
 	Rest func(t *testing.T)
 	// Reopen closes the store and opens it again, on the same database.
 	Reopen func(t *testing.T) store.Store
+	// Again returns how often a batch was run again from the start, because what its decisions saw was not true; nil stands for
+	// never.
+	Again func() int
 }
 
 // AgainstMemory gives random decisions to a store, many in a batch, and to another one, one after the other: every decision
@@ -49,6 +52,10 @@ func AgainstMemory(t *testing.T, memory func(t *testing.T, clock func() time.Tim
 
 func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 	random := rand.New(rand.NewPCG(seed, 7))
+	never := func() int { return 0 }
+	if got.Again == nil {
+		got.Again = never
+	}
 	for key := 1; key < stacks; key++ { // the last one is made by a move
 		for _, s := range []store.Store{want, got} {
 			name := fmt.Sprint("stack-", key)
@@ -65,17 +72,18 @@ func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 	}
 	for range 6 {
 		var moves []*move
+		byName := random.IntN(2) == 0 // a batch without names may be decided before it asks the database
 		for range 1 + random.IntN(24) {
-			moves = append(moves, newMove(random))
+			moves = append(moves, newMove(random, byName))
 		}
 		for _, m := range moves {
-			m.want = m.run(want)
+			m.want = m.run(want, never)
 		}
 		release := got.Hold(t)
 		var results []<-chan []any
 		for _, m := range moves {
 			result, before := make(chan []any, 1), got.Queued()
-			go func() { result <- m.run(got) }()
+			go func() { result <- m.run(got, got.Again) }()
 			results = append(results, result)
 			for got.Queued() == before && len(result) == 0 { // what is not there is told at once
 				runtime.Gosched()
@@ -119,15 +127,15 @@ type move struct {
 	want   []any
 }
 
-func newMove(random *rand.Rand) *move {
+func newMove(random *rand.Rand, byName bool) *move {
 	m := &move{rolls: [2]uint64{random.Uint64(), random.Uint64()}}
 	key := 1 + random.IntN(stacks)
-	switch random.IntN(5) {
-	case 0:
+	switch n := random.IntN(5); {
+	case n == 0 && byName:
 		m.target.Name = store.StackName{Account: "1", Region: "r", Name: fmt.Sprint("stack-", key)}
-	case 1:
+	case n <= 1:
 		m.target.Stack = store.StackKey(key)
-	case 2:
+	case n == 2:
 		m.target.Request, m.target.Alone = moveRequest(key, random.IntN(6)), true
 	default:
 		m.target.Request = moveRequest(key, random.IntN(6))
@@ -138,9 +146,13 @@ func newMove(random *rand.Rand) *move {
 func moveRequest(key, n int) wire.RequestID { return wire.RequestID(fmt.Sprintf("r%d-%d", key, n)) }
 
 // run applies the move and returns all that it saw, and how it ended.
-func (m *move) run(s store.Store) []any {
+func (m *move) run(s store.Store, again func() int) []any {
 	var saw []any
+	run := again()
 	err := s.Apply(context.Background(), m.target, func(v *store.View) (store.Delta, error) {
+		if now := again(); now != run { // what was seen before is void
+			run, saw = now, nil
+		}
 		random := rand.New(rand.NewPCG(m.rolls[0], m.rolls[1]))
 		saw = append(saw, *v)
 		if v.Stack.Key != 0 && random.IntN(8) == 0 {

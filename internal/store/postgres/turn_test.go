@@ -1,0 +1,284 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ofRequests is a stack with one request of a node, and instances that are gone.
+func ofRequests(owner store.Incarnation) store.Delta {
+	d := made(1, "one", "arn:1")
+	d.Requests = []store.Request{{ID: "r1", Stack: 1, Operation: 1, Logical: "A", Instance: 1, Type: "Create", State: store.RequestReady,
+		Owner: owner, Created: time.Unix(1, 0).UTC(), Body: &store.RequestBody{}}}
+	d.Steps = []store.Step{{Stack: 1, Logical: "A", State: store.StepRunning, Plan: &store.StepPlan{}}}
+	return d
+}
+
+// on is a decision on the stack by its key, which does not lock it first if its image was kept.
+func on(key store.StackKey) store.Target { return store.Target{Stack: key} }
+
+// TestTrusts decides on a stack whose row somebody else holds: the decision is run, on what was kept, and written when the row
+// is free.
+func TestTrusts(t *testing.T) {
+	s := openTest(t, Config{})
+	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return ofRequests(7), nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []store.Target{on(1), {Request: "r1"}, {Request: "r1", Alone: true}} {
+		tx, err := s.pool.Begin(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(context.Background(), lockTurns, []int64{1}); err != nil {
+			t.Fatal(err)
+		}
+		decided := make(chan struct{}, 9)
+		result := apply(s, target, func(v *store.View) (store.Delta, error) {
+			decided <- struct{}{}
+			return store.Delta{Audit: []store.Audit{{Text: v.Stack.Name}}}, nil
+		})
+		<-decided // or it waits for ever
+		select {
+		case err := <-result:
+			t.Errorf("%+v: written without the lock, error %v", target, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if err := tx.Rollback(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-result; err != nil || len(decided) > 0 {
+			t.Errorf("%+v: error %v, decided again %d times", target, err, len(decided))
+		}
+	}
+	if list, err := s.Audit(context.Background(), 1, 9); err != nil || len(list) != 3 {
+		t.Errorf("%d entries, error %v", len(list), err)
+	}
+}
+
+// TestChangedByOthers keeps a stack, has others change it in each of the ways that there are, and decides on it again.
+func TestChangedByOthers(t *testing.T) {
+	ctx := context.Background()
+	text := func(v *store.View) string {
+		r := v.Requests["r1"]
+		return fmt.Sprint(v.Stack.Reason, " ", v.Operation.Version, " ", r.State, " ", r.Owner, " ", len(v.Instances), " ", len(v.ChangeSets))
+	}
+	for name, c := range map[string]struct {
+		change func(s, other *Store) error
+		want   string // what a decision on the stack sees then
+	}{
+		"a decision": {func(_, other *Store) error {
+			return other.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+				o := v.Operation
+				o.Version++
+				return store.Delta{Operation: &o}, nil
+			})
+		}, " 2 ready 7 0 0"},
+		"a mark, which leaves the operation as it is": {func(_, other *Store) error {
+			return other.Apply(ctx, store.Target{Request: "r1", Alone: true}, func(v *store.View) (store.Delta, error) {
+				r := *v.Request
+				r.State, r.Owner, r.Due, r.Body = store.RequestWaiting, 0, v.Now.Add(time.Hour), nil
+				return store.Delta{Requests: []store.Request{r}}, nil
+			})
+		}, " 1 waiting 0 0 0"},
+		"a change of the stack alone": {func(_, other *Store) error {
+			return other.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+				stack := v.Stack
+				stack.Reason = "new"
+				return store.Delta{Stack: &stack}, nil
+			})
+		}, "new 1 ready 7 0 0"},
+		"a change set": {func(_, other *Store) error {
+			return other.Apply(ctx, on(1), func(*store.View) (store.Delta, error) {
+				return store.Delta{ChangeSets: []store.ChangeSet{{ID: "c", Stack: 1, Name: "c", State: store.ChangeSetAvailable,
+					Body: &store.ChangeSetBody{Revision: store.Revision{Template: "{}"}}}}}, nil
+			})
+		}, " 1 ready 7 0 1"},
+		"a take-over": {func(_, other *Store) error {
+			node, err := other.Join(ctx, "other")
+			if err != nil {
+				return err
+			}
+			if taken, err := other.Reap(ctx, node, time.Hour); err != nil || taken != 1 {
+				return fmt.Errorf("%d requests taken over, error %w", taken, err)
+			}
+			_, err = other.pool.Exec(ctx, "UPDATE request SET owner = 9 WHERE owner = $1", int64(node)) // for the test
+			return err
+		}, " 1 ready 9 0 0"},
+		"a node of before": {func(_, other *Store) error {
+			for _, text := range []string{
+				"INSERT INTO node (id, name, joined, beat) VALUES (3, 'old', 0, 0)", "UPDATE request SET owner = 3 WHERE id = 'r1'",
+			} {
+				if _, err := other.pool.Exec(ctx, text); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, " 1 ready 3 0 0"},
+		"the end of the stack": {func(_, other *Store) error {
+			_, err := other.pool.Exec(ctx, "DELETE FROM stack WHERE key = 1")
+			return err
+		}, "not found"},
+	} {
+		for _, looks := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, looks=%t", name, looks), func(t *testing.T) {
+				s := openTest(t, Config{})
+				other := openTest(t, Config{DSN: s.address.config.ConnString()})
+				if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return ofRequests(7), nil }); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.change(s, other); err != nil {
+					t.Fatal(err)
+				}
+				if looks {
+					s.writers[0].wary = 1
+				}
+				var saw []string
+				odd := errors.New("odd") // nothing is written, and what was seen has to be true all the same
+				err := s.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+					saw = append(saw, text(v))
+					return store.Delta{}, odd
+				})
+				if errors.Is(err, store.ErrNotFound) {
+					saw, err = append(saw, "not found"), odd
+				}
+				want := []string{" 1 ready 7 0 0", c.want}
+				if looks {
+					want = want[1:]
+				}
+				if !errors.Is(err, odd) || !slices.Equal(saw, want) {
+					t.Errorf("error %v; the decision saw %q, want %q", err, saw, want)
+				}
+			})
+		}
+	}
+}
+
+// TestSweptWhileKept removes what a decision may still know of.
+func TestSweptWhileKept(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	d := made(1, "one", "arn:1")
+	d.Operation.Phase = store.PhaseSucceeded
+	for n := range 20 {
+		d.Audit = append(d.Audit, store.Audit{Text: fmt.Sprint(n)})
+	}
+	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return d, nil }); err != nil {
+		t.Fatal(err)
+	}
+	turn := func() (turn int64) {
+		if err := s.pool.QueryRow(ctx, "SELECT turn FROM stack WHERE key = 1").Scan(&turn); err != nil {
+			t.Fatal(err)
+		}
+		return turn
+	}
+	before := turn()
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &sweep{store: s}
+	if err := w.remove(ctx, tx, 1, surplus{audit: []int64{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if after := turn(); after == before {
+		t.Error("a sweep has left the turn of the stack as it was")
+	}
+}
+
+// TestWary has two nodes decide on one stack by turns: after the first time that one trusted what it had kept it looks first.
+func TestWary(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	other := openTest(t, Config{DSN: s.address.config.ConnString()})
+	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	decided := map[*Store]int{}
+	for range 10 {
+		for _, node := range []*Store{other, s} {
+			err := node.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+				decided[node]++
+				o := v.Operation
+				o.Version++
+				return store.Delta{Operation: &o}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if decided[s] != 11 || decided[other] != 10 && decided[other] != 11 {
+		t.Errorf("decisions were made %d and %d times for 10 each", decided[s], decided[other])
+	}
+	if o, err := s.Operation(ctx, 1, 1); err != nil || o.Version != 21 {
+		t.Errorf("version %d, error %v", o.Version, err)
+	}
+}
+
+// TestClock tells a time that is a little behind, and never goes back.
+func TestClock(t *testing.T) {
+	var c clock
+	read := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c.set(read)
+	if now := c.now(); now.Before(read) {
+		t.Errorf("%v after %v", now, read)
+	}
+	c.at = c.at.Add(-500 * time.Millisecond)
+	later := c.now()
+	if later.Before(read.Add(500 * time.Millisecond)) {
+		t.Errorf("half a second after %v it is %v", read, later)
+	}
+	c.at = time.Now() // what was asked came late
+	if now := c.now(); now.Before(later) {
+		t.Errorf("%v after %v", now, later)
+	}
+}
+
+// TestHandedOver makes stacks by names, each of which the writer of its key goes on with.
+func TestHandedOver(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	second := newWriter(s)
+	second.start()
+	s.writers = append(s.writers, second) // before anything was asked of the store
+	for key := store.StackKey(1); key <= 8; key++ {
+		name := fmt.Sprint("stack-", key)
+		if err := s.Apply(ctx, named(name), func(*store.View) (store.Delta, error) { return made(key, name, "arn:"+name), nil }); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := s.Apply(ctx, on(key), func(v *store.View) (store.Delta, error) {
+				if v.Stack.ID != wire.StackID("arn:"+name) {
+					t.Errorf("%s: stack %q", name, v.Stack.ID)
+				}
+				o := v.Operation
+				o.Version++
+				return store.Delta{Operation: &o}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, w := range s.writers {
+		kept := 0
+		for key := store.StackKey(1); key <= 8; key++ {
+			if _, ok := w.images.Get(key); ok { // nobody asks it for anything
+				kept++
+			}
+		}
+		if kept != 4 || len(w.inbox) != 0 {
+			t.Errorf("writer %d has kept %d stacks, and %d are still on their way", i, kept, len(w.inbox))
+		}
+	}
+}
