@@ -28,9 +28,12 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"SignIn", (*scene).signsIn},
 		{"Pages", (*scene).pages},
+		{"Elsewhere", (*scene).elsewhere},
 		{"Live", (*scene).live},
+		{"Crowd", (*scene).crowd},
 		{"Respond", (*scene).responds},
 		{"Cancel", (*scene).cancels},
+		{"Stale", (*scene).stale},
 		{"Continue", (*scene).continues},
 		{"ChangeSet", (*scene).executes},
 		{"Foreign", (*scene).foreign},
@@ -168,6 +171,51 @@ func (s *scene) live(b *browser) {
 	var marked bool
 	if b.do("marked", nil, &marked); !marked {
 		s.t.Error("the page was loaded anew")
+	}
+}
+
+// elsewhere comes to the console by links of another site, signed in or to be so, where browsers send no cookie of the session.
+func (s *scene) elsewhere(b *browser) {
+	for _, path := range []string{signInLink(s.t, s.served), "/console/stacks?status=failed"} {
+		b.do("from", command{"url": b.home + path}, nil)
+		b.part("h1", "Stacks")
+	}
+	if got, want := b.path(), "/console/stacks?status=failed"; got != want {
+		s.t.Errorf("the browser is at %s, want %s", got, want)
+	}
+}
+
+// crowd opens more pages of an operation that goes on than a browser has connections to a server.
+func (s *scene) crowd(b *browser) {
+	const pages = 8
+	var came int
+	b.do("crowd", command{"url": b.home + s.pathOf("orders", "operations", "1"), "count": pages}, &came)
+	if came != pages {
+		s.t.Errorf("%d pages came, want %d", came, pages)
+	}
+}
+
+// stale asks for a delete on a page that shows a stack at rest, which is updated by then. What becomes of the update is seen on the
+// page that says why nothing was done, and the form is not sent once more by that.
+func (s *scene) stale(b *browser) {
+	b.page(s.pathOf("inventory"), "Stack inventory")
+	b.unfold("Delete the stack…")
+	b.fill("Type the stack’s name, inventory", "inventory")
+	s.update("inventory", keepers("inventory", "Stock: Text=much more, Wait=Update", "Count: Text=much more, needs=Stock"))
+	s.meets("Stock")
+	b.refused[s.pathOf("inventory", "actions", "delete")] = true
+	b.follow("button", "Delete the stack")
+	b.says("your page showed UPDATE_ROLLBACK_COMPLETE, and now it is in UPDATE_IN_PROGRESS. Nothing was done")
+	if got, want := b.path(), s.pathOf("inventory"); got != want {
+		s.t.Errorf("the page is at %s, want %s", got, want)
+	}
+	b.part("#live", "Kept up to date: UPDATE_IN_PROGRESS")
+	s.hall.part("Stock")
+	s.wants("inventory", types.StackStatusUpdateComplete)
+	b.part("#actions, h2", "Actions") // the page that offers them again
+	b.part("#summary", "UPDATE_COMPLETE")
+	if got := s.describe(s.ids["inventory"]).StackStatus; got != types.StackStatusUpdateComplete {
+		s.t.Errorf("inventory is in %s", got)
 	}
 }
 

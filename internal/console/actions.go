@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -63,6 +64,11 @@ func offers(stack *store.Stack) []offer {
 	return list
 }
 
+// actionNames are the actions, as they are recorded.
+var actionNames = []string{
+	"sign-out", "respond", "cancel", "retry", "rollback", "continue", "delete", "execute", "delete-change-set",
+}
+
 // notices are what pages say after something was done, by the word in their address.
 var notices = map[string]string{
 	"cancel": "The update is being cancelled.", "retry": "It is tried again.", "rollback": "The stack is being rolled back.",
@@ -77,10 +83,14 @@ func (c *Console) stackAction(v *visit) error {
 		return err
 	}
 	action := Action{Name: v.r.PathValue("action")}
-	if _, ok := notices[action.Name]; !ok {
+	if !slices.Contains(actionNames, action.Name) {
 		return errNothing
 	}
-	if err := c.act(v, &stack, action.Name); err != nil {
+	err = stale(v, &stack)
+	if err == nil {
+		err = c.act(v, &stack, action.Name)
+	}
+	if err != nil {
 		return c.refused(v, &stack, action, err, func(code int, problem string) error {
 			return c.showStack(v, code, &stack, problem)
 		})
@@ -89,16 +99,49 @@ func (c *Console) stackAction(v *visit) error {
 	return nil
 }
 
+// standing is how a stack stands, as its page shows it: what a reader acts upon.
+func standing(stack *store.Stack) string {
+	return strconv.Itoa(stack.Operation) + " " + stackStatus(stack).Text
+}
+
+// stale refuses what was decided on a page that showed another standing of the stack. A form that is sent twice is let pass: the engine
+// knows its token, and does nothing more.
+func stale(v *visit, stack *store.Stack) error {
+	seen, token := v.r.PostForm.Get("standing"), onceOf(v)
+	if seen == "" || seen == standing(stack) {
+		return nil
+	}
+	if token != "" && slices.ContainsFunc(stack.Tokens, func(use store.TokenUse) bool { return use.Token == token }) {
+		return nil
+	}
+	_, was, _ := strings.Cut(seen, " ")
+	is := stackStatus(stack).Text
+	if was == is {
+		is += " by a later operation"
+	}
+	return &failure{http.StatusConflict, "The stack has moved on: your page showed " + was + ", and now it is in " + is +
+		". Nothing was done: look at it anew, and decide again."}
+}
+
+// onceOf returns the token by which the engine knows a form that is sent twice, empty if it has none.
+func onceOf(v *visit) string {
+	once := v.r.PostForm.Get("once")
+	if once == "" || len(once) > 40 || strings.Trim(once, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return ""
+	}
+	return "Console-" + v.r.PathValue("action") + "-" + once
+}
+
 // act asks the engine, whose decision is noted on the stack's audit list as it is made.
 func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
-	ref, form := refOf(stack), v.r.PostForm
+	ref, form, token := refOf(stack), v.r.PostForm, onceOf(v)
 	noted := func(what string) context.Context { return engine.Noted(v.r.Context(), what+" by "+v.by()) }
 	force := form.Get("force") != ""
 	switch action {
 	case offerCancel.Name:
-		err = c.Engine.CancelUpdate(noted("update cancelled"), engine.CancelUpdate{Stack: ref})
+		err = c.Engine.CancelUpdate(noted("update cancelled"), engine.CancelUpdate{Stack: ref, Token: token})
 	case offerBack.Name:
-		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref})
+		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref, Token: token})
 	case offerGoOn.Name:
 		var skip []wire.LogicalID
 		for _, name := range strings.Fields(strings.ReplaceAll(form.Get("skip"), ",", " ")) {
@@ -107,14 +150,16 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		if force && len(skip) > 0 {
 			return &failure{http.StatusBadRequest, "Name resources to leave out, or leave out all that fail, not both. Nothing was done."}
 		}
-		_, err = c.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{Stack: ref, Skip: skip, Force: force})
+		_, err = c.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{
+			Stack: ref, Token: token, Skip: skip, Force: force,
+		})
 	case offerRetry.Name:
-		err = c.retry(noted("retry asked for"), stack, ref)
+		err = c.retry(noted("retry asked for"), stack, ref, token)
 	case offerDelete.Name:
 		if form.Get("confirm") != stack.Name {
 			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was done."}
 		}
-		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{Stack: ref, Force: force})
+		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{Stack: ref, Token: token, Force: force})
 	default:
 		return errNothing
 	}
@@ -122,9 +167,11 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 }
 
 // retry tries a create or an update that was left as it failed once more, with the inputs that it had.
-func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref) error {
+func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref, token string) error {
 	if stack.Dialect == engine.ROS.Name() {
-		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{Stack: ref, Mode: engine.ContinueRecreate})
+		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{
+			Options: engine.Options{Token: token}, Stack: ref, Mode: engine.ContinueRecreate,
+		})
 		return err
 	}
 	revision, err := c.Engine.Revision(ctx, *stack)
@@ -132,7 +179,7 @@ func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref)
 		return err
 	}
 	in := engine.UpdateStack{Stack: ref, UsePrevious: true}
-	in.Capabilities, in.DisableRollback = stack.Capabilities, true // so that it is left again if it fails again
+	in.Token, in.Capabilities, in.DisableRollback = token, stack.Capabilities, true // so that it is left again if it fails again
 	for _, name := range slices.Sorted(slices.Values(revision.Inputs)) {
 		in.Parameters = append(in.Parameters, engine.Parameter{Key: name, UsePrevious: true})
 	}

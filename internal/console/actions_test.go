@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 		code, _, body := w.browser().send(http.MethodPost, path, "token="+mine, own)
-		if code != 200 || !strings.Contains(body, "Sign in") {
+		if code != 403 || !strings.Contains(body, "Sign in") {
 			t.Errorf("%s without a session: %d", path, code)
 		}
 		if code, _ := operator.get(path); code != 404 && code != 405 {

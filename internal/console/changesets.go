@@ -1,7 +1,9 @@
 package console
 
 import (
+	"crypto/rand"
 	"errors"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -79,6 +81,8 @@ type changeSetView struct {
 	Later      bool
 	Parameters []field
 	Executable bool
+	// Once tells one form from another, as in a stackView.
+	Once string
 }
 
 // changeSetPage shows a change set with its changes.
@@ -122,7 +126,7 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 	if err != nil {
 		return err
 	}
-	view := changeSetView{Stack: stack, Row: rowOf(*set), Later: from > 0, Executable: set.Execution == engine.ExecutionAvailable}
+	view := changeSetView{Stack: stack, Row: rowOf(*set), Later: from > 0, Executable: set.Execution == engine.ExecutionAvailable, Once: rand.Text()}
 	if set.Body != nil && len(set.Body.Changes) > 0 {
 		changes, err := set.Changes()
 		if err != nil {
@@ -139,7 +143,11 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 			view.Parameters = append(view.Parameters, field{Name: p.Key, Value: plainText(p.Value)})
 		}
 	}
-	c.show(v, code, "changeset.html", page{Title: "Change set " + set.Name, Here: "stacks", Problem: problem, Content: view})
+	p := page{Title: "Change set " + set.Name, Here: "stacks", Problem: problem, Content: view}
+	if v.r.Method == http.MethodPost {
+		p.Path = stackURL(stack.ID, "changesets", set.Name)
+	}
+	c.show(v, code, "changeset.html", p)
 	return nil
 }
 
@@ -154,7 +162,7 @@ func (c *Console) changeSetAction(v *visit) error {
 	switch action.Name {
 	case "execute":
 		ctx = engine.Noted(ctx, "change set "+set.Name+" executed by "+v.by())
-		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{ChangeSet: refOfSet(&stack, &set)})
+		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{ChangeSet: refOfSet(&stack, &set), Token: onceOf(v)})
 	case "delete-change-set":
 		ctx = engine.Noted(ctx, "change set "+set.Name+" deleted by "+v.by())
 		err = c.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))

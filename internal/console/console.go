@@ -80,6 +80,10 @@ type Rows interface {
 	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
 	Request(context.Context, wire.RequestID) (store.Request, error)
+	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
+	Entries(ctx context.Context, after store.EntryKey, limit int) ([]store.Entry, error)
+	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)
+	DropEntry(ctx context.Context, key store.EntryKey, version int64) error
 }
 
 // Action is something that a person has asked for, for a log of such.
@@ -141,7 +145,6 @@ type Console struct {
 	mux     *http.ServeMux
 	pages   map[string]*template.Template
 	assets  map[string]asset
-	links   links
 	tries   tries
 	ended   ended
 	watches watches
@@ -260,7 +263,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // with none, browsers do not say of our own forms where they come from
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")

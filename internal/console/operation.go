@@ -152,6 +152,8 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 			if r.Wait != nil {
 				d.Status += ", try " + strconv.Itoa(r.Wait.Try)
 			}
+		} else if path := requestIn(b.Reason); path != "" {
+			d.Link = path
 		}
 		drawn[i] = d
 		view.Bars = append(view.Bars, row)

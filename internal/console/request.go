@@ -29,6 +29,16 @@ type requestView struct {
 	// Responds says that it can be answered by hand.
 	Responds bool
 	NoEcho   bool // that attributes may be kept secret
+	// Nested is the stack that it is for, nil if it is for a provider, or that is not known yet.
+	Nested *store.Stack
+	// Typed is an answer that was refused, for its writer to mend; nil if none was.
+	Typed *typed
+}
+
+// typed is an answer by hand as it was written.
+type typed struct {
+	Status, PhysicalID, Reason, Data string
+	NoEcho                           bool
 }
 
 // requestPage shows a request and its answer.
@@ -58,11 +68,20 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r.ID),
 		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
 	}
+	if form := v.r.PostForm; problem != "" {
+		view.Typed = &typed{form.Get("status"), form.Get("physicalId"), form.Get("reason"), form.Get("data"), form.Get("noEcho") != ""}
+		if view.Typed.NoEcho {
+			view.Typed.Data = "" // they are to be seen nowhere
+		}
+	}
 	view.Properties, view.Old, view.Config = indented(r.Body.Properties), indented(r.Body.OldProperties), indented(r.Body.HTTPConfig)
 	if !r.Body.Native() {
 		view.Token = plainText(r.Body.Token)
 	}
 	if err := c.fillAnswer(v.r.Context(), &view); err != nil {
+		return err
+	}
+	if err := c.fillNested(v, &view); err != nil {
 		return err
 	}
 	if c.Logs != nil {
@@ -73,8 +92,11 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		view.Lines = lines
 	}
 	p := page{Title: string(r.Type) + " of " + string(r.Logical), Here: "stacks", Problem: problem, Content: view}
+	if v.r.Method == http.MethodPost {
+		p.Path = requestURL(r.ID)
+	}
 	if r.State != store.RequestSettled {
-		p.Refresh = 10
+		p.Refresh, p.Fills = 10, view.Responds && v.session.acts()
 	}
 	c.show(v, code, "request.html", p)
 	return nil
@@ -95,6 +117,19 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
 		view.Answered, view.Data, view.Status.Class = true, indented(row.Body.Data), picture.Done
 	}
 	return nil
+}
+
+// fillNested finds the stack that a request is for which no provider answers.
+func (c *Console) fillNested(v *visit, view *requestView) error {
+	if view.Request.Body.Aim == "" || view.Instance == nil || view.Instance.PhysicalID == "" {
+		return nil
+	}
+	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(view.Instance.PhysicalID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !v.session.sees(stack.Account) {
+		return nil
+	}
+	view.Nested = &stack
+	return err
 }
 
 // respond answers a request in its provider's place.
@@ -153,6 +188,7 @@ func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice stri
 }
 
 func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
+	v.told = true
 	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
 	c.record(v.w, v.r, &v.session.Identity, a)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,9 @@ func (s *session) accounts() []string {
 func (s *session) sees(account string) bool {
 	return s.Account == "" || account == s.Account || account == engine.ROSAccount(s.Account)
 }
+
+// acts reports whether the session may act.
+func (s *session) acts() bool { return slices.Contains(operators, s.Role) }
 
 // sign returns the seal of a text for a purpose.
 func (c *Console) sign(purpose, text string) string {

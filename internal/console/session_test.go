@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/server"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // noted is the last answer of a client that follows nothing.
@@ -28,7 +30,7 @@ func TestLinks(t *testing.T) {
 	if code, header := stranger.noted("/console/audit"); code != 303 || header.Get("Location") != "/console/sign-in" {
 		t.Errorf("without a session: %d, to %s", code, header.Get("Location"))
 	}
-	path, err := w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
 	code, header := stranger.noted(path)
 	cookie := header.Get("Set-Cookie")
@@ -41,7 +43,7 @@ func TestLinks(t *testing.T) {
 	if code, body := w.browser().get(path); code != 403 || !strings.Contains(body, "used before") {
 		t.Errorf("the link a second time: %d", code)
 	}
-	path, err = w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	path, err = w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
 	for _, looks := range []struct {
 		method string
@@ -53,7 +55,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	wants(t, "a link that was looked at before", w.browser().page(path), "somebody (viewer)")
-	path, err = w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	path, err = w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
 	w.pass(2 * time.Minute)
 	if code, _ := w.browser().get(path); code != 403 {
@@ -64,12 +66,76 @@ func TestLinks(t *testing.T) {
 		t.Errorf("an old session: %d", code)
 	}
 	for n := range 64 {
-		if _, err := w.console.Link(console.Identity{}); err != nil {
+		if _, err := w.console.Link(w.ctx, console.Identity{}); err != nil {
 			t.Fatalf("link %d: %v", n, err)
 		}
 	}
-	if _, err := w.console.Link(console.Identity{}); err == nil {
+	if _, err := w.console.Link(w.ctx, console.Identity{}); err == nil {
 		t.Error("there is no end of links")
+	}
+}
+
+// A link works at whichever node of the store the browser comes to, and at one of them.
+func TestLinksOfNodes(t *testing.T) {
+	w := newWorld(t, nil)
+	config := w.console.Config
+	another, err := console.New(config)
+	w.must(err)
+	for range 2 {
+		path, err := another.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Operator})
+		w.must(err)
+		wants(t, "the page", w.browser().page(path), "somebody (operator)")
+		r := httptest.NewRecorder()
+		another.ServeHTTP(r, httptest.NewRequestWithContext(w.ctx, http.MethodGet, path, nil))
+		if r.Code != 403 || r.Header().Get("Set-Cookie") != "" {
+			t.Errorf("the link a second time, at the other node: %d", r.Code)
+		}
+	}
+	left, err := w.store.Entries(w.ctx, store.EntryKey{Account: "-", Region: "-", Kind: "console-link"}, 10)
+	w.must(err)
+	if len(left) > 0 {
+		t.Errorf("the store keeps %d links that were used", len(left))
+	}
+	_, err = another.Link(w.ctx, console.Identity{})
+	w.must(err)
+	w.pass(2 * time.Minute)
+	_, err = w.console.Link(w.ctx, console.Identity{})
+	w.must(err)
+	if left, err = w.store.Entries(w.ctx, store.EntryKey{Account: "-", Region: "-", Kind: "console-link"}, 10); err != nil || len(left) != 1 {
+		t.Errorf("the store keeps %d links, %v; one is not too old", len(left), err)
+	}
+}
+
+// Nobody keeps others out by trying links that are none.
+func TestLinkInSpiteOfTries(t *testing.T) {
+	w := newWorld(t, nil)
+	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
+	w.must(err)
+	for n := range 7 {
+		want := 403
+		if n >= 5 {
+			want = 429
+		}
+		if code, _ := w.browser().get(path + "x"); code != want {
+			t.Errorf("wrong link %d: %d, want %d", n+1, code, want)
+		}
+	}
+	wants(t, "the page", w.browser().page(path), "somebody (viewer)")
+}
+
+// A browser that comes from another site sends no cookie, nor with what it is redirected to after a link to sign in. It is led on by a
+// page.
+func TestComingFromElsewhere(t *testing.T) {
+	w := newWorld(t, nil)
+	elsewhere := http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}, "Sec-Fetch-Mode": {"navigate"}}
+	code, header, page := w.browser().send(http.MethodGet, "/console/audit?before=1.2.3", "", elsewhere)
+	if code != 200 || header.Get("Set-Cookie") != "" {
+		t.Errorf("a page from elsewhere: %d", code)
+	}
+	wants(t, "the page", page, `<meta http-equiv="refresh" content="0; url=/console/audit?before=1.2.3">`,
+		`<a href="/console/audit?before=1.2.3">Go on</a>`)
+	if code, header := w.browser().noted("/console/audit"); code != 303 || header.Get("Location") != "/console/sign-in" {
+		t.Errorf("a page from here: %d, to %s", code, header.Get("Location"))
 	}
 }
 
@@ -153,7 +219,7 @@ func TestKeys(t *testing.T) {
 // A console behind https says so to browsers.
 func TestSecure(t *testing.T) {
 	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Secure = true })
-	path, err := w.console.Link(console.Identity{Name: "somebody", Role: console.Viewer})
+	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
 	_, header := w.browser().noted(path)
 	wants(t, "the cookie", header.Get("Set-Cookie"), "Secure")
@@ -168,7 +234,7 @@ func TestHeaders(t *testing.T) {
 		_, header, body := b.send(http.MethodGet, path, "", nil)
 		wants(t, path, header.Get("Content-Security-Policy"), "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'")
 		for name, want := range map[string]string{
-			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 		} {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)

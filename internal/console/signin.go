@@ -2,10 +2,8 @@ package console
 
 import (
 	"cmp"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,68 +14,11 @@ import (
 
 // Bounds of signing in.
 const (
-	linkTime = 2 * time.Minute
-	maxLinks = 64
 	// An address, and a key, may be wrong maxTries times in tryTime; all together maxAllTries times.
 	maxTries    = 5
 	maxAllTries = 100
 	tryTime     = time.Minute
 )
-
-// links are the sign-in links that were not used yet, by the hash of their token.
-type links struct {
-	mu   sync.Mutex
-	open map[[sha256.Size]byte]link
-}
-
-type link struct {
-	who     Identity
-	expires time.Time
-}
-
-// ErrManyLinks is the error of [Console.Link] while too many links wait to be used.
-var ErrManyLinks = errors.New("too many sign-in links wait to be used: wait two minutes")
-
-// Link returns the path of a page that begins a session, once and within two minutes.
-func (c *Console) Link(who Identity) (string, error) {
-	token := rand.Text() + rand.Text()
-	c.links.mu.Lock()
-	defer c.links.mu.Unlock()
-	now := c.Now()
-	for hash, l := range c.links.open {
-		if !now.Before(l.expires) {
-			delete(c.links.open, hash)
-		}
-	}
-	if len(c.links.open) >= maxLinks {
-		return "", ErrManyLinks
-	}
-	if c.links.open == nil {
-		c.links.open = map[[sha256.Size]byte]link{}
-	}
-	c.links.open[sha256.Sum256([]byte(token))] = link{who, now.Add(linkTime)}
-	return Prefix + "sign-in?token=" + token, nil
-}
-
-// LinkFor returns what [Console.Link] returns for an access key, false if there is no such key.
-func (c *Console) LinkFor(id string) (path string, ok bool, err error) {
-	who, ok := c.identityOf(id)
-	if !ok {
-		return "", false, nil
-	}
-	path, err = c.Link(who)
-	return path, true, err
-}
-
-// use takes the link of a token; false if there is none, or it is too old.
-func (l *links) use(token string, now time.Time) (Identity, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	hash := sha256.Sum256([]byte(token))
-	found, ok := l.open[hash]
-	delete(l.open, hash)
-	return found.who, ok && now.Before(found.expires)
-}
 
 // tries counts what was wrong in the last while, by address and by key.
 type tries struct {
@@ -125,13 +66,18 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 		c.showSignIn(w, r, http.StatusOK, signInView{})
 		return
 	}
-	address := "from " + addressOf(r)
-	if !c.tries.allowed(c.Now(), address) {
-		c.tooManyTries(w, r)
+	// A link that is right works however many were wrong: nobody guesses one, and nobody may keep others out by trying.
+	who, ok, err := c.useLink(r.Context(), token)
+	if err != nil {
+		c.broken(w, r, err)
 		return
 	}
-	who, ok := c.links.use(token, c.Now())
 	if !ok {
+		address := "from " + addressOf(r)
+		if !c.tries.allowed(c.Now(), address) {
+			c.tooManyTries(w, r)
+			return
+		}
 		c.tries.failed(address)
 		c.record(w, r, nil, Action{Name: "sign-in", Status: http.StatusForbidden, Refused: "the link was used before or is too old"})
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "This link was used before, or is older than two minutes. " +
@@ -143,12 +89,30 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
 	if err := c.begin(w, r, who); err != nil {
-		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "error", err)
-		http.Error(w, "internal failure", http.StatusInternalServerError)
+		c.broken(w, r, err)
 		return
 	}
 	c.record(w, r, &who, Action{Name: "sign-in", Status: http.StatusSeeOther})
 	http.Redirect(w, r, Prefix, http.StatusSeeOther)
+}
+
+// broken tells one who has not signed in that the server has failed.
+func (c *Console) broken(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil { // somebody waits
+		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "error", err)
+	}
+	http.Error(w, "internal failure: the server's log tells more", http.StatusInternalServerError)
+}
+
+// fromElsewhere reports whether a page of another site has led a browser here: a browser then sends no cookie that is SameSite=Strict,
+// nor with what it is redirected to.
+func fromElsewhere(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// goOn has a browser ask for a path once more, by a page of this server.
+func (c *Console) goOn(w http.ResponseWriter, r *http.Request, path string) {
+	c.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
 }
 
 // signIn begins the session of an access key. Neither the secret nor what was wrong with it is told to anybody.
@@ -196,7 +160,9 @@ func (c *Console) tooManyTries(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int, view signInView) {
 	view.Keys = c.Keys != nil
-	c.render(w, r, status, "signin.html", &page{Title: "Sign in", Content: view})
+	c.render(w, r, status, "signin.html", &page{
+		Title: "Sign in", Path: Prefix + "sign-in", Moved: r.Method == http.MethodPost || r.URL.RawQuery != "", Content: view,
+	})
 }
 
 // signOut ends a session.

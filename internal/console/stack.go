@@ -2,8 +2,11 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -45,6 +48,10 @@ type stackView struct {
 	MoreLeft bool
 	Events   []eventLine
 	Actions  []offer
+	// Standing and Once are what forms send with them: what the stack stood in, and what tells one form from another.
+	Standing, Once string
+	// Tried is the action that was refused, and Skip what was typed with it; empty if none was.
+	Tried, Skip string
 }
 
 // operationRow is an operation in a list.
@@ -82,6 +89,10 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 	ctx := v.r.Context()
 	view := stackView{
 		Stack: stack, Status: stackStatus(stack), Logical: strings.TrimSpace(v.r.URL.Query().Get("logical")), Actions: offers(stack),
+		Standing: standing(stack), Once: rand.Text(),
+	}
+	if problem != "" {
+		view.Tried, view.Skip = v.r.PathValue("action"), v.r.PostForm.Get("skip")
 	}
 	for _, fill := range []func(context.Context, *visit, *stackView) error{
 		c.fillInputs, c.fillOperations, c.fillWaiting, c.fillResources, c.fillLeft, c.fillEvents,
@@ -91,6 +102,9 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 		}
 	}
 	p := page{Title: "Stack " + stack.Name, Here: "stacks", Problem: problem, Content: view}
+	if v.r.Method == http.MethodPost {
+		p.Path = stackURL(stack.ID)
+	}
 	if !stack.Phase.Final() {
 		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(stack.Operation), "live"), 10
 	}
@@ -315,7 +329,7 @@ func (c *Console) eventsPage(v *visit) error {
 	var from eventPlace
 	if text := v.r.URL.Query().Get("from"); text != "" {
 		if n, err := fmt.Sscanf(text, "%d.%d.%d", &from.Operation, &from.Number, &from.Skip); err != nil || n != 3 ||
-			from.Operation < 1 || from.Number < 1 || from.Skip < 0 {
+			from.Operation < 1 || from.Number < 1 || from.Number > math.MaxInt32 || from.Skip < 0 {
 			return &failure{400, "The address of this page is not right: begin at the first page."}
 		}
 	}

@@ -173,9 +173,9 @@ func count(q url.Values, name string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(text)
+	n, err := strconv.ParseInt(text, 10, 32) // what is added to it does not overflow
 	if err != nil || n < 0 {
 		return 0, &failure{400, "The address of this page is not right: begin at the first page."}
 	}
-	return n, nil
+	return int(n), nil
 }

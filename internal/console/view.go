@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // status is how something stands: in words, and as a class for its looks.
@@ -157,12 +159,26 @@ func (c *Console) functions() template.FuncMap {
 			return stackURL(s.ID, texts...)
 		},
 		"request": requestURL,
+		"told":    requestIn,
 		"dialect": dialectName,
 		"stands":  func(s *store.Stack) status { return stackStatus(s) },
 		"join":    strings.Join,
 		"parent":  func(s *store.Stack) string { return stackURL(s.Parent) },
 		"below":   func(s *store.Stack, here string) place { return place{s, here} },
 	}
+}
+
+// namedRequest finds the request that the reason of a failure names: the engine does so behind what a provider said, and in the text
+// of CloudFormation for one that said nothing.
+var namedRequest = regexp.MustCompile(`(?s).*\(RequestId: ([\w-]+)\)|^.*? for requestId \[([\w-]+)\]`)
+
+// requestIn returns the path of the request that a reason names, empty if it names none.
+func requestIn(reason string) string {
+	found := namedRequest.FindStringSubmatch(reason)
+	if found == nil {
+		return ""
+	}
+	return requestURL(wire.RequestID(found[1] + found[2])) // one of the two is empty
 }
 
 // short writes a duration in the two largest units that say something.

@@ -21,6 +21,8 @@ type visit struct {
 	r       *http.Request
 	session *session
 	now     time.Time
+	// told says that it is on record what became of what was asked for.
+	told bool
 }
 
 // page is what the layout shows.
@@ -33,17 +35,24 @@ type page struct {
 	Token   string
 	// Notice says what was just done, Problem why something was not.
 	Notice, Problem string
+	// Path is where the page is, without what is said once. Moved says that the browser has another address: that of a form, which
+	// would be sent once more if the page were loaded anew, or one with a notice, which would be given once more.
+	Path  string
+	Moved bool
+	// Onward says that the browser is to ask for Path at once.
+	Onward bool
 	// Stream is the path that says when the page has changed; empty if it does not. Refresh then is how many seconds a browser
-	// without scripts waits before it loads the page anew.
+	// without scripts waits before it loads the page anew, unless that would undo what its reader Fills in.
 	Stream  string
 	Refresh int
+	Fills   bool
 	Version string
 	Now     time.Time
 	Content any
 }
 
 // Acts reports whether the reader may act.
-func (p *page) Acts() bool { return p.Session != nil && slices.Contains(operators, p.Session.Role) }
+func (p *page) Acts() bool { return p.Session != nil && p.Session.acts() }
 
 // failure is an error that is shown to the reader.
 type failure struct {
@@ -71,10 +80,14 @@ func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
 				http.Error(w, "sign in", http.StatusUnauthorized)
 				return
 			}
+			if fromElsewhere(r) { // there may be a session all the same
+				c.goOn(w, r, r.URL.RequestURI())
+				return
+			}
 			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
 			return
 		}
-		v := &visit{w, r, s, c.Now().UTC()}
+		v := &visit{w: w, r: r, session: s, now: c.Now().UTC()}
 		if err := show(v); err != nil {
 			c.fail(v, err)
 		}
@@ -86,19 +99,31 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := c.session(r)
 		if !ok {
-			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
+			c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "Your session is over, and nothing was done. Sign in again."})
 			return
 		}
-		v := &visit{w, r, s, c.Now().UTC()}
+		v := &visit{w: w, r: r, session: s, now: c.Now().UTC()}
 		if err := c.mayAct(v, roles); err != nil {
-			c.record(w, r, &s.Identity, Action{Name: actionOf(r), Status: err.Status, Refused: err.Message})
-			c.fail(v, err)
+			c.deny(v, err)
 			return
 		}
 		if err := do(v); err != nil {
-			c.fail(v, err)
+			c.deny(v, err)
 		}
 	}
+}
+
+// deny shows why nothing was done, and puts it on record if it is not yet.
+func (c *Console) deny(v *visit, err error) {
+	shown := c.explain(v, err)
+	if !v.told && slices.Contains(actionNames, actionOf(v.r)) {
+		a := Action{Name: actionOf(v.r), Status: shown.Status, Refused: shown.Message}
+		if strings.HasPrefix(v.r.URL.Path, Prefix+"stacks/") {
+			a.Stack = wire.StackID(v.r.PathValue("id")) // as it was named: there may be none
+		}
+		c.record(v.w, v.r, &v.session.Identity, a)
+	}
+	c.problem(v, shown)
 }
 
 // mayAct refuses what was not sent by a page of the session's own, or is not for its role.
@@ -136,6 +161,11 @@ func actionOf(r *http.Request) string {
 
 // fail shows an error.
 func (c *Console) fail(v *visit, err error) {
+	c.problem(v, c.explain(v, err))
+}
+
+// explain returns what is shown of an error.
+func (c *Console) explain(v *visit, err error) *failure {
 	shown, ok := errors.AsType[*failure](err)
 	input, mends := engine.InputError(err)
 	switch {
@@ -144,31 +174,45 @@ func (c *Console) fail(v *visit, err error) {
 		shown = &failure{http.StatusBadRequest, input.Message}
 	case errors.Is(err, store.ErrNotFound):
 		shown = errNothing
-	case v.r.Context().Err() != nil: // nobody reads it
-		return
+	case v.r.Context().Err() != nil: // the reader has gone, the time is over, or the server stops
+		shown = &failure{http.StatusServiceUnavailable, "The server was not done in time, or stops. Look what has become of it before you try again."}
 	default:
 		c.Log.ErrorContext(v.r.Context(), "internal failure", "service", "console", "path", wire.Redact(v.r.URL.Path), "error", err)
 		shown = &failure{http.StatusInternalServerError, "Internal failure: the server's log tells more."}
 	}
-	c.show(v, shown.Status, "problem.html", page{Title: http.StatusText(shown.Status), Problem: shown.Message, Content: back(v.r)})
+	return shown
 }
 
-// back returns the page that a form was on, empty if that is not known.
+func (c *Console) problem(v *visit, shown *failure) {
+	c.show(v, shown.Status, "problem.html", page{
+		Title: http.StatusText(shown.Status), Problem: shown.Message, Path: back(v.r), Content: back(v.r),
+	})
+}
+
+// back returns the page that a form was on, or one that leads there; empty for what is no form.
 func back(r *http.Request) string {
+	if r.Method != http.MethodPost {
+		return ""
+	}
 	path := r.URL.EscapedPath()
 	for _, part := range []string{"/actions/", "/respond", "/changesets/"} {
-		if at := strings.Index(path, part); r.Method == http.MethodPost && at > 0 {
+		if at := strings.Index(path, part); at > 0 {
 			return path[:at]
 		}
 	}
-	return ""
+	return Prefix
 }
 
 // show renders a page for a session.
 func (c *Console) show(v *visit, status int, name string, p page) {
 	p.Session, p.Token, p.Now = v.session, c.token(v.session), v.now
-	if p.Notice == "" {
-		p.Notice = notices[v.r.URL.Query().Get("done")]
+	q := v.r.URL.Query()
+	p.Notice, p.Moved = notices[q.Get("done")], v.r.Method == http.MethodPost || q.Has("done")
+	if q.Del("done"); p.Path == "" {
+		p.Path = v.r.URL.EscapedPath()
+		if len(q) > 0 {
+			p.Path += "?" + q.Encode()
+		}
 	}
 	c.render(v.w, v.r, status, name, &p)
 }

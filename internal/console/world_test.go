@@ -290,7 +290,7 @@ func (w *world) browser() *browser {
 // as returns a browser with a session, begun by a link.
 func (w *world) as(role console.Role) *browser {
 	w.t.Helper()
-	path, err := w.console.Link(console.Identity{Name: "somebody", Role: role})
+	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: role})
 	w.must(err)
 	b := w.browser()
 	if code, body := b.get(path); code != 200 || !strings.Contains(body, "somebody ("+string(role)+")") {

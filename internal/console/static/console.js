@@ -1,9 +1,21 @@
 // Keeps a page up to date: when the server says that its operation has changed, the page is fetched once more and the parts
-// marked data-live take the place of those that are there. Without this script, or a stream, the page is reloaded by hand.
+// marked data-live take the place of those that are there. Without this script the page is reloaded by hand.
 "use strict";
 (() => {
   const body = document.body;
   let busy = false, again = false;
+
+  // What came in answer to a form, or with a notice, is not to be asked for once more in the same way.
+  if (body.dataset.page) history.replaceState(null, "", body.dataset.page + location.hash);
+
+  // A form that is being sent is not sent once more.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post") return;
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+    setTimeout(() => { delete form.dataset.sent; }, 5000);
+  });
 
   async function refresh() {
     if (busy) {
@@ -43,24 +55,47 @@
 
   const place = (part, element) => [...part.querySelectorAll("a, button, summary, [tabindex]")].indexOf(element);
 
+  // load asks for the page as a whole, and never by the form that it may be the answer to.
+  const load = () => { if (body.dataset.page) location.replace(location.href.split("#")[0]); else location.reload(); };
+
   const filling = () => [...document.querySelectorAll("form.stacked")].some((f) => f.closest("details[open]"));
 
   if (body.dataset.stream && window.EventSource) {
     const live = document.getElementById("live");
-    const stream = new EventSource(body.dataset.stream);
-    let said = "";
+    let said = "", stream, ended = false, waits;
     const say = (text) => { if (live && text !== said) live.textContent = said = text; };
     const word = (event) => JSON.parse(event.data).status;
-    stream.addEventListener("begin", (event) => say("Kept up to date: " + word(event) + "."));
-    stream.addEventListener("change", (event) => { say("Kept up to date: " + word(event) + "."); refresh(); });
-    stream.addEventListener("tick", refresh);
-    stream.addEventListener("end", (event) => {
-      stream.close();
-      say("Ended: " + word(event) + ".");
-      // Other actions are offered now, unless the reader is in the middle of one.
-      if (filling()) refresh(); else setTimeout(() => location.reload(), 300);
+    const listen = () => {
+      clearTimeout(waits);
+      if (ended || document.hidden || stream?.readyState < EventSource.CLOSED) return;
+      stream = new EventSource(body.dataset.stream);
+      stream.addEventListener("begin", (event) => say("Kept up to date: " + word(event) + "."));
+      stream.addEventListener("change", (event) => { say("Kept up to date: " + word(event) + "."); refresh(); });
+      stream.addEventListener("tick", refresh);
+      stream.addEventListener("end", (event) => {
+        ended = true;
+        stream.close();
+        say("Ended: " + word(event) + ".");
+        // Other actions are offered now, unless the reader is in the middle of one.
+        if (filling()) refresh(); else setTimeout(load, 300);
+      });
+      stream.addEventListener("error", () => {
+        say("Not connected: this page may be out of date.");
+        // A browser tries again by itself after a break, and not after an answer such as "too many": then this page does.
+        if (stream.readyState === EventSource.CLOSED) waits = setTimeout(() => { refresh(); listen(); }, 10_000);
+      });
+    };
+    // A browser has few connections to one server. A page that nobody sees gives its own back.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) {
+        clearTimeout(waits);
+        stream?.close();
+      } else if (!ended) {
+        refresh();
+        listen();
+      }
     });
-    stream.addEventListener("error", () => say("Not connected: this page may be out of date."));
+    listen();
   } else if (body.dataset.refresh) {
     setInterval(() => { if (!document.hidden) refresh(); }, 5000);
   }

@@ -53,13 +53,13 @@ func (n *Node) consoleLink(ctx context.Context, caller operator.Caller) (path st
 	known := true
 	switch {
 	case n.isOwner(ctx):
-		path, err = n.console.Link(console.Identity{Name: "the user of this machine", Role: console.Operator})
+		path, err = n.console.Link(ctx, console.Identity{Name: "the user of this machine", Role: console.Operator})
 	case n.config.Dev:
-		path, err = n.console.Link(console.Identity{
+		path, err = n.console.Link(ctx, console.Identity{
 			Name: "access key " + caller.KeyID + " (--dev)", Account: caller.Account, Role: console.Operator,
 		})
 	default:
-		path, known, err = n.console.LinkFor(caller.KeyID)
+		path, known, err = n.console.LinkFor(ctx, caller.KeyID)
 	}
 	switch {
 	case errors.Is(err, console.ErrManyLinks):

@@ -108,6 +108,36 @@ const commands = {
     const response = await page.goto(url);
     return { status: response.status(), url: page.url() };
   },
+  // from goes to an address by a link on a page of another site.
+  from: async ({ url }) => {
+    await page.goto('about:blank');
+    await page.setContent('<a>there</a>');
+    await page.evaluate((url) => { document.querySelector('a').href = url; }, url);
+    await page.click('a');
+    await page.waitForURL((now) => now.protocol === 'http:');
+  },
+  // crowd opens pages in the background, each once the one before is there, and returns how many came. Each is told what a
+  // browser tells a page that nobody sees any more: without a screen this one does not.
+  crowd: async ({ url, count }) => {
+    const pages = [];
+    try {
+      for (; pages.length < count;) {
+        const one = await context.newPage();
+        pages.push(one);
+        await one.goto(url, { timeout: 20_000 });
+        await one.waitForFunction(() => document.getElementById('live').textContent !== '', undefined, { timeout: 20_000 });
+        await one.evaluate(() => {
+          Object.defineProperty(document, 'hidden', { value: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        });
+      }
+      return pages.length;
+    } catch {
+      return pages.length - 1;
+    } finally {
+      await Promise.all(pages.map((one) => one.close()));
+    }
+  },
   reload: async () => { await page.reload(); },
   url: () => page.url(),
   text,
