@@ -148,7 +148,7 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 		d := picture.Bar{Name: string(b.Logical), Status: row.Status.Text, State: row.Status.Class, Start: b.Start, End: b.End}
 		if r := waiting[b.Logical]; r != nil && b.End.IsZero() {
 			row.Request = r
-			d.Link, d.Deadline = requestURL(r.ID), r.Due
+			d.Link, d.Deadline = requestURL(r.ID), deadline(r)
 			if r.Wait != nil {
 				d.Status += ", try " + strconv.Itoa(r.Wait.Try)
 			}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -218,4 +219,36 @@ func TestTooSlow(t *testing.T) {
 		t.Errorf("a page that takes too long: %d", reply.Code)
 	}
 	wants(t, "the page", reply.Body.String(), "The server was not done in time")
+}
+
+// A request for a nested stack has no time of its own, and leads to that stack, as the resource does; one that is to be sent again is
+// not given up then.
+func TestNestedAndDelayed(t *testing.T) {
+	w := newWorld(t, nil)
+	child := w.create("child", resources("A", resource("")), engine.Options{})
+	w.take("A")
+	stack := w.create("s", resources("N", resource("")), engine.Options{})
+	r := w.take("N")
+	// The rows are as the engine writes them for a nested stack.
+	w.must(w.store.Apply(w.ctx, store.Target{Request: r.ID}, func(v *store.View) (store.Delta, error) {
+		row, instance := v.Requests[r.ID], v.Instances[r.Instance]
+		body, of := *row.Body, *instance.Body
+		row.Due, body.Aim, of.Type = row.Due.AddDate(100, 0, 0), store.AimReach, "AWS::CloudFormation::Stack"
+		row.Body, instance.Body, instance.PhysicalID = &body, &of, wire.PhysicalID(child.ID)
+		return store.Delta{Requests: []store.Request{row}, Instances: []store.Instance{instance}}, nil
+	}))
+	b := w.as(console.Operator)
+	path := "/console/requests/" + string(r.ID)
+	wants(t, "the request", b.page(path), "with its nested stack", `<a href="`+pathOf(child)+`">child</a>`)
+	lacks(t, "the request", b.page(path), "Time left", "Answer in")
+	wants(t, "the stack", b.page(pathOf(stack)), `<td><a href="`+pathOf(child)+`"><code>`, "with its nested stack", "<td>–</td>")
+	lacks(t, "the timeline", b.page(pathOf(stack, "operations", "1")), " left</text>", "ghost")
+
+	w.must(w.store.Apply(w.ctx, store.Target{Request: r.ID}, func(v *store.View) (store.Delta, error) {
+		row := v.Requests[r.ID]
+		row.State, row.Due = store.RequestDelayed, time.Date(2026, 11, 23, 3, 4, 5, 0, time.UTC)
+		return store.Delta{Requests: []store.Request{row}}, nil
+	}))
+	wants(t, "one to be sent again", b.page(path), "to be sent again at 03:04:05")
+	lacks(t, "one to be sent again", b.page(path), "Time left")
 }

@@ -93,10 +93,31 @@ func requestStatus(r *store.Request) status {
 		return status{"settled: " + r.Ending, picture.Stopped}
 	case r.Cancelled:
 		return status{string(r.State) + ", cancelled", picture.Stopped}
+	case r.State == store.RequestWaiting && deadline(r).IsZero():
+		return status{"with its nested stack", picture.Running}
 	case r.State == store.RequestWaiting:
 		return status{"with its provider", picture.Running}
+	case r.State == store.RequestDelayed:
+		return status{"to be sent again at " + r.Due.UTC().Format("15:04:05"), picture.Waiting}
 	}
-	return status{string(r.State), picture.Waiting}
+	return status{"on its way to its provider", picture.Waiting}
+}
+
+// deadline is when the provider of a request is given up. It is zero for one that is not with its provider, and for one that waits for
+// a nested stack: that has times of its own, and such a request is due in a hundred years.
+func deadline(r *store.Request) time.Time {
+	if r.State != store.RequestWaiting || r.Due.Sub(r.Created) > 10*365*24*time.Hour {
+		return time.Time{}
+	}
+	return r.Due
+}
+
+// childURL is the path of the stack that an instance is, empty if it is none.
+func childURL(i store.Instance) string {
+	if i.PhysicalID == "" || i.Body.Type != engine.CloudFormation.StackType() && i.Body.Type != engine.ROS.StackType() {
+		return ""
+	}
+	return stackURL(wire.StackID(i.PhysicalID))
 }
 
 // dialectName is how people call a dialect.
@@ -160,6 +181,8 @@ func (c *Console) functions() template.FuncMap {
 		},
 		"request": requestURL,
 		"told":    requestIn,
+		"due":     deadline,
+		"child":   childURL,
 		"dialect": dialectName,
 		"stands":  func(s *store.Stack) status { return stackStatus(s) },
 		"join":    strings.Join,
