@@ -53,6 +53,27 @@ func TestSecrets(t *testing.T) {
 	lacks(t, "the log", w.log.String(), "planted")
 }
 
+// A provider that hands a secret out which it was sent makes it known to other resources and to outputs, and to no page.
+func TestSecretsHandedOn(t *testing.T) {
+	w := newWorld(t, nil)
+	stack := w.create("s", `{"Parameters": {"Password": {"Type": "String", "NoEcho": true}}, "Resources": {
+		"A": `+resource(`"Password": {"Ref": "Password"}`)+`, "B": `+resource(`"From": {"Fn::GetAtt": ["A", "URL"]}`)+`},
+		"Outputs": {"URL": {"Value": {"Fn::GetAtt": ["A", "URL"]}}, "Port": {"Value": {"Fn::GetAtt": ["A", "Port"]}}}}`,
+		engine.Options{Parameters: []engine.Parameter{{Key: "Password", Value: "planted-password"}}})
+	first := w.take("A")
+	w.answer(first, `"Status": "SUCCESS", "PhysicalResourceId": "a", "Data": {"URL": "db://me:planted-password@db", "Port": "5432"}`)
+	second := w.take("B")
+	w.answer(second, `"Status": "SUCCESS", "PhysicalResourceId": "b"`)
+	b := w.as(console.Viewer)
+	for path, want := range map[string]string{
+		pathOf(stack): "5432", "/console/requests/" + string(first.ID): "5432", "/console/requests/" + string(second.ID): "From",
+	} {
+		page := b.page(path)
+		wants(t, path, page, want, "*****")
+		lacks(t, path, page, "planted")
+	}
+}
+
 // linked finds the next page.
 var linked = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 

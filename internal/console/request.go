@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -74,11 +76,17 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 			view.Typed.Data = "" // they are to be seen nowhere
 		}
 	}
-	view.Properties, view.Old, view.Config = indented(r.Body.Properties), indented(r.Body.OldProperties), indented(r.Body.HTTPConfig)
-	if !r.Body.Native() {
-		view.Token = plainText(r.Body.Token)
+	revision, err := c.Engine.Revision(v.r.Context(), *stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	if err := c.fillAnswer(v.r.Context(), &view); err != nil {
+	hidden := slices.Concat(secretsOf(&revision), r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
+	shown := func(v value.Value) string { return indented(v.TaintedWith(hidden)) }
+	view.Properties, view.Old, view.Config = shown(r.Body.Properties), shown(r.Body.OldProperties), shown(r.Body.HTTPConfig)
+	if !r.Body.Native() {
+		view.Token = plainText(r.Body.Token.TaintedWith(hidden))
+	}
+	if err := c.fillAnswer(v.r.Context(), &view, shown); err != nil {
 		return err
 	}
 	if err := c.fillNested(v, &view); err != nil {
@@ -103,7 +111,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 }
 
 // fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.
-func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
+func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(value.Value) string) error {
 	if view.Request.Instance == 0 {
 		return nil
 	}
@@ -114,7 +122,7 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView) error {
 	row := resourceOf(view.Stack, rows[0])
 	view.Instance = &row
 	if row.Body.AnsweredBy == view.Request.ID {
-		view.Answered, view.Data, view.Status.Class = true, indented(row.Body.Data), picture.Done
+		view.Answered, view.Data, view.Status.Class = true, shown(row.Body.Data), picture.Done
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,15 +130,22 @@ func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) err
 	for _, t := range revision.Tags {
 		view.Tags = append(view.Tags, field{Name: t.Key, Value: t.Value})
 	}
+	hidden := secretsOf(&revision)
 	for _, o := range view.Stack.Outputs {
 		result, _ := view.Stack.OutputValues.Get(o.Key)
-		f := field{Name: o.Key, Value: plainText(result), Note: o.Description}
+		f := field{Name: o.Key, Value: plainText(result.TaintedWith(hidden)), Note: o.Description}
 		if o.ExportName != "" {
 			f.Note = strings.TrimSpace(f.Note + " exported as " + o.ExportName)
 		}
 		view.Outputs = append(view.Outputs, f)
 	}
 	return nil
+}
+
+// secretsOf are those that a stack was given. What a provider hands out among its attributes may hold one that it was sent: no page shows
+// that in another place either.
+func secretsOf(revision *store.Revision) []string {
+	return slices.Concat(revision.Parameters.Secrets(), engine.StoredValues(revision).Secrets())
 }
 
 func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView) error {
