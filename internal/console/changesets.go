@@ -5,11 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // changeSetRow is a change set in a list.
@@ -134,6 +136,9 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 		}
 		view.All = len(changes)
 		view.Changes = changes[min(from, len(changes)):min(from+pageSize, len(changes))]
+		if err := c.hideIn(v, stack, set, view.Changes); err != nil {
+			return err
+		}
 		if from+pageSize < len(changes) {
 			view.Next = stackURL(stack.ID, "changesets", set.Name) + "?" + url.Values{"from": {strconv.Itoa(from + pageSize)}}.Encode()
 		}
@@ -148,6 +153,25 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 		p.Path = stackURL(stack.ID, "changesets", set.Name)
 	}
 	c.show(v, code, "changeset.html", p)
+	return nil
+}
+
+// hideIn masks what holds a secret of the stack or of the change set that a provider has handed out.
+func (c *Console) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, changes []engine.Change) error {
+	before, err := c.Engine.Revision(v.r.Context(), *stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
+		return err
+	}
+	hidden := slices.Concat(secretsOf(&before), secretsOf(&set.Body.Revision))
+	for i := range changes {
+		for n := range changes[i].Details {
+			for _, text := range []*string{changes[i].Details[n].Before, changes[i].Details[n].After} {
+				if text != nil {
+					*text = plainText(value.Str(*text).TaintedWith(hidden))
+				}
+			}
+		}
+	}
 	return nil
 }
 

@@ -64,9 +64,13 @@ func TestSecretsHandedOn(t *testing.T) {
 	w.answer(first, `"Status": "SUCCESS", "PhysicalResourceId": "a", "Data": {"URL": "db://me:planted-password@db", "Port": "5432"}`)
 	second := w.take("B")
 	w.answer(second, `"Status": "SUCCESS", "PhysicalResourceId": "b"`)
+	_, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: refOf("s"), Name: "set", Kind: store.KindUpdate, Template: resources("A", resource(""), "B", resource(`"From": "elsewhere"`)),
+	})
+	w.must(err)
 	b := w.as(console.Viewer)
 	for path, want := range map[string]string{
-		pathOf(stack): "5432", "/console/requests/" + string(first.ID): "5432", "/console/requests/" + string(second.ID): "From",
+		pathOf(stack, "changesets", "set"): "elsewhere", pathOf(stack): "5432", "/console/requests/" + string(first.ID): "5432", "/console/requests/" + string(second.ID): "From",
 	} {
 		page := b.page(path)
 		wants(t, path, page, want, "*****")
