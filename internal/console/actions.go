@@ -159,18 +159,28 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		if form.Get("confirm") != stack.Name {
 			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was done."}
 		}
-		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{Stack: ref, Token: token, Force: force})
+		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{
+			Stack: ref, Token: token, Force: force, Caller: callerOf(stack),
+		})
 	default:
 		return errNothing
 	}
 	return err
 }
 
+// callerOf is who asks, as requests of ROS tell it: the account itself.
+func callerOf(stack *store.Stack) string {
+	if stack.Dialect == engine.ROS.Name() {
+		return stack.Account
+	}
+	return ""
+}
+
 // retry tries a create or an update that was left as it failed once more, with the inputs that it had.
 func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref, token string) error {
 	if stack.Dialect == engine.ROS.Name() {
 		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{
-			Options: engine.Options{Token: token}, Stack: ref, Mode: engine.ContinueRecreate,
+			Options: engine.Options{Token: token, Caller: callerOf(stack)}, Stack: ref, Mode: engine.ContinueRecreate,
 		})
 		return err
 	}

@@ -186,7 +186,9 @@ func (c *Console) changeSetAction(v *visit) error {
 	switch action.Name {
 	case "execute":
 		ctx = engine.Noted(ctx, "change set "+set.Name+" executed by "+v.by())
-		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{ChangeSet: refOfSet(&stack, &set), Token: onceOf(v)})
+		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
+			ChangeSet: refOfSet(&stack, &set), Token: onceOf(v), Caller: callerOf(&stack),
+		})
 	case "delete-change-set":
 		ctx = engine.Noted(ctx, "change set "+set.Name+" deleted by "+v.by())
 		err = c.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))

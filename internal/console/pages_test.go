@@ -203,5 +203,27 @@ func TestLeftAndROS(t *testing.T) {
 		t.Fatal("no link")
 	}
 	wants(t, "the stack", b.page(path[1]), "Stack ros-stack", "ALIYUN::ROS::CustomResource")
+	w.succeed("A", "a")
+	row, err := w.store.LiveStack(w.ctx, store.StackName{Account: engine.ROSAccount(account), Region: "cn-hangzhou", Name: "ros-stack"})
+	w.must(err)
+	w.as(console.Operator).done(path[1]+"/actions/delete", "confirm", "ros-stack")
+	if r := w.take("A"); r.Body.Caller != row.Account {
+		t.Errorf("the provider is told that %q asks, want the account %s", r.Body.Caller, row.Account)
+	}
 	wants(t, "what a key of the account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), "ros-stack")
+}
+
+// Stacks that are not looked for are not passed over in silence.
+func TestManyRegions(t *testing.T) {
+	w := newWorld(t, nil)
+	for n := range 101 {
+		_, err := w.engine.Create(w.ctx, engine.CreateStack{
+			Name:     store.StackName{Account: fmt.Sprintf("%012d", n), Region: region, Name: "s"},
+			Template: resources("A", resource("")),
+		})
+		w.must(err)
+	}
+	const note = "those of the first 100 are here"
+	wants(t, "what the machine's user sees", w.as(console.Operator).page("/console/stacks?name=s"), note)
+	lacks(t, "what an account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), note)
 }

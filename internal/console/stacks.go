@@ -30,6 +30,8 @@ type stacksView struct {
 	// Next is the path of the next page, empty if there is none; Partly says that this one was cut because it looked at many.
 	Next   string
 	Partly bool
+	// ManyRegions says that more regions have stacks than are looked through.
+	ManyRegions bool
 	// Running and Failed count those on this page.
 	Running, Failed int
 }
@@ -45,9 +47,11 @@ func (c *Console) stacksPage(v *visit) error {
 		return err
 	}
 	ctx := v.r.Context()
-	if view.Regions, err = c.Rows.Regions(ctx, v.session.accounts(), maxRegions); err != nil {
+	if view.Regions, err = c.Rows.Regions(ctx, v.session.accounts(), maxRegions+1); err != nil {
 		return err
 	}
+	view.ManyRegions = len(view.Regions) > maxRegions
+	view.Regions = view.Regions[:min(len(view.Regions), maxRegions)]
 	regions := slices.DeleteFunc(slices.Clone(view.Regions), func(r store.Region) bool {
 		return view.Region != "" && r.Name != view.Region
 	})
