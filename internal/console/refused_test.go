@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +108,9 @@ func TestStaleAndRepeated(t *testing.T) {
 		if op := w.stack("s").Operation; op != 3 {
 			t.Fatalf("try %d: the newest operation is %d, want 3", n+1, op)
 		}
+	}
+	if got := w.audit(stack); strings.Count(got, "retry asked for") != 1 {
+		t.Errorf("the audit list has %q; there was one retry", got)
 	}
 	w.succeed("A", "a")
 	if got := w.status("s"); got != "UPDATE_COMPLETE" {
