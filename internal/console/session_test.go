@@ -132,8 +132,14 @@ func TestComingFromElsewhere(t *testing.T) {
 	if code != 200 || header.Get("Set-Cookie") != "" {
 		t.Errorf("a page from elsewhere: %d", code)
 	}
-	wants(t, "the page", page, `<meta http-equiv="refresh" content="0; url=/console/audit?before=1.2.3">`,
-		`<a href="/console/audit?before=1.2.3">Go on</a>`)
+	wants(t, "the page", page, `<meta http-equiv="refresh" content="0; url=/console/audit?before=1.2.3&amp;on=1">`,
+		`<a href="/console/audit?before=1.2.3&amp;on=1">Go on</a>`)
+	wants(t, "the page that is asked for then", w.as(console.Viewer).page("/console/audit?before=1.2.3&on=1"),
+		`<body data-page="/console/audit?before=1.2.3"`)
+	stranger := w.browser()
+	if _, _, page := stranger.send(http.MethodGet, "/console/audit?on=1", "", elsewhere); !strings.Contains(page, "Sign in") {
+		t.Errorf("a browser that says the same again is led on for ever:\n%s", page)
+	}
 	if code, header := w.browser().noted("/console/audit"); code != 303 || header.Get("Location") != "/console/sign-in" {
 		t.Errorf("a page from here: %d, to %s", code, header.Get("Location"))
 	}

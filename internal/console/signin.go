@@ -110,8 +110,11 @@ func fromElsewhere(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// goOn has a browser ask for a path once more, by a page of this server.
-func (c *Console) goOn(w http.ResponseWriter, r *http.Request, path string) {
+// goOn has a browser ask for the same once more, by a page of this server. The address then says so, lest it goes on for ever.
+func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	q.Set("on", "1")
+	path := r.URL.EscapedPath() + "?" + q.Encode()
 	c.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
 }
 

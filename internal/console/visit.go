@@ -80,8 +80,8 @@ func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
 				http.Error(w, "sign in", http.StatusUnauthorized)
 				return
 			}
-			if fromElsewhere(r) { // there may be a session all the same
-				c.goOn(w, r, r.URL.RequestURI())
+			if fromElsewhere(r) && !r.URL.Query().Has("on") { // there may be a session all the same
+				c.goOn(w, r)
 				return
 			}
 			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
@@ -207,8 +207,10 @@ func back(r *http.Request) string {
 func (c *Console) show(v *visit, status int, name string, p page) {
 	p.Session, p.Token, p.Now = v.session, c.token(v.session), v.now
 	q := v.r.URL.Query()
-	p.Notice, p.Moved = notices[q.Get("done")], v.r.Method == http.MethodPost || q.Has("done")
-	if q.Del("done"); p.Path == "" {
+	p.Notice, p.Moved = notices[q.Get("done")], v.r.Method == http.MethodPost || q.Has("done") || q.Has("on")
+	q.Del("done")
+	q.Del("on")
+	if p.Path == "" {
 		p.Path = v.r.URL.EscapedPath()
 		if len(q) > 0 {
 			p.Path += "?" + q.Encode()
