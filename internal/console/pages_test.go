@@ -78,6 +78,27 @@ func TestSecretsHandedOn(t *testing.T) {
 	}
 }
 
+// Who may only look is not to act by a URL that somebody has signed.
+func TestSignedURLs(t *testing.T) {
+	w := newWorld(t, nil)
+	const signed = "https://bucket.s3.amazonaws.com/key?X-Amz-Credential=AKIAPLANTED%2F20261123&X-Amz-Expires=900&X-Amz-Signature=0123456789abcdefplanted"
+	stack := w.create("s", `{"Parameters": {"P": {"Type": "String"}}, "Resources": {"A": `+resource(`"Put": "`+signed+`"`)+`},
+		"Outputs": {"Got": {"Value": {"Fn::GetAtt": ["A", "Get"]}}}}`,
+		engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: signed}}})
+	r := w.take("A")
+	w.answer(r, `"Status": "SUCCESS", "PhysicalResourceId": "a", "Data": {"Get": "`+signed+`"}`)
+	_, err := w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Stack: refOf("s"), Name: "set", Kind: store.KindUpdate, Template: resources("A", resource(`"Put": "elsewhere"`)),
+	})
+	w.must(err)
+	b := w.as(console.Viewer)
+	for _, path := range []string{pathOf(stack), pathOf(stack, "changesets", "set"), "/console/requests/" + string(r.ID)} {
+		page := b.page(path)
+		wants(t, path, page, "bucket.s3.amazonaws.com", "X-Amz-Expires=900")
+		lacks(t, path, page, "planted", "PLANTED")
+	}
+}
+
 // linked finds the next page.
 var linked = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 

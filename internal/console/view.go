@@ -141,27 +141,28 @@ type field struct {
 	Note string
 }
 
-// plainText returns a value as a text of its own, secrets masked. Of a secret list not even the length is shown.
+// plainText returns a value as a text of its own, secrets masked, and signatures in URLs: who may only look is not to act by one that
+// somebody has signed. Of a secret list not even the length is shown.
 func plainText(v value.Value) string {
 	switch {
 	case v.Kind() == value.List && v.HasSecret():
 		return value.ParameterMask
 	case v.IsScalar():
-		return v.Masked().Text()
+		return wire.Redact(v.Masked().Text())
 	}
-	return v.String()
+	return wire.Redact(v.String())
 }
 
-// indented returns a value as JSON for people, secrets masked; empty for null.
+// indented returns a value as JSON for people, with the masks of [plainText]; empty for null.
 func indented(v value.Value) string {
 	if v.IsNull() {
 		return ""
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(v.String()), "", "  "); err != nil {
-		return v.String()
+		return wire.Redact(v.String())
 	}
-	return b.String()
+	return wire.Redact(b.String())
 }
 
 // functions are those that pages call.
