@@ -99,6 +99,26 @@ func TestSignedURLs(t *testing.T) {
 	}
 }
 
+// What opens a provider's door is shown of no request, though its template has it in clear.
+func TestHowAProviderIsCalled(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.as(console.Viewer)
+	w.create("s", strings.ReplaceAll(resources("A", resource("")), token, "https://me:planted-word@provider.example/hook?access_key=planted-key"),
+		engine.Options{})
+	_, err := w.engine.Create(w.ctx, engine.CreateStack{
+		Name: store.StackName{Account: engine.ROSAccount(account), Region: "cn-hangzhou", Name: "r"}, Dialect: engine.ROS,
+		Template: `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"B": {"Type": "ALIYUN::ROS::CustomResource", "Properties": {
+			"ServiceToken": "web:https://me:planted-word@provider.example/hook?access_key=planted-key", "Timeout": 60, "HttpConfig": {
+				"SignKey": "pl!", "Headers": {"Authorization": "Bearer planted-bearer", "Accept": "text/plain"}}}}}}`,
+	})
+	w.must(err)
+	for logical, want := range map[string]string{"A": "https://provider.example/hook", "B": "text/plain"} {
+		page := b.page("/console/requests/" + string(w.take(logical).ID))
+		wants(t, logical, page, want, "*****")
+		lacks(t, logical, page, "planted", "pl!")
+	}
+}
+
 // linked finds the next page.
 var linked = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 

@@ -80,11 +80,16 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	hidden := slices.Concat(secretsOf(&revision), r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
+	config := r.Body.HTTPConfig
+	if key, ok := config.Get("SignKey"); ok {
+		config = config.With("SignKey", key.Tainted(value.OfAttribute)) // however short it is
+	}
+	hidden := slices.Concat(secretsOf(&revision), r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(),
+		store.TokenSecrets(r.Body.Token), store.ConfigSecrets(config))
 	shown := func(v value.Value) string { return indented(v.TaintedWith(hidden)) }
-	view.Properties, view.Old, view.Config = shown(r.Body.Properties), shown(r.Body.OldProperties), shown(r.Body.HTTPConfig)
+	view.Properties, view.Old, view.Config = shown(r.Body.Properties), shown(r.Body.OldProperties), shown(config)
 	if !r.Body.Native() {
-		view.Token = plainText(r.Body.Token.TaintedWith(hidden))
+		view.Token = store.ShownURL(plainText(r.Body.Token))
 	}
 	if err := c.fillAnswer(v.r.Context(), &view, shown); err != nil {
 		return err
