@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +17,15 @@ const streams = "text/event-stream"
 
 // streamPath is what the paths of streams end with. A page that is asked for as if it were one takes its turn as others do.
 const streamPath = "/live"
+
+// maxForm is how many bytes of a form are read before it is its turn: more than the console takes.
+const maxForm = 128 << 10
+
+// rest is a body whose beginning was read before.
+type rest struct {
+	io.Reader
+	io.Closer
+}
 
 // console serves pages for people. They have turns of their own, so that neither they nor calls wait for the other.
 func (s *Server) console(w http.ResponseWriter, r *http.Request) {
@@ -30,6 +41,16 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
 		s.config.Console.ServeHTTP(w, r.WithContext(ctx))
 		return
+	}
+	if r.Method == http.MethodPost {
+		// A form is here before it takes a turn, or a few who send theirs slowly would keep all others out. What there is more of it is
+		// refused by the console.
+		head, err := io.ReadAll(io.LimitReader(r.Body, maxForm))
+		if err != nil {
+			http.Error(w, "the form did not come", http.StatusBadRequest)
+			return
+		}
+		r.Body = &rest{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
 	}
 	if !s.pages.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)

@@ -1,9 +1,14 @@
 package server_test
 
 import (
+	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/server"
 )
@@ -36,5 +41,43 @@ func TestConsoleTimes(t *testing.T) {
 		if got := string(body); got != test.want {
 			t.Errorf("%s as %s: %s, want %s", test.path, test.accept, got, test.want)
 		}
+	}
+}
+
+// Forms that come slowly keep nobody out.
+func TestConsoleSlowForms(t *testing.T) {
+	w := newWorld(t, func(_ *world, c *server.Config) {
+		c.Concurrency, c.Wait = 1, time.Millisecond
+		c.Console = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			fmt.Fprintf(w, "%s %v", body, err)
+		})
+	})
+	slow, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	w.must(err)
+	defer slow.Close()
+	_, err = fmt.Fprint(slow, "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
+	w.must(err)
+	lines := bufio.NewReader(slow)
+	line, err := lines.ReadString('\n') // it reads the body now
+	w.must(err)
+	if !strings.Contains(line, "100 Continue") {
+		t.Fatal(line)
+	}
+	reply, err := http.Get(w.url + "/console/")
+	w.must(err)
+	w.must(reply.Body.Close())
+	if reply.StatusCode != http.StatusOK {
+		t.Errorf("a page while a form comes: %d", reply.StatusCode)
+	}
+	_, err = fmt.Fprint(slow, "form")
+	w.must(err)
+	_, err = lines.ReadString('\n')
+	w.must(err)
+	answer, err := http.ReadResponse(lines, nil)
+	w.must(err)
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "form <nil>" {
+		t.Errorf("the form came as %q, %v", body, err)
 	}
 }
