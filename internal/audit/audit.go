@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -96,6 +97,7 @@ type Log struct {
 	mu   sync.Mutex
 	file *os.File  // nil for the standard output
 	out  io.Writer // nil once it is closed
+	torn bool      // what was written last is not the end of a line
 }
 
 // Open opens a log: a file that is appended to, made for its owner only if it is not there, or standard output, given as
@@ -116,8 +118,27 @@ func (l *Log) reopen() error {
 	if l.file != nil {
 		err = l.file.Close()
 	}
-	l.file, l.out = file, file
+	l.file, l.out, l.torn = file, file, torn(l.path)
 	return err
+}
+
+// torn reports whether a file ends within a line, as one does whose disk was full. What is no file, or cannot be read, is taken for
+// whole.
+func torn(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // a pipe would wait for its other end
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // read only
+	last := []byte{'\n'}
+	if _, err := file.Seek(-1, io.SeekEnd); err != nil {
+		return false
+	}
+	_, err = file.Read(last)
+	return err == nil && last[0] != '\n'
 }
 
 // Reopen opens the file again by its name, after it was moved away. If that cannot be done, what was open stays so.
@@ -133,7 +154,8 @@ func (l *Log) Reopen() error {
 	return l.reopen()
 }
 
-// Write appends a line. It is in the file when Write returns nil; it is not forced onto the disk.
+// Write appends a line. It is in the file when Write returns nil; it is not forced onto the disk. After an error there may be a part
+// of it in the file; the next line begins on a line of its own all the same.
 func (l *Log) Write(e Entry) error {
 	if l == nil {
 		return nil
@@ -157,7 +179,15 @@ func (l *Log) Write(e Entry) error {
 	if l.out == nil {
 		return fmt.Errorf("audit log: %w", os.ErrClosed)
 	}
-	if _, err := l.out.Write(append(line, '\n')); err != nil { // one write: lines of several processes do not mix
+	line = append(line, '\n')
+	if l.torn {
+		line = slices.Insert(line, 0, '\n')
+	}
+	n, err := l.out.Write(line) // one write: lines of several processes do not mix
+	if n > 0 {
+		l.torn = line[n-1] != '\n'
+	}
+	if err != nil {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	return nil

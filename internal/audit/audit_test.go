@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -102,6 +103,68 @@ func TestFileIsReopened(t *testing.T) {
 	}
 	if l.Write(audit.Entry{}) == nil || l.Reopen() == nil {
 		t.Error("a closed log takes what is written")
+	}
+}
+
+// narrow takes so many bytes, and then says that there is no space.
+type narrow struct {
+	bytes.Buffer
+	space int
+}
+
+func (n *narrow) Write(text []byte) (int, error) {
+	if len(text) <= n.space {
+		n.space -= len(text)
+		return n.Buffer.Write(text)
+	}
+	written, _ := n.Buffer.Write(text[:n.space]) // it never fails
+	n.space = 0
+	return written, syscall.ENOSPC
+}
+
+// A line that was cut off, for want of space or by a crash, spoils none that comes after it.
+func TestTornLines(t *testing.T) {
+	for space := range 40 {
+		out := &narrow{space: space}
+		l, err := audit.Open("-", out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range []int{0, 1, 5, 1000} {
+			out.space += more
+			if err := l.Write(audit.Entry{Action: "CreateStack"}); (err == nil) != (more == 1000) {
+				t.Fatalf("a line with room for %d bytes: %v", out.space, err)
+			}
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if last := lines[len(lines)-1]; !json.Valid([]byte(last)) || strings.Contains(out.String(), "\n\n") {
+			t.Errorf("with room for %d bytes at first there is:\n%s", space, out)
+		}
+	}
+
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if err := os.WriteFile(path, []byte(`{"time":"2026-11-23T0`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := audit.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range []string{"one", "two"} {
+		if err := l.Write(audit.Entry{Action: action}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) != 4 || !json.Valid([]byte(lines[1])) || !json.Valid([]byte(lines[2])) || lines[3] != "" {
+		t.Errorf("the file is:\n%s", text)
 	}
 }
 
