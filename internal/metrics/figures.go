@@ -17,8 +17,9 @@ import (
 const DefaultEvery = 15 * time.Second
 
 const (
-	// readTimeout bounds one reading of the figures.
-	readTimeout = 10 * time.Second
+	// readTimeout bounds one reading of the figures. Who scrapes waits for it: Prometheus does so for 10 s, and would take a server
+	// for dead whose database is away.
+	readTimeout = 5 * time.Second
 	// share is how many times longer than they took to read figures stand.
 	share = 50
 )
@@ -153,7 +154,8 @@ func byKind(flights []store.Flight) map[flightKind]store.Flight {
 	return sorted
 }
 
-// refresh returns the figures, read anew if those that are there stand no longer.
+// refresh returns the figures, read anew if those that are there stand no longer. That they could not be read stands for a short time
+// only, however long that took to find out: else a database would be said to be away long after it is back.
 func (f *figures) refresh() (store.Figures, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -164,10 +166,11 @@ func (f *figures) refresh() (store.Figures, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	f.read, f.err = f.Figures(ctx)
+	ended := f.Now()
+	f.until = began.Add(max(f.Every, share*ended.Sub(began)))
 	if f.err != nil {
 		f.Log.Warn("the figures of the database cannot be read for monitoring", "error", f.err)
+		f.until = ended.Add(f.Every)
 	}
-	took := f.Now().Sub(began)
-	f.until = began.Add(max(f.Every, share*took))
 	return f.read, f.err
 }

@@ -42,10 +42,13 @@ type database struct {
 	took  time.Duration
 	err   error
 	reads int
+	given time.Duration // for a reading
 }
 
-func (d *database) figures(context.Context) (store.Figures, error) {
+func (d *database) figures(ctx context.Context) (store.Figures, error) {
 	d.reads++
+	deadline, _ := ctx.Deadline()
+	d.given = time.Until(deadline)
 	d.now = d.now.Add(d.took)
 	return store.Figures{Nodes: 3, Stacks: 9, Busy: 2, Orphans: 1, Bytes: 4096, Rows: map[string]int64{"event": 7}, Flights: []store.Flight{
 		{Type: "Create", State: store.RequestWaiting, Count: 4, Oldest: d.now.Add(-time.Minute)},
@@ -109,6 +112,24 @@ func TestFiguresOfNoDatabase(t *testing.T) {
 	d.err = nil
 	d.now = d.now.Add(time.Minute)
 	says(t, scrape(t, m), "pintle_store_up 1", "pintle_members 3")
+}
+
+// A database that keeps a reading waiting until its time is over is told as away, to a scraper that still listens, and as back
+// as soon as one that fails at once.
+func TestFiguresOfSlowDatabase(t *testing.T) {
+	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), err: context.DeadlineExceeded, took: 5 * time.Second}
+	m := watched(d)
+	says(t, scrape(t, m), "pintle_store_up 0")
+	if patience := 10 * time.Second; d.given <= 0 || d.given >= patience {
+		t.Errorf("a reading may take %v: Prometheus gives a scrape up after %v", d.given, patience)
+	}
+	d.err, d.took = nil, 0
+	d.now = d.now.Add(metrics.DefaultEvery - time.Millisecond)
+	if says(t, scrape(t, m), "pintle_store_up 0"); d.reads != 1 {
+		t.Errorf("%d readings within %v", d.reads, metrics.DefaultEvery)
+	}
+	d.now = d.now.Add(time.Millisecond)
+	says(t, scrape(t, m), "pintle_store_up 1")
 }
 
 func TestCounts(t *testing.T) {
