@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/pintle-dev/pintle/internal/require"
 )
 
 const (
@@ -122,6 +126,24 @@ func TestAlerts(t *testing.T) {
 	}
 	if len(headings) > 0 {
 		t.Errorf("the runbook has alerts that there are not: %v", headings)
+	}
+}
+
+// The rules fire on the failures that they are about, and not on what is no failure.
+func TestAlertsFire(t *testing.T) {
+	promtool := require.Tool(t, "promtool")
+	dir := t.TempDir()
+	for from, name := range map[string]string{alerts: "alerts.yaml", filepath.Join("testdata", "alerts_test.yaml"): "alerts_test.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, from)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		cmd := exec.CommandContext(t.Context(), promtool, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", args[0], err, out)
+		}
 	}
 }
 
