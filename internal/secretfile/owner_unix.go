@@ -3,6 +3,7 @@
 package secretfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -14,6 +15,21 @@ func ownerOf(info fs.FileInfo) (uint32, bool) {
 		return stat.Uid, true
 	}
 	return self(), true
+}
+
+func like(file *os.File, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	err := file.Chown(int(stat.Uid), int(stat.Gid))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Chmod(info.Mode().Perm()) // after it, or the group would be the wrong one for a moment
 }
 
 func self() uint32 { return uint32(os.Geteuid()) }

@@ -5,7 +5,10 @@
 // credentials. It is the rule that PostgreSQL has for its keys.
 package secretfile
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+)
 
 // Private reports whether nobody but those who should can reach the file. On Windows, where a file has no such bits and the
 // access list of its folder protects it, every file is private.
@@ -16,6 +19,11 @@ func Private(info fs.FileInfo) bool {
 	}
 	return private(info.Mode().Perm(), owner, self())
 }
+
+// Like gives a file that is to take the place of another the owner, group and mode of that, which info is of: so whoever could read
+// the old one, and nobody else, can read the new one. Who may not give files away keeps it to itself. The file must be the
+// process's own, with mode 0600. On Windows it does nothing.
+func Like(file *os.File, info fs.FileInfo) error { return like(file, info) }
 
 // private decides by the permission bits, the user that owns the file, and the one that reads it.
 func private(mode fs.FileMode, owner, reader uint32) bool {

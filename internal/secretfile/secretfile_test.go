@@ -1,6 +1,7 @@
 package secretfile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,5 +52,71 @@ func TestFile(t *testing.T) {
 		if got := Private(info); got != want {
 			t.Errorf("mode %04o: private is %t, want %t", mode, got, want)
 		}
+	}
+}
+
+// What takes the place of a file has its owner, group and mode, or is its maker's alone.
+func TestLike(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file has no such bits there")
+	}
+	dir := t.TempDir()
+	old, draft := filepath.Join(dir, "old"), filepath.Join(dir, "draft")
+	for _, path := range []string{old, draft} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantOwner := self()
+	if wantOwner == 0 {
+		wantOwner = 65532
+		if err := os.Chown(old, int(wantOwner), 65532); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(old, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(draft, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(Like(file, info), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err = os.Stat(draft); err != nil {
+		t.Fatal(err)
+	}
+	if owner, _ := ownerOf(info); owner != wantOwner || info.Mode() != 0o400 {
+		t.Errorf("it is of user %d with mode %v, want %d and 0400", owner, info.Mode(), wantOwner)
+	}
+}
+
+// Who may not give a file away keeps it to itself.
+func TestLikeOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" || self() == 0 {
+		t.Skip("everybody who runs this may give files away")
+	}
+	info, err := os.Stat(string(filepath.Separator)) // it is root's
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(t.TempDir(), "draft"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Like(file, info); err != nil {
+		t.Error(err)
+	}
+	made, err := file.Stat()
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if owner, _ := ownerOf(made); owner != self() || made.Mode() != 0o600 {
+		t.Errorf("it is of user %d with mode %v", owner, made.Mode())
 	}
 }

@@ -75,8 +75,9 @@ func KeyIDs(path string) ([]string, error) {
 	return ids, nil
 }
 
-// EditKeys replaces the keys in a key file by what edit makes of them. A crash leaves the old file or the new one. edit
-// must leave at least one key; its error is returned as it is, and nothing is changed then.
+// EditKeys replaces the keys in a key file by what edit makes of them. A crash leaves the old file or the new one, which has its
+// owner, group and mode if the process may give it those. edit must leave at least one key; its error is returned as it is, and
+// nothing is changed then.
 func EditKeys(path string, edit func([]Key) ([]Key, error)) error {
 	list, err := readKeys(path)
 	if err != nil {
@@ -88,7 +89,11 @@ func EditKeys(path string, edit func([]Key) ([]Key, error)) error {
 	if _, err := NewKeys(list...); err != nil {
 		return fmt.Errorf("key file %s: %w", path, err)
 	}
-	if err := writeKeyFile(path, list, os.Rename); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("key file %s: %w", path, err)
+	}
+	if err := writeKeyFile(path, list, info, os.Rename); err != nil {
 		return fmt.Errorf("key file %s: %w", path, err)
 	}
 	return nil
@@ -148,7 +153,7 @@ func parseKeys(text []byte) ([]Key, error) {
 
 // makeKeyFile writes a key file with a random key. One that is there already stays.
 func makeKeyFile(path string) error {
-	return writeKeyFile(path, []Key{GenerateKey()}, func(draft, path string) error {
+	return writeKeyFile(path, []Key{GenerateKey()}, nil, func(draft, path string) error {
 		if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -156,9 +161,9 @@ func makeKeyFile(path string) error {
 	})
 }
 
-// writeKeyFile writes a key file that appears under its name whole and for good, or not at all. put gives a draft its
-// name.
-func writeKeyFile(path string, keys []Key, put func(draft, path string) error) (err error) {
+// writeKeyFile writes a key file that appears under its name whole and for good, or not at all. It takes the place of old, nil for
+// none. put gives a draft its name.
+func writeKeyFile(path string, keys []Key, old fs.FileInfo, put func(draft, path string) error) (err error) {
 	dir := filepath.Dir(path)
 	draft := filepath.Join(dir, "."+filepath.Base(path)+"."+rand.Text())
 	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -170,7 +175,12 @@ func writeKeyFile(path string, keys []Key, put func(draft, path string) error) (
 			err = errors.Join(err, gone)
 		}
 	}()
-	_, err = io.WriteString(file, keyFileHead)
+	if old != nil {
+		err = secretfile.Like(file, old) // a service that is not root must be able to read what root has changed
+	}
+	if err == nil {
+		_, err = io.WriteString(file, keyFileHead)
+	}
 	for _, key := range keys {
 		if err == nil {
 			_, err = fmt.Fprintf(file, "%s %s\n", key.ID, base64.StdEncoding.EncodeToString(key.Secret))

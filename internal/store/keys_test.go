@@ -217,6 +217,9 @@ func TestEditKeys(t *testing.T) {
 	if err != nil || len(first) != 1 {
 		t.Fatalf("keys %v, error %v", first, err)
 	}
+	if err := os.Chmod(path, 0o400); err != nil { // which stays
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() { // whoever reads meanwhile sees the old file or the new one
@@ -243,7 +246,7 @@ func TestEditKeys(t *testing.T) {
 	if ids, err := store.KeyIDs(path); err != nil || strings.Join(ids, " ") != "new "+first[0] {
 		t.Errorf("keys %v, error %v", ids, err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o400 {
 		t.Errorf("mode %v, error %v", info.Mode(), err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
