@@ -38,6 +38,11 @@ type place struct {
 // locate finds out where a command works. dir is empty for the current directory.
 func (a *app) locate(dir, data string) (place, error) {
 	p := place{dir: a.path(dir), given: dir, dataGiven: data}
+	// Who names the data may stand anywhere: with sudo -u in a folder of somebody else, where nothing can be looked for.
+	if _, err := os.Stat(filepath.Join(p.dir, project.FileName)); dir == "" && data != "" && errors.Is(err, fs.ErrPermission) {
+		p.data = a.path(data)
+		return p, nil
+	}
 	info, err := os.Stat(p.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
