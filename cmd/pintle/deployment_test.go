@@ -112,6 +112,16 @@ func TestUnit(t *testing.T) {
 		t.Errorf("the unit has the variables %v and Type=%s", names, settings["Type"])
 	}
 	wantVariables(t, "pintle.service", names)
+	// The page that tells of the audit log rotates one that the unit may write, and signals nobody but the server.
+	text := page(t, "docs/operating.md")
+	if logs := settings["LogsDirectory"]; len(logs) != 1 || !strings.Contains(text, "\n/var/log/"+logs[0]+"/audit.log {") {
+		t.Errorf("the unit may write to %q below /var/log, and docs/operating.md rotates another file", logs)
+	}
+	for _, kill := range regexp.MustCompile(`systemctl kill [^\n]*`).FindAllString(text, -1) {
+		if !strings.Contains(kill, " --kill-who=main ") {
+			t.Errorf("docs/operating.md signals provider processes too: %s", kill)
+		}
+	}
 	names = nil
 	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(deployFile(t, "systemd", "pintle.env"), -1) {
 		names = append(names, found[1])
@@ -418,6 +428,10 @@ func checkPod(t *testing.T, file string, workload, secret object) {
 	if _, port, err := net.SplitHostPort(environment["PINTLE_LISTEN"]); err != nil || port != fmt.Sprint(c.Ports[0].ContainerPort) {
 		t.Errorf("it listens at %s, and the container has port %d", environment["PINTLE_LISTEN"], c.Ports[0].ContainerPort)
 	}
+	if _, port, err := net.SplitHostPort(environment["PINTLE_METRICS"]); err != nil || len(c.Ports) != 2 ||
+		c.Ports[1].Name != "metrics" || port != fmt.Sprint(c.Ports[1].ContainerPort) {
+		t.Errorf("metrics are at %s, and the container has the ports %v", environment["PINTLE_METRICS"], c.Ports)
+	}
 	for name, probe := range map[string]probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
 		if probe.HTTPGet.Port != c.Ports[0].Name {
 			t.Errorf("the probe of %s asks port %q", name, probe.HTTPGet.Port)
@@ -474,7 +488,7 @@ func TestServedAsDeployed(t *testing.T) {
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+filepath.Join(dir, "notify"))
 	for _, entry := range c.Env {
 		switch entry.Name {
-		case "PINTLE_LISTEN":
+		case "PINTLE_LISTEN", "PINTLE_METRICS":
 			entry.Value = "127.0.0.1:0"
 		case "PINTLE_DATA":
 			entry.Value = data
