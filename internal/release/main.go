@@ -87,6 +87,13 @@ func (r *release) fromGit(ctx context.Context) error {
 	if r.commit, err = describe("rev-parse", "HEAD"); err != nil {
 		return err
 	}
+	changes, err := describe("status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changes != "" { // nobody can build the same from the commit
+		r.commit += "-dirty"
+	}
 	date, err := describe("show", "--no-patch", "--format=%cI", "HEAD")
 	if err != nil {
 		return err

@@ -209,6 +209,36 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
+// A release says of what commit it is, and whether it is of that alone.
+func TestCommit(t *testing.T) {
+	r := release{source: source(t)}
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Dir = r.source
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %v\n%s", args[0], err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "--quiet")
+	git("add", ".")
+	git("commit", "--quiet", "--no-gpg-sign", "--message", "all")
+	commit := git("rev-parse", "HEAD")
+	for _, want := range []string{commit, commit + "-dirty"} {
+		if err := r.fromGit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r.commit != want || !strings.HasPrefix(want, r.version[:7]) || r.date.IsZero() {
+			t.Errorf("commit %q, version %q of %v; want %q", r.commit, r.version, r.date, want)
+		}
+		if err := os.WriteFile(filepath.Join(r.source, "main.go"), []byte(program+"// changed\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestTargets(t *testing.T) {
 	for _, text := range []string{"linux", "/amd64", ""} {
 		if got, err := parseTarget(text); err == nil {
