@@ -28,6 +28,8 @@ const (
 type Sources struct {
 	// Figures reads those of the database.
 	Figures func(context.Context) (store.Figures, error)
+	// Ping says whether the database can be written, by writing.
+	Ping func(context.Context) error
 	// Queued is how many writes wait to be committed.
 	Queued func() int
 	// Load is how many requests delivery has in hand, how many of them wait for their turn, and how many are being sent.
@@ -62,7 +64,7 @@ var (
 	queuedDesc = describe("commit_queue_length", "Writes that wait to be committed by this node.")
 	loadDesc   = describe("delivery_requests", "Requests that delivery has to do with on this node.", "state")
 
-	upDesc      = describe("store_up", "Whether the figures of the database could be read the last time: 1 or 0.")
+	upDesc      = describe("store_up", "Whether the database could be read and written the last time: 1 or 0.")
 	membersDesc = describe("members", "Nodes of the database that are not known to be dead.")
 	stacksDesc  = describe("stacks", "Stacks that are not deleted.")
 	busyDesc    = describe("stacks_busy", "Stacks with a request that is not settled: their operations run.")
@@ -80,7 +82,8 @@ type figures struct {
 	mu    sync.Mutex // held during a reading: there is one at a time
 	until time.Time  // what was read stands
 	read  store.Figures
-	err   error
+	err   error // of reading them
+	up    bool
 }
 
 // Describe implements [prometheus.Collector].
@@ -103,12 +106,15 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	gauge(loadDesc, float64(inHand), "in-hand")
 	gauge(loadDesc, float64(waiting), "waiting")
 	gauge(loadDesc, float64(sending), "sending")
-	read, err := f.refresh()
-	if err != nil {
+	read, up, err := f.refresh()
+	if up {
+		gauge(upDesc, 1)
+	} else {
 		gauge(upDesc, 0)
+	}
+	if err != nil {
 		return
 	}
-	gauge(upDesc, 1)
 	gauge(membersDesc, float64(read.Nodes))
 	gauge(stacksDesc, float64(read.Stacks))
 	gauge(busyDesc, float64(read.Busy))
@@ -154,23 +160,31 @@ func byKind(flights []store.Flight) map[flightKind]store.Flight {
 	return sorted
 }
 
-// refresh returns the figures, read anew if those that are there stand no longer. That they could not be read stands for a short time
-// only, however long that took to find out: else a database would be said to be away long after it is back.
-func (f *figures) refresh() (store.Figures, error) {
+// refresh returns the figures, read anew if those that are there stand no longer, and whether the database could be written then: one
+// whose disk is full can still be read. What went wrong stands for a short time only, however long that took to find out: else a
+// database would be said to be away long after it is back.
+func (f *figures) refresh() (read store.Figures, up bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	began := f.Now()
 	if began.Before(f.until) && f.until.Sub(began) <= max(f.Every, share*readTimeout) {
-		return f.read, f.err
+		return f.read, f.up, f.err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	f.read, f.err = f.Figures(ctx)
-	ended := f.Now()
-	f.until = began.Add(max(f.Every, share*ended.Sub(began)))
 	if f.err != nil {
 		f.Log.Warn("the figures of the database cannot be read for monitoring", "error", f.err)
-		f.until = ended.Add(f.Every)
 	}
-	return f.read, f.err
+	wrote := f.Ping(ctx)
+	if wrote != nil && f.err == nil { // else it has been said
+		f.Log.Warn("the database cannot be written, as monitoring has found", "error", wrote)
+	}
+	f.up = f.err == nil && wrote == nil
+	ended := f.Now()
+	f.until = ended.Add(f.Every)
+	if f.up {
+		f.until = began.Add(max(f.Every, share*ended.Sub(began)))
+	}
+	return f.read, f.up, f.err
 }

@@ -41,6 +41,7 @@ type database struct {
 	now   time.Time
 	took  time.Duration
 	err   error
+	full  error // its disk
 	reads int
 	given time.Duration // for a reading
 }
@@ -60,7 +61,7 @@ func (d *database) figures(ctx context.Context) (store.Figures, error) {
 func watched(d *database) *metrics.Metrics {
 	m := metrics.New("v1.2.3")
 	m.Watch(metrics.Sources{
-		Figures: d.figures, Queued: func() int { return 5 }, Load: func() (int, int, int) { return 6, 3, 2 },
+		Figures: d.figures, Ping: func(context.Context) error { return d.full }, Queued: func() int { return 5 }, Load: func() (int, int, int) { return 6, 3, 2 },
 		Now: func() time.Time { return d.now },
 	})
 	return m
@@ -111,6 +112,16 @@ func TestFiguresOfNoDatabase(t *testing.T) {
 	}
 	d.err = nil
 	d.now = d.now.Add(time.Minute)
+	says(t, scrape(t, m), "pintle_store_up 1", "pintle_members 3")
+}
+
+// A database that can be read and not written is not up, and what it holds is told.
+func TestFiguresOfFullDatabase(t *testing.T) {
+	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), full: errors.New("the disk is full"), took: time.Second}
+	m := watched(d)
+	says(t, scrape(t, m), "pintle_store_up 0", "pintle_members 3", "pintle_orphans 1")
+	d.full = nil
+	d.now = d.now.Add(metrics.DefaultEvery)
 	says(t, scrape(t, m), "pintle_store_up 1", "pintle_members 3")
 }
 

@@ -31,7 +31,7 @@ func (n *Node) openMetrics(door *server.Config) (err error) {
 		queued = s.Queued
 	}
 	n.metrics.Watch(metrics.Sources{
-		Figures: n.store.Figures, Queued: queued, Log: n.log,
+		Figures: n.store.Figures, Ping: n.store.Ping, Queued: queued, Log: n.log,
 		Load: func() (inHand, waiting, sending int) {
 			var load delivery.Load
 			if n.delivery != nil {
