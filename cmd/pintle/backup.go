@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -49,11 +52,20 @@ func (a *app) backup(ctx context.Context, o *backupOptions, into string) error {
 	if !node.Exists(p.data) {
 		return failed(fmt.Errorf("there is no database in %s", a.short(p.data)), "name another directory with --data")
 	}
+	_, err = os.Stat(node.KeyFile(p.data))
+	elsewhere := errors.Is(err, fs.ErrNotExist)
+	if o.keys && elsewhere {
+		return failed(fmt.Errorf("backup: the keys are not in %s", a.short(p.data)),
+			"leave --with-keys out, and copy them from where the server has them: --key-file, --key-command or PINTLE_KEYS")
+	}
 	if err := node.Backup(ctx, p.data, a.path(into), o.keys); err != nil {
 		return failed(fmt.Errorf("backup: %w", err))
 	}
 	fmt.Fprintf(a.stdout, "%s is a copy of %s\n", a.short(a.path(into)), a.short(p.data))
-	if !o.keys {
+	switch {
+	case elsewhere:
+		a.say("The keys are not in it: keep a copy of what --key-file, --key-command or PINTLE_KEYS names.")
+	case !o.keys:
 		a.say("The key file is not in it: keep a copy of %s elsewhere.", a.short(node.KeyFile(p.data)))
 	}
 	return nil
