@@ -263,6 +263,10 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	for _, provider := range list {
 		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})
 	}
+	out := a.stdout
+	if o.monitor.auditLog == "-" { // which is read by a program, line by line
+		out = a.stderr
+	}
 	// At once, or a line of the log comes between.
-	fmt.Fprintf(a.stdout, "%s\nPoint AWS clients at it:  eval \"$(pintle env%s)\"\n\n", display.Columns(rows), p.named())
+	fmt.Fprintf(out, "%s\nPoint AWS clients at it:  eval \"$(pintle env%s)\"\n\n", display.Columns(rows), p.named())
 }
