@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -125,7 +126,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	n, err := node.Open(ctx, config)
 	if err != nil {
-		if _, ok := errors.AsType[*net.OpError](err); ok {
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "listen" { // and not that of a database
 			return failed(err, "give another address with --listen, or --metrics")
 		}
 		return failed(err)
@@ -229,7 +230,12 @@ func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
 			return lock, nil
 		}
 		held, ok := errors.AsType[*node.HeldError](err)
-		if !ok || held.URL != "" || a.now().After(deadline) {
+		switch {
+		case !ok && errors.Is(err, fs.ErrPermission):
+			return nil, failed(err, "type the command as the user whose directory it is, with sudo -u, or give another one with --data")
+		case !ok:
+			return nil, failed(err)
+		case held.URL != "" || a.now().After(deadline):
 			return nil, failed(err, "end it, or give another directory with --data")
 		}
 		if err := pause(ctx, heldPause); err != nil {

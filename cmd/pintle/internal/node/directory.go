@@ -68,10 +68,11 @@ type Lock struct {
 	file      *os.File
 }
 
-// Exists reports whether there is a data directory at path that was used before.
+// Exists reports whether there is a data directory at path that was used before. One that the process may not look into counts as
+// such: who opens it is told so, and not that there is nothing.
 func Exists(path string) bool {
 	for _, name := range []string{databaseFile, elsewhereFile} {
-		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil || errors.Is(err, fs.ErrPermission) {
 			return true
 		}
 	}
