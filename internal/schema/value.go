@@ -92,10 +92,10 @@ func fitsLength(n int, least, most *int) bool {
 }
 
 // Secrets returns the texts in a value that the schema says are secret, as package pintle marks them.
-func (s *Schema) Secrets(v value.Value) []string { return s.tainted(v).Secrets() }
+func (s *Schema) Secrets(v value.Value) []string { return s.Tainted(v).Secrets() }
 
-// tainted returns v with what is secret marked. A value bounds the depth.
-func (s *Schema) tainted(v value.Value) value.Value {
+// Tainted returns v with that marked of which the schema says that it is secret; of a nil Schema v itself. A value bounds the depth.
+func (s *Schema) Tainted(v value.Value) value.Value {
 	if s == nil {
 		return v
 	}
@@ -110,7 +110,7 @@ func (s *Schema) tainted(v value.Value) value.Value {
 	case value.List:
 		items := make([]value.Value, len(v.Items()))
 		for i, item := range v.Items() {
-			items[i] = s.at(s.items).tainted(item)
+			items[i] = s.at(s.items).Tainted(item)
 		}
 		return value.Items(items...)
 	case value.Map:
@@ -120,7 +120,7 @@ func (s *Schema) tainted(v value.Value) value.Value {
 			if declared, ok := s.properties[m.Key]; ok {
 				below = declared
 			}
-			members[i] = value.Member{Key: m.Key, Value: s.at(below).tainted(m.Value)}
+			members[i] = value.Member{Key: m.Key, Value: s.at(below).Tainted(m.Value)}
 		}
 		return value.Object(members...)
 	case value.Null, value.Bool, value.Number, value.String:
