@@ -217,7 +217,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	switch {
-	case isAnswer(body, p.limit):
+	case IsAnswer(body, p.limit):
 		return verdict{outcome: p.answered(body, response)}
 	case err != nil:
 		// The answer may have been in it, and there is no other way to get it.
@@ -274,9 +274,9 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	return verdict{text: text, delivered: written}
 }
 
-// isAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off behind the limit
+// IsAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off behind the limit
 // is taken for one, since a provider that says so much means to answer.
-func isAnswer(body []byte, limit int) bool {
+func IsAnswer(body []byte, limit int) bool {
 	cut := len(body) > limit
 	body = bytes.Trim(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
 	if len(body) == 0 || body[0] != '{' {

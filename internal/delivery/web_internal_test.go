@@ -44,7 +44,7 @@ func FuzzIsAnswer(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Add(append([]byte("{"), bytes.Repeat([]byte(" "), MaxAnswer)...))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := isAnswer(body, MaxAnswer-1)
+		got := IsAnswer(body, MaxAnswer-1)
 		if len(body) >= MaxAnswer {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -65,8 +64,7 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	if err != nil {
 		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
 	}
-	var fields struct{ Status json.RawMessage }
-	if len(body) > wire.MaxResponse || json.Unmarshal(body, &fields) == nil && fields.Status != nil {
+	if delivery.IsAnswer(body, wire.MaxResponse) {
 		s.reply(e, response, body)
 	}
 	return nil
