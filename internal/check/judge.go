@@ -84,29 +84,29 @@ func (s *scene) ending(p reply, spoilt bool) {
 		case local.InitFailed, local.Stopped, local.Waiting:
 		}
 	case spoilt: // what was wrong with the answer has been said
-	case kind == local.TimedOut, p.End.At.IsZero():
+	case kind == local.TimedOut && p.End.Err != nil:
+		s.find("hang", p, "there is no answer: %v", p.End.Err)
+	case p.End.At.IsZero():
 		s.find("hang", p, "there is no answer, and it was still running after %s", s.run.config.Timeout)
 	case kind == 0 && p.End.Err != nil:
 		s.find("delivery-refused", p, "%v", p.End.Err)
 	case p.End.Err != nil:
 		s.find("crash", p, "%v", p.End.Err)
 	default:
-		s.find("silence", p, "the handler has returned, and there is no answer")
+		s.find("silence", p, "the handler has returned, and there is no answer (--settle waits longer for one)")
 	}
 }
 
 // leaks looks at the log.
 func (s *scene) leaks(p reply) {
-	for _, leak := range p.Leaks {
-		if leak.Signature {
-			s.find("url-in-log", p, "it printed the response URL with its signature")
-		}
-		for _, found := range leak.Secrets {
-			if slices.ContainsFunc(s.run.secrets, func(secret string) bool { return slices.Contains(value.Spellings(secret), found) }) {
-				s.find("secret-in-log", p, "it printed the value of a secret property")
-			} else {
-				s.find("properties-in-log", p, "it printed the value of a property")
-			}
+	if p.URLPrinted {
+		s.find("url-in-log", p, "it printed the response URL with its signature")
+	}
+	for _, found := range p.Leaks {
+		if slices.ContainsFunc(s.run.secrets, func(secret string) bool { return slices.Contains(value.Spellings(secret), found) }) {
+			s.find("secret-in-log", p, "it printed the value of a secret property")
+		} else {
+			s.find("properties-in-log", p, "it printed the value of a property")
 		}
 	}
 }

@@ -165,6 +165,11 @@ func onLoopback(text string) bool {
 	return err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
 }
 
+// OutOfReach reports whether a response URL is on loopback, and who is at the other end of the connection is not.
+func OutOfReach(responseURL string, provider net.Conn) bool {
+	return onLoopback(responseURL) && !sameMachine(provider)
+}
+
 // sameMachine reports whether a connection leads back to this machine: over loopback, or from one of its addresses to
 // the same one.
 func sameMachine(c net.Conn) bool {

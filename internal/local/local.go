@@ -100,8 +100,9 @@ type Config struct {
 	Done func(id string, outcome Outcome)
 	// Log gets each scrubbed line of a process; id is empty for lines outside an event. Nil drops them.
 	Log func(provider, id, line string)
-	// Leaked is told of each line out of which something was taken, before Log gets it. Nil drops that.
-	Leaked func(provider, id string, leak Leak)
+	// Leaked is told of each line that holds secrets, before Log gets it: of the secrets in clear, in the spelling that they have
+	// there. Nil drops that.
+	Leaked func(provider, id string, secrets []string)
 	// Progress tells a person what is about to take time, before it starts. Nil drops it.
 	Progress func(provider, text string)
 	// Logger gets starts and ends of processes at level debug. Nil means slog.Default().

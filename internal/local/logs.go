@@ -26,7 +26,7 @@ const (
 type logs struct {
 	scrubber *scrubber
 	sink     func(id, line string)
-	leaked   func(id string, leak Leak) // nil drops them
+	leaked   func(id string, secrets []string) // nil drops them
 	reader   *os.File
 	writer   *os.File // also the standard output and error of the process
 	mark     string
@@ -40,7 +40,7 @@ type logs struct {
 
 // newLogs returns logs whose writer is to be given to the process. What it prints before its first event belongs to the
 // event that it is started for. The owner calls finish.
-func newLogs(s *scrubber, id string, sink func(id, line string), leaked func(id string, leak Leak)) (*logs, error) {
+func newLogs(s *scrubber, id string, sink func(id, line string), leaked func(id string, secrets []string)) (*logs, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -118,11 +118,11 @@ func (l *logs) add(line string, cut bool) {
 		return
 	}
 	if l.leaked != nil {
-		if leak, ok := l.scrubber.leak(line); ok {
+		if found := l.scrubber.leaks(line); len(found) > 0 {
 			l.mu.Lock()
 			id := l.id
 			l.mu.Unlock()
-			l.leaked(id, leak)
+			l.leaked(id, found)
 		}
 	}
 	if cut {

@@ -75,9 +75,9 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	if err != nil {
 		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
 	}
-	var leaked func(id string, leak Leak)
+	var leaked func(id string, secrets []string)
 	if r.config.Leaked != nil {
-		leaked = func(id string, leak Leak) { r.config.Leaked(provider.Name, id, leak) }
+		leaked = func(id string, secrets []string) { r.config.Leaked(provider.Name, id, secrets) }
 	}
 	log, err := newLogs(s, event.ID, func(id, line string) { r.config.Log(provider.Name, id, line) }, leaked)
 	if err != nil {

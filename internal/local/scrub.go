@@ -69,14 +69,6 @@ func spellings(secret string) []string {
 	return all
 }
 
-// Leak is what was taken out of a line of a log because nobody may see it.
-type Leak struct {
-	// Signature says that it was what the signature of a response URL is made of.
-	Signature bool
-	// Secrets are the secrets, in the spelling that they had in the line. They are in clear.
-	Secrets []string
-}
-
 // scrub returns the line as it may be seen, without its line end.
 func (s *scrubber) scrub(line string) string {
 	// Signatures first: masking a secret inside one could hide it.
@@ -90,19 +82,17 @@ func (s *scrubber) scrub(line string) string {
 	return line
 }
 
-// leak returns what scrub takes out of a line; false if that is nothing.
-func (s *scrubber) leak(line string) (Leak, bool) {
-	plain := clean(line)
-	redacted := wire.Redact(plain)
-	found := Leak{Signature: redacted != plain}
+// leaks returns the secrets that a line holds, in the spelling that they have in it.
+func (s *scrubber) leaks(line string) (found []string) {
+	line = clean(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, spelling := range s.spellings {
-		if strings.Contains(redacted, spelling) {
-			found.Secrets = append(found.Secrets, spelling)
+		if strings.Contains(line, spelling) {
+			found = append(found, spelling)
 		}
 	}
-	return found, found.Signature || len(found.Secrets) > 0
+	return found
 }
 
 // scrubCut is scrub for a line whose end was cut off, which may have left the beginning of a secret.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Order struct {
 	Settle time.Duration
 	// Secrets are texts that no log may show.
 	Secrets []string
+	// Linger is how long the provider may go on after its answer, so that its log is whole. Zero means two seconds.
+	Linger time.Duration
 	// Unavailable is how many attempts to answer are told 503 Service Unavailable, as S3 does when it is asked too much.
 	Unavailable int
 	// Waiting is told that the provider is done with the request and has not answered. Nil drops it.
@@ -52,10 +55,14 @@ type Exchange struct {
 	Attempts []Attempt
 	// End is how the provider ended with the request.
 	End End
+	// Lingers says that it had answered, and was at it still after the time that it may go on. See [Session.End].
+	Lingers bool
 	// Log is what the processes printed about it; at most 200 lines, scrubbed.
 	Log []string
-	// Leaks are what was taken out of those lines.
-	Leaks []local.Leak
+	// Leaks are the secrets of the order that those lines held, in clear and in the spelling that they had; at most 200.
+	Leaks []string
+	// URLPrinted says that they held the signature of the response URL.
+	URLPrinted bool
 }
 
 // Attempt is one attempt to answer.
@@ -89,7 +96,7 @@ type End struct {
 // exchange is an order that is under way.
 type exchange struct {
 	order     Order
-	signature string // of ROS's response URL
+	signature string // of the response URL
 
 	answers chan answer    // the first
 	began   chan time.Time // when the provider got the request; at most one
@@ -99,8 +106,10 @@ type exchange struct {
 	came     int        // attempts that were taken
 	attempts []Attempt
 	lines    []string
-	leaks    []local.Leak
+	leaks    []string
+	printed  bool // the signature
 	last     End
+	lingers  bool
 	over     bool
 }
 
@@ -113,16 +122,22 @@ type answer struct {
 func (e *exchange) line(text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.lines) < maxLines {
+	if len(e.lines) < maxLines && !e.over {
 		e.lines = append(e.lines, text)
 	}
 }
 
-func (e *exchange) leak(leak local.Leak) {
+// leak notes the secrets of a line, each once.
+func (e *exchange) leak(secrets []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.leaks) < maxLines {
-		e.leaks = append(e.leaks, leak)
+	for _, secret := range secrets {
+		switch {
+		case secret == e.signature:
+			e.printed = true
+		case len(e.leaks) < maxLines && !slices.Contains(e.leaks, secret):
+			e.leaks = append(e.leaks, secret)
+		}
 	}
 }
 
@@ -162,10 +177,12 @@ func (s *Session) Send(ctx context.Context, o Order) (Exchange, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.over = true
+	lines := e.lines
+	e.lines = nil // they may be long
 	result.Again = max(e.came-1, 0)
 	return Exchange{
-		Result: result, Request: e.order.Request, Attempts: slices.Clone(e.attempts), End: e.last,
-		Log: slices.Clone(e.lines), Leaks: slices.Clone(e.leaks),
+		Result: result, Request: e.order.Request, Attempts: slices.Clone(e.attempts), End: e.last, Lingers: e.lingers,
+		Log: lines, Leaks: slices.Clone(e.leaks), URLPrinted: e.printed,
 	}, nil
 }
 
@@ -222,7 +239,8 @@ func (s *Session) invoke(e *exchange, message []byte, start time.Time) error {
 	}
 	token := request.ServiceToken
 	event := local.Event{
-		ID: string(request.RequestID), Payload: message, Deadline: start.Add(e.order.Timeout), Secrets: e.order.Secrets,
+		ID: string(request.RequestID), Payload: message, Deadline: start.Add(e.order.Timeout),
+		Secrets:  append(slices.Clone(e.order.Secrets), e.signature),
 		Contract: local.ContractOf(token), Started: func() { e.began <- time.Now() },
 	}
 	if request.Dialect == wire.ROS {
@@ -258,11 +276,14 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 		case a := <-e.answers:
 			r := e.read(a, start)
 			if ended != nil {
-				timer := time.NewTimer(lastWords)
+				timer := time.NewTimer(cmp.Or(e.order.Linger, lastWords))
 				defer timer.Stop()
 				select {
 				case <-ended: // how does not matter to the answer
 				case <-timer.C:
+					e.mu.Lock()
+					e.lingers = true
+					e.mu.Unlock()
 				case <-limited.Done():
 				}
 			}
@@ -296,6 +317,27 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 				Problem: fmt.Errorf("no answer within %s", e.order.Timeout), Took: time.Since(e.since(start)),
 			}, nil
 		}
+	}
+}
+
+// End waits until the provider's process has ended with a request that [Session.Send] has returned for, and returns how. Of what
+// is no process of this machine it returns what is known at once. The error is that of ctx.
+func (s *Session) End(ctx context.Context, id wire.RequestID) (End, error) {
+	e := s.find(id)
+	if e == nil {
+		return End{}, nil
+	}
+	e.mu.Lock()
+	last := e.last
+	e.mu.Unlock()
+	if !last.At.IsZero() || s.runtime == nil {
+		return last, nil
+	}
+	select {
+	case last = <-e.ended: // of each event exactly once
+		return last, nil
+	case <-ctx.Done():
+		return End{}, ctx.Err()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -48,6 +49,10 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	var unheard bool // in the response to this very request alone
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		unheard = delivery.OutOfReach(e.order.Request.ResponseURL, c.Conn)
+	}}))
 	response, err := client.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
@@ -64,8 +69,12 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	if err != nil {
 		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
 	}
-	if delivery.IsAnswer(body, wire.MaxResponse) {
+	switch {
+	case delivery.IsAnswer(body, wire.MaxResponse):
 		s.reply(e, response, body)
+	case unheard:
+		return fmt.Errorf("POST %s: the provider took the request and did not answer in its response, and it cannot reach the response "+
+			"URL, which is on loopback: check takes --listen and --public-url", shown)
 	}
 	return nil
 }

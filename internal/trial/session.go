@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,7 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		return nil, fmt.Errorf("listen for the answer: %w", err)
 	}
 	s := &Session{config: c, exchange: map[wire.RequestID]*exchange{}, served: make(chan struct{})}
-	s.base = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	s.base = &url.URL{Scheme: "http", Host: reachable(listener.Addr())}
 	if c.PublicURL != nil {
 		s.base = c.PublicURL
 	}
@@ -98,6 +99,14 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		_ = s.server.Serve(listener)
 	}()
 	return s, nil
+}
+
+// reachable returns the address at which this machine finds a listener: one that listens everywhere has none of its own.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }
 
 // local reports whether the provider is a process of this machine.
@@ -130,9 +139,9 @@ func (s *Session) prepare() (err error) {
 		defer s.logs.Unlock()
 		s.config.Log(request, line)
 	}
-	c.Leaked = func(_, id string, leak local.Leak) {
+	c.Leaked = func(_, id string, secrets []string) {
 		if e := s.find(s.about(id)); e != nil {
-			e.leak(leak)
+			e.leak(secrets)
 		}
 	}
 	c.Done = func(id string, o local.Outcome) {

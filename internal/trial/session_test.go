@@ -3,7 +3,9 @@ package trial_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -94,7 +96,7 @@ func TestSessionLeaks(t *testing.T) {
 	s := session(t, "typed")
 	r := numbered(1)
 	e, err := s.Send(t.Context(), trial.Order{Request: r, Secrets: []string{"hunter22"}})
-	if err != nil || len(e.Leaks) != 1 || e.Leaks[0].Signature || len(e.Leaks[0].Secrets) != 1 || e.Leaks[0].Secrets[0] != "hunter22" {
+	if err != nil || len(e.Leaks) != 1 || e.Leaks[0] != "hunter22" || e.URLPrinted {
 		t.Errorf("%v: leaks %+v", err, e.Leaks)
 	}
 	if strings.Contains(strings.Join(e.Log, "\n"), "hunter22") {
@@ -130,6 +132,51 @@ func TestSessionDoor(t *testing.T) {
 	put(t, <-target, http.MethodPut, "{}")
 	if strays := s.Strays(); len(strays) != 1 || strays[0].RequestID != "r-1" || strays[0].Status != http.StatusOK {
 		t.Errorf("strays: %+v", strays)
+	}
+}
+
+// Who listens everywhere is found on loopback, for which alone the certificate is.
+func TestSessionEverywhere(t *testing.T) {
+	var got string
+	s := opened(t, trial.SessionConfig{
+		Provider: local.Provider{Name: "P"}, Listen: "0.0.0.0:0",
+		Door: func(_ context.Context, r wire.Request, _ []byte) error { got = r.ResponseURL; return os.ErrInvalid },
+	})
+	if _, err := s.Send(t.Context(), trial.Order{Request: numbered(1)}); err != nil || !strings.HasPrefix(got, "http://127.0.0.1:") {
+		t.Errorf("%v: the URL is %s", err, wire.Redact(got))
+	}
+}
+
+// What a web server replies is no answer unless it says Status as an answer does; and an answer that is too long is read to its
+// end, as S3 does, so that who sends it is not cut off.
+func TestSessionReplies(t *testing.T) {
+	for name, reply := range map[string]string{
+		"a status of its own": `{"status": "accepted"}`, "a page": "<html>" + strings.Repeat("x", 8000), "nothing": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				sent, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxRequest))
+				if err != nil {
+					t.Error(err)
+				}
+				request, err := wire.ParseRequest(sent)
+				if err != nil {
+					t.Error(err)
+				}
+				put(t, request.ResponseURL, http.MethodPut, strings.Repeat("x", 5_000_000))
+				_, _ = io.WriteString(w, reply) // the client looks at it
+			}))
+			t.Cleanup(server.Close)
+			target, err := local.ParseTarget("", server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := opened(t, trial.SessionConfig{Provider: local.Provider{Name: "P", Target: target}})
+			e, err := s.Send(t.Context(), trial.Order{Request: numbered(1)})
+			if err != nil || len(e.Attempts) != 1 || e.Attempts[0].Method != http.MethodPut || e.Size != 5_000_000 {
+				t.Errorf("%v: attempts %d, size %d", err, len(e.Attempts), e.Size)
+			}
+		})
 	}
 }
 
