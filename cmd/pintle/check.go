@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -182,6 +184,16 @@ func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) 
 // reached says how the provider is reached.
 func (a *app) reached(o *checkOptions, name string) (s trial.SessionConfig, err error) {
 	s = trial.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
+	if o.listen != "" {
+		if _, _, err := net.SplitHostPort(o.listen); err != nil {
+			return s, usagef("want for example 0.0.0.0:8080", "--listen: %w", err)
+		}
+	}
+	if encoded, ok := strings.CutPrefix(s.WebhookSecret, "whsec_"); ok {
+		if _, err := base64.StdEncoding.DecodeString(encoded); err != nil {
+			return s, usagef("", "PINTLE_WEBHOOK_SECRET is not base64 after whsec_")
+		}
+	}
 	if o.publicURL != "" {
 		u, err := url.Parse(o.publicURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
@@ -249,7 +261,8 @@ func (a *app) object(flag, given string) (json.RawMessage, error) {
 // progress shows on a terminal which scenario runs. The function that it returns takes that away.
 func (a *app) progress(c *check.Config) (done func()) {
 	const clear = "\r\x1b[K"
-	if a.screen == nil {
+	file, ok := a.stderr.(*os.File)
+	if !ok || a.screen == nil || terminal(file) == nil || c.Log != nil { // whose lines would be mixed up with it
 		return func() {}
 	}
 	c.Progress = func(s check.Scenario) { fmt.Fprintf(a.stderr, "%s%s: %s", clear, s.ID, s.Title) }

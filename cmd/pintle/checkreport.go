@@ -68,7 +68,7 @@ func (a *app) checkReport(output, target string, r check.Report) error {
 	case "junit":
 		err = writeJUnit(a.stdout, target, r)
 	default:
-		a.printCheck(r)
+		err = a.printCheck(r)
 	}
 	if err != nil || r.Clean() {
 		return err
@@ -124,7 +124,8 @@ func checkedDocument(target string, r check.Report) checkDocument {
 const maxCame = 90
 
 // printCheck shows a report to people: what was sent and came, then what is wrong.
-func (a *app) printCheck(r check.Report) {
+func (a *app) printCheck(r check.Report) error {
+	var out strings.Builder
 	rows := [][]string{{"SCENARIO", "VERDICT", "SENT", "CAME"}}
 	verdicts := map[check.Verdict]int{}
 	for _, o := range r.Outcomes {
@@ -140,18 +141,20 @@ func (a *app) printCheck(r check.Report) {
 			rows = append(rows, row)
 		}
 	}
-	fmt.Fprint(a.stdout, display.Columns(rows))
-	a.printReasons(r.Outcomes)
+	fmt.Fprint(&out, display.Columns(rows))
+	printReasons(&out, r.Outcomes)
 	for _, group := range grouped(r.Findings) {
-		a.printFinding(group)
+		printFinding(&out, group)
 	}
-	fmt.Fprintf(a.stdout, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
+	fmt.Fprintf(&out, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
 		verdicts[check.Passed], verdicts[check.Broken], verdicts[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
 		r.Requests, r.Took.Round(time.Millisecond))
+	_, err := io.WriteString(a.stdout, out.String())
+	return err
 }
 
 // printReasons says of the scenarios that were not run, or not to their end, why; once for those with the same reason.
-func (a *app) printReasons(outcomes []check.Outcome) {
+func printReasons(out io.Writer, outcomes []check.Outcome) {
 	var reasons []string
 	scenarios := map[string][]string{}
 	for _, o := range outcomes {
@@ -164,7 +167,7 @@ func (a *app) printReasons(outcomes []check.Outcome) {
 		scenarios[o.Reason] = append(scenarios[o.Reason], o.ID)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(a.stdout, "\nnot run, or not to the end: %s: %s\n", strings.Join(scenarios[reason], ", "), display.Clean(reason))
+		fmt.Fprintf(out, "\nnot run, or not to the end: %s: %s\n", strings.Join(scenarios[reason], ", "), display.Clean(reason))
 	}
 }
 
@@ -193,12 +196,12 @@ func grouped(findings []check.Finding) [][]check.Finding {
 }
 
 // printFinding shows where a rule was broken first, and names the other scenarios.
-func (a *app) printFinding(group []check.Finding) {
+func printFinding(out io.Writer, group []check.Finding) {
 	f := group[0]
-	fmt.Fprintf(a.stdout, "\n%s: %s [%s]\n", f.Severity, display.Clean(f.Detail), f.ID)
+	fmt.Fprintf(out, "\n%s: %s [%s]\n", f.Severity, display.Clean(f.Detail), f.ID)
 	note := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(a.stdout, "  %-8s  %s\n", label, display.Clean(text))
+			fmt.Fprintf(out, "  %-8s  %s\n", label, display.Clean(text))
 		}
 	}
 	scenario := f.Scenario

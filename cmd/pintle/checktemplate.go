@@ -58,7 +58,8 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 			members = append(members, m)
 		}
 	}
-	if c.Properties = value.Object(members...).JSON(); c.ResourceType == "" {
+	v = value.Object(members...)
+	if c.Properties, c.SecretValues = v.JSON(), v.Secrets(); c.ResourceType == "" {
 		c.ResourceType = r.Type
 	}
 	return nil

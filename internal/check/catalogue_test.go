@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,8 @@ var correct = []struct {
 	{"Python, cfnresponse done right", "python3", func(t *testing.T) check.Config {
 		return processConfig(t, catalogueFile("note_cfnresponse.py"), "")
 	}},
+	{"Python, strings alone", "python3", func(t *testing.T) check.Config { return strictConfig(t, true) }},
+	{"Python, strings alone, with what is false", "python3", func(t *testing.T) check.Config { return strictConfig(t, false) }},
 	{"JavaScript", "node", func(t *testing.T) check.Config { return processConfig(t, catalogueFile("note.js"), "") }},
 }
 
@@ -225,6 +228,18 @@ func processConfig(t *testing.T, path, name string) check.Config {
 	case "after-return", "awaits-nothing": // whose answers come late, as it may be on a busy machine
 		c.Settle = 2 * time.Second
 	}
+	return c
+}
+
+// strictConfig is the check of a provider that reads no types, and has properties that are called like secrets.
+func strictConfig(t *testing.T, public bool) check.Config {
+	t.Helper()
+	c := processConfig(t, catalogueFile("note_strict.py"), "")
+	state := func(name, level string) json.RawMessage {
+		return fmt.Appendf(nil, `{"Name": %q, "Public": %t, "Level": %s, "Username": "postgres", "Password": "postgres", `+
+			`"SecretArn": "arn:aws:secretsmanager:us-east-1:000000000000:secret:db-AbCdEf"}`, name, public, level)
+	}
+	c.Properties, c.Update, c.Replace, c.Bad = state("alpha", "5"), state("alpha", "6"), state("beta", "5"), []byte(`{"Name": "alpha"}`)
 	return c
 }
 

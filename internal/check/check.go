@@ -62,6 +62,8 @@ type Config struct {
 	Update, Replace, Bad json.RawMessage
 	// Secrets are names of properties whose values are secret, beside those of which the schema or the name itself says so.
 	Secrets []string
+	// SecretValues are values that are secret wherever they stand, as those of NoEcho parameters.
+	SecretValues []string
 	// Timeout is how long an answer may take. Zero means [DefaultTimeout].
 	Timeout time.Duration
 	// Settle is how long an answer may take after the handler has returned. Zero means [DefaultSettle] for processes of this
@@ -169,6 +171,9 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	if err == nil {
 		err = r.all(ctx)
 	}
+	if err == nil {
+		err = r.last(ctx)
+	}
 	err = errors.Join(err, session.Close())
 	if err != nil {
 		return Report{}, err
@@ -188,6 +193,9 @@ func (c *Config) complete() error {
 			}
 			return fmt.Errorf("%w: there is no rule or scenario %q%s", ErrUsage, name, hint)
 		}
+	}
+	if !slices.ContainsFunc(scenarios, func(s scenario) bool { return c.plays(s.ID) }) {
+		return fmt.Errorf("%w: of what is to be run nothing is left that is not to be", ErrUsage)
 	}
 	if c.Log == nil {
 		c.Log = func(string) {}
@@ -229,6 +237,12 @@ func (c *Config) complete() error {
 	return nil
 }
 
+// plays reports whether a scenario is run.
+func (c *Config) plays(id string) bool {
+	only := slices.DeleteFunc(slices.Clone(c.Only), isRule)
+	return !slices.Contains(c.Skip, id) && (len(only) == 0 || slices.Contains(only, id))
+}
+
 const rosAccount = "0000" + DefaultAccount
 
 // names returns the IDs of all rules and scenarios.
@@ -251,9 +265,13 @@ type run struct {
 	stacks  int
 	given   properties
 	secrets []string // values that nobody may see
+	masked  []string // those, and others that no report shows
+	short   []string // others that are too short to be looked for in a text
 	// address is what of the provider's URL may be a password.
 	address []string
 	silent  map[wire.RequestType]int
+	lasting []lasting     // requests that were answered and not ended
+	slowest time.Duration // answer that came
 	// created says that the provider has created a resource, or whether that has not been tried yet.
 	created state
 	refusal string // why it has not
@@ -308,7 +326,7 @@ func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error)
 	if r.given, err = c.properties(form); err != nil {
 		return nil, err
 	}
-	r.secrets = r.given.secrets(form, c.Secrets)
+	r.secrets, r.masked, r.short = r.given.secrets(form, &c)
 	if u, err := url.Parse(string(r.config.ServiceToken)); err == nil && u.Host != "" {
 		r.address = slices.DeleteFunc([]string{u.RawQuery, u.User.String()}, func(text string) bool { return text == "" })
 	}
@@ -317,10 +335,9 @@ func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error)
 
 // all runs the scenarios.
 func (r *run) all(ctx context.Context) error {
-	only := slices.DeleteFunc(slices.Clone(r.config.Only), isRule)
 	start := time.Now()
 	for _, s := range scenarios {
-		if r.skipped[s.ID] || len(only) > 0 && !slices.Contains(only, s.ID) {
+		if !r.config.plays(s.ID) {
 			continue
 		}
 		r.config.Progress(s.Scenario)
@@ -351,6 +368,29 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
+// lasting is a request whose provider had answered and went on.
+type lasting struct {
+	scene *scene
+	reply reply
+}
+
+// last looks how the first of those ended that had answered and went on: all of its time may have passed meanwhile.
+func (r *run) last(ctx context.Context) error {
+	if len(r.lasting) == 0 || r.skipped["hang"] {
+		return nil
+	}
+	s, p := r.lasting[0].scene, r.lasting[0].reply
+	end, err := r.session.End(ctx, p.Request.RequestID)
+	if err != nil || end.Kind != local.TimedOut {
+		return err
+	}
+	p.End = end
+	s.ending(p, false)
+	i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id })
+	r.report.Outcomes[i].Verdict = Broken
+	return nil
+}
+
 // notRun is the error of a scenario that cannot be run, or not to its end.
 type notRun struct{ reason string }
 
@@ -359,7 +399,7 @@ func (e *notRun) Error() string { return e.reason }
 // mask takes secrets out of a text.
 func (r *run) mask(text string) string {
 	text = wire.Redact(text)
-	for _, secret := range slices.Concat(r.secrets, r.address) {
+	for _, secret := range slices.Concat(r.masked, r.address) {
 		for _, spelling := range value.Spellings(secret) {
 			text = strings.ReplaceAll(text, spelling, value.Mask)
 		}

@@ -298,7 +298,7 @@ func TestFinds(t *testing.T) {
 			}
 		}),
 		"strings-misread": on(wire.Create, func(r wire.Request, a *wire.Response) {
-			if given(r, `"Size":5`) {
+			if a.Data = json.RawMessage(`{"Name":"x","Size":"51"}`); given(r, `"Size":5`) {
 				a.Data = json.RawMessage(`{"Name":"x","Size":6}`)
 			}
 		}),
@@ -533,6 +533,17 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// Who goes on after his answer until he is stopped is found at the end, and does not use up all the time that there is.
+func TestLasting(t *testing.T) {
+	require.Tool(t, "python3")
+	c := script(t, "index.py", python+"    import time; time.sleep(3600)\n")
+	c.Timeout, c.Only = 4*time.Second, []string{"life", "unchanged", "update", "letters"}
+	report := run(t, c)
+	if found := found(report); !slices.Equal(found, []string{"hang"}) || report.Outcomes[0].Verdict != check.Broken {
+		t.Errorf("found %v, want that it hangs: %+v", found, report.Outcomes[0])
+	}
+}
+
 func TestChoice(t *testing.T) {
 	p := &web{reply: func(_ wire.Request, a *wire.Response) { a.RequestID = "other" }}
 	c := p.config(t)
@@ -552,6 +563,7 @@ func TestChoice(t *testing.T) {
 	for _, change := range []func(*check.Config){
 		func(c *check.Config) { c.Only = []string{"lif"} },
 		func(c *check.Config) { c.Bad = json.RawMessage(`5`) },
+		func(c *check.Config) { c.Only, c.Skip = []string{"life"}, []string{"life"} },
 	} {
 		wrong := c
 		change(&wrong)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -179,50 +180,65 @@ func (r *run) typed(v value.Value) json.RawMessage {
 // hasTypes reports whether there is a number or a boolean in v.
 func hasTypes(v value.Value) bool { return !v.Equal(v.Stringified()) }
 
-// secretNames is what properties are called that are secret.
-var secretNames = regexp.MustCompile(`(?i)passw(or)?d|passphrase|secret|token$|api_?key|private_?key|access_?key|credential`)
+// secretNames is what properties are called that are secret, and openNames what they are called that are about a secret and none.
+var (
+	secretNames = regexp.MustCompile(`(?i)passw(or)?d|passphrase|secret|token$|api_?key|private_?key|access_?key|credential`)
+	openNames   = regexp.MustCompile(`(?i)(arn|id|name|ref|path|prefix|url|uri|endpoint|length|size|type|version|policy|stage|label|` +
+		`enabled|required|rotation|days|ttl|expiry)s?$|^ServiceToken$`)
+)
 
-func secretName(name string) bool { return name != "ServiceToken" && secretNames.MatchString(name) }
+func secretName(name string) bool {
+	return secretNames.MatchString(name) && !openNames.MatchString(name)
+}
 
 // minSecret is the length of the shortest value that is looked for: a shorter one is in every text.
 const minSecret = 6
 
-// secrets returns the values that nobody may see.
-func (p properties) secrets(form *schema.Schema, named []string) []string {
-	var all []string
-	add := func(texts ...string) {
-		for _, text := range texts {
-			if len(text) >= minSecret && !slices.Contains(all, text) {
-				all = append(all, text)
-			}
-		}
-	}
-	states := append([]value.Value{p.first, p.other}, p.bad...)
+// secrets returns the values that nobody may see: those that the schema or the template says are secret, and by the names of the
+// properties. A value that stands in an open property too, as a user name that is the password, cannot be told from that, so that
+// it is masked only. Short ones are in every text: they are masked where they are the whole value.
+func (p properties) secrets(form *schema.Schema, c *Config) (judged, masked, short []string) {
+	states := []value.Value{p.first, p.other}
 	for _, v := range []*value.Value{p.second, p.third} {
 		if v != nil {
 			states = append(states, *v)
 		}
 	}
-	var walk func(v value.Value)
-	walk = func(v value.Value) {
+	if p.sure {
+		states = append(states, p.bad...)
+	}
+	masked = append(masked, c.SecretValues...)
+	var open []string
+	var walk func(v value.Value, secret bool)
+	walk = func(v value.Value, secret bool) {
 		for _, m := range v.Members() {
-			if secretName(m.Key) || slices.Contains(named, m.Key) {
-				add(texts(m.Value)...)
-			}
-			walk(m.Value)
+			walk(m.Value, slices.Contains(c.Secrets, m.Key) || secretName(m.Key) || secret && !openNames.MatchString(m.Key))
 		}
 		for _, item := range v.Items() {
-			walk(item)
+			walk(item, secret)
+		}
+		switch {
+		case !v.IsScalar():
+		case v.Secret() || slices.Contains(c.SecretValues, v.Text()) || secret && !strings.HasPrefix(v.Text(), "arn:"):
+			masked = append(masked, v.Text())
+		default:
+			open = append(open, v.Text())
 		}
 	}
 	for _, v := range states {
-		if form != nil {
-			add(form.Secrets(v)...)
-		}
-		walk(v)
+		walk(form.Tainted(v), false)
 	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // one that begins with another goes whole
-	return all
+	isShort := func(text string) bool { return len(text) < minSecret }
+	short = slices.DeleteFunc(slices.Clone(masked), func(text string) bool { return !isShort(text) })
+	masked = slices.DeleteFunc(masked, isShort)
+	slices.SortFunc(masked, func(a, b string) int { // one that begins with another goes whole
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
+	})
+	masked = slices.Compact(masked)
+	judged = slices.DeleteFunc(slices.Clone(masked), func(secret string) bool {
+		return slices.ContainsFunc(open, func(text string) bool { return strings.Contains(text, secret) })
+	})
+	return judged, masked, short
 }
 
 // texts returns the scalars of a value.

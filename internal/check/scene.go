@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -133,9 +134,12 @@ func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)
 		return p
 	}
 	c := s.run.config
-	o := trial.Order{Request: r, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, Secrets: s.run.secrets}
+	o := trial.Order{Request: r, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, Secrets: s.run.masked}
 	if s.run.silent[r.RequestType] > 1 { // who has been silent so often is not waited for so long
 		o.Timeout, o.Settle = min(o.Timeout, DefaultSettle), min(o.Settle, DefaultSettle)
+	}
+	if len(s.run.lasting) > 1 { // likewise, and its processes are ended before there are none left
+		o.Timeout, o.Linger = min(o.Timeout, max(5*time.Second, 2*s.run.slowest)), 100*time.Millisecond
 	}
 	if change != nil {
 		change(&o)
@@ -152,8 +156,13 @@ func (s *scene) note(p reply) {
 	r := s.run
 	r.report.Requests++
 	r.sent[p.Request.RequestID] = s.id
-	if !p.Answered {
+	if p.Answered {
+		r.slowest = max(r.slowest, p.Took)
+	} else {
 		r.silent[p.Request.RequestType]++
+	}
+	if p.Lingers {
+		r.lasting = append(r.lasting, lasting{s, p})
 	}
 	if p.End.Kind == local.InitFailed && !p.Answered && r.report.Requests == 1 {
 		s.err = fmt.Errorf("the provider does not start: %w", p.End.Err)
@@ -214,27 +223,30 @@ func (s *scene) sent(p reply) string {
 	}
 	text = bytes.Replace(text, []byte(`"ResponseURL":"",`), nil, 1)
 	if v, err := value.Parse(text); err == nil {
-		text = shortened(v).JSON()
+		text = s.run.shortened(v).JSON()
 	}
 	return s.run.mask(string(text))
 }
 
-// shortened returns a value with long texts cut.
-func shortened(v value.Value) value.Value {
+// shortened returns a value with long texts cut, and without secrets that are whole values.
+func (r *run) shortened(v value.Value) value.Value {
 	const most = 200
 	switch {
+	case v.IsScalar() && v.Text() != "" && slices.Contains(r.short, v.Text()):
+		return value.Str(value.Mask)
 	case v.Kind() == value.String && len(v.Text()) > most:
-		return value.Str(fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(v.Text()[:40], ""), len(v.Text())))
+		begin := r.mask(v.Text()) // before it is cut, with a secret perhaps
+		return value.Str(fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(begin[:min(40, len(begin))], ""), len(v.Text())))
 	case v.Kind() == value.Map:
 		members := slices.Clone(v.Members())
 		for i := range members {
-			members[i].Value = shortened(members[i].Value)
+			members[i].Value = r.shortened(members[i].Value)
 		}
 		return value.Object(members...)
 	case v.Kind() == value.List:
 		items := slices.Clone(v.Items())
 		for i := range items {
-			items[i] = shortened(items[i])
+			items[i] = r.shortened(items[i])
 		}
 		return value.Items(items...)
 	}
@@ -291,7 +303,9 @@ func (s *scene) refused(p reply) {
 		of := s.newResource(first)
 		r := s.request(wire.Create, of, first)
 		r.ResourceProperties = s.run.typed(first)
+		s.quiet = unanswerable
 		typed := s.send(r, "with numbers and booleans as they are written", nil)
+		s.quiet = nil
 		if s.took(of, typed); typed.success() {
 			s.find("strings-refused", p, "with the same values as numbers and booleans it is created")
 			s.unmade("the provider refuses numbers and booleans that are strings, as CloudFormation sends them")
