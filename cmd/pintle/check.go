@@ -146,7 +146,7 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 	case ctx.Err() != nil:
 		return failed(errors.New("interrupted before the check was done: resources that it made may be left"))
 	case errors.Is(err, check.ErrUsage):
-		return usageError(err, "pintle check --list has the names")
+		return usageError(err, "pintle check --list has the names of scenarios and rules")
 	case unbuilt:
 		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
 	case err != nil:

@@ -327,6 +327,11 @@ func newRun(ctx context.Context, c Config, session *trial.Session) (*run, error)
 		return nil, err
 	}
 	r.secrets, r.masked, r.short = r.given.secrets(form, &c)
+	if c.Properties != nil {
+		if err := r.given.unnamed(c.Secrets); err != nil {
+			return nil, err
+		}
+	}
 	if u, err := url.Parse(string(r.config.ServiceToken)); err == nil && u.Host != "" {
 		r.address = slices.DeleteFunc([]string{u.RawQuery, u.User.String()}, func(text string) bool { return text == "" })
 	}
@@ -374,21 +379,23 @@ type lasting struct {
 	reply reply
 }
 
-// last looks how the first of those ended that had answered and went on: all of its time may have passed meanwhile.
-func (r *run) last(ctx context.Context) error {
-	if len(r.lasting) == 0 || r.skipped["hang"] {
+// last looks how the first of those ended that had answered and went on: all of its time may have passed meanwhile, and if that is
+// very long it gets some more.
+func (r *run) last(ctx context.Context) (err error) {
+	if len(r.lasting) == 0 {
 		return nil
 	}
-	s, p := r.lasting[0].scene, r.lasting[0].reply
-	end, err := r.session.End(ctx, p.Request.RequestID)
-	if err != nil || end.Kind != local.TimedOut {
-		return err
+	s, p, before := r.lasting[0].scene, r.lasting[0].reply, len(r.report.Findings)
+	limited, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	if p.End, err = r.session.End(limited, p.Request.RequestID); err != nil {
+		p.End.Kind = local.TimedOut
 	}
-	p.End = end
 	s.ending(p, false)
-	i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id })
-	r.report.Outcomes[i].Verdict = Broken
-	return nil
+	if i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id }); len(r.report.Findings) > before {
+		r.report.Outcomes[i].Verdict = Broken
+	}
+	return ctx.Err()
 }
 
 // notRun is the error of a scenario that cannot be run, or not to its end.

@@ -561,6 +561,7 @@ func TestChoice(t *testing.T) {
 		t.Errorf("got %+v", report.Findings)
 	}
 	for _, change := range []func(*check.Config){
+		func(c *check.Config) { c.Secrets = []string{"Pasword"} },
 		func(c *check.Config) { c.Only = []string{"lif"} },
 		func(c *check.Config) { c.Bad = json.RawMessage(`5`) },
 		func(c *check.Config) { c.Only, c.Skip = []string{"life"}, []string{"life"} },

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/nearest"
 	"github.com/pintle-dev/pintle/internal/schema"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -239,6 +240,41 @@ func (p properties) secrets(form *schema.Schema, c *Config) (judged, masked, sho
 		return slices.ContainsFunc(open, func(text string) bool { return strings.Contains(text, secret) })
 	})
 	return judged, masked, short
+}
+
+// unnamed returns an error for a name of a secret that no property has: a value that was meant to be hidden is not.
+func (p properties) unnamed(secrets []string) error {
+	var names []string
+	var walk func(v value.Value)
+	walk = func(v value.Value) {
+		for _, m := range v.Members() {
+			names = append(names, m.Key)
+			walk(m.Value)
+		}
+		for _, item := range v.Items() {
+			walk(item)
+		}
+	}
+	walk(p.first)
+	walk(p.other)
+	for _, v := range []*value.Value{p.second, p.third} {
+		if v != nil {
+			walk(*v)
+		}
+	}
+	for _, v := range p.bad {
+		walk(v)
+	}
+	for _, secret := range secrets {
+		if !slices.Contains(names, secret) {
+			hint := ""
+			if near := nearest.Name(secret, names); near != "" {
+				hint = ": did you mean " + near + "?"
+			}
+			return fmt.Errorf("%w: no property is called %s, as a secret one is said to be%s", ErrUsage, secret, hint)
+		}
+	}
+	return nil
 }
 
 // texts returns the scalars of a value.
