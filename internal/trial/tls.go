@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -16,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +56,8 @@ func certificate() (tls.Certificate, []byte, error) {
 }
 
 // trust writes files into dir that trust one more certificate than what the environment and the system do, and returns the
-// variables that name them, as Node.js, OpenSSL (and Python and Go with it) and Python's requests read them.
+// variables that name them, as Node.js, OpenSSL (and Python and Go with it) and Python's requests read them. The last has
+// certificates of its own where it is told of none: it is left alone if what it trusts is not known.
 func trust(dir string, more []byte, environ []string) (map[string]string, error) {
 	inherited := func(name string) string {
 		for _, kv := range environ {
@@ -68,9 +71,17 @@ func trust(dir string, more []byte, environ []string) (map[string]string, error)
 	for name, files := range map[string][]string{
 		"NODE_EXTRA_CA_CERTS": {inherited("NODE_EXTRA_CA_CERTS")},
 		"SSL_CERT_FILE":       append([]string{inherited("SSL_CERT_FILE")}, bundles...),
-		"REQUESTS_CA_BUNDLE":  append([]string{inherited("REQUESTS_CA_BUNDLE")}, bundles...),
+		"REQUESTS_CA_BUNDLE":  {cmp.Or(inherited("REQUESTS_CA_BUNDLE"), inherited("CURL_CA_BUNDLE"))},
 	} {
 		text := more
+		if name == "REQUESTS_CA_BUNDLE" {
+			if files[0] == "" {
+				files = bundles
+			}
+			if !slices.ContainsFunc(files, func(file string) bool { info, err := os.Stat(file); return err == nil && info.Mode().IsRegular() }) {
+				continue // nothing, or a folder
+			}
+		}
 		for _, file := range files {
 			if there, err := os.ReadFile(file); err == nil {
 				text = append(append(bytes.TrimRight(there, "\n"), '\n'), more...)

@@ -3,6 +3,7 @@ package trial_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/local"
@@ -10,6 +11,46 @@ import (
 	"github.com/pintle-dev/pintle/internal/trial"
 	"github.com/pintle-dev/pintle/wire"
 )
+
+// What the environment trusts is trusted as well, by whichever name it is told.
+func TestTLSInherited(t *testing.T) {
+	require.Tool(t, "python3")
+	own := filepath.Join(t.TempDir(), "own.pem")
+	if err := os.WriteFile(own, []byte("OF THE HOUSE"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "h.py")
+	if err := os.WriteFile(file, []byte(`
+import os
+def handler(event, _):
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"):
+        path = os.environ[name]
+        text = open(path).read() if os.path.isfile(path) else ""
+        print(name, "OF THE HOUSE" in text, "BEGIN CERTIFICATE" in text)
+    raise ValueError("that is all")
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target, err := local.ParseTarget("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bundle, want := range map[string]string{
+		"REQUESTS_CA_BUNDLE=" + own: "REQUESTS_CA_BUNDLE True True", "CURL_CA_BUNDLE=" + own: "REQUESTS_CA_BUNDLE True True",
+		"REQUESTS_CA_BUNDLE=" + filepath.Dir(own): "REQUESTS_CA_BUNDLE False False", "SSL_CERT_FILE=" + own: "SSL_CERT_FILE True True",
+		"NODE_EXTRA_CA_CERTS=" + own: "NODE_EXTRA_CA_CERTS True True",
+	} {
+		var lines []string
+		run(t, trial.Config{
+			Provider: local.Provider{Name: "P", Target: target}, Request: request(),
+			Runtime: local.Config{CacheDir: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH"), bundle}},
+			Log:     func(line string) { lines = append(lines, line) },
+		})
+		if !slices.Contains(lines, want) {
+			t.Errorf("%s: %q, want %s", bundle, lines, want)
+		}
+	}
+}
 
 // Handlers that speak TLS to a response URL that has none are answered, and trust the door.
 func TestTLS(t *testing.T) {
