@@ -59,7 +59,12 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 		}
 	}
 	v = value.Object(members...)
-	if c.Properties, c.SecretValues = v.JSON(), v.Secrets(); c.ResourceType == "" {
+	c.SecretValues = v.Secrets()
+	scope, _ := partial.Scope() // also if something in it is not known
+	for _, parameter := range scope.Parameters {
+		c.SecretValues = append(c.SecretValues, parameter.Secrets()...) // a provider may take what was joined apart
+	}
+	if c.Properties = v.JSON(); c.ResourceType == "" {
 		c.ResourceType = r.Type
 	}
 	return nil
