@@ -533,6 +533,41 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// A URL that is busy gets its request again, as from an engine; any other error is a refusal.
+func TestBusy(t *testing.T) {
+	for status, want := range map[int]bool{http.StatusTooManyRequests: false, http.StatusServiceUnavailable: false, http.StatusBadGateway: true} {
+		p := &web{}
+		c := p.config(t)
+		told := map[wire.RequestID]bool{}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxRequest))
+			if err != nil {
+				t.Error(err)
+			}
+			request, err := wire.ParseRequest(body)
+			if err != nil {
+				t.Error(err)
+			}
+			if !told[request.RequestID] {
+				told[request.RequestID] = true
+				w.WriteHeader(status)
+				return
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			p.ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		parsed, err := local.ParseTarget("", server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Session.Provider.Target, c.Only = parsed, []string{"life"}
+		if report := run(t, c); has(report, "delivery-refused") != want || report.Clean() == want {
+			t.Errorf("%d: found %v", status, found(report))
+		}
+	}
+}
+
 // Who goes on after his answer until he is stopped is found at the end, and does not use up all the time that there is.
 func TestLasting(t *testing.T) {
 	require.Tool(t, "python3")

@@ -124,6 +124,12 @@ func (s *scene) send(r wire.Request, label string, change func(*trial.Order)) re
 	return p
 }
 
+// To a URL that is busy a request is sent again so often, after a pause that doubles, as an engine does for longer.
+const (
+	maxTries = 4
+	pause    = 200 * time.Millisecond
+)
+
 // exchange sends a request. It may be called concurrently, by who looks after the error itself.
 func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)) reply {
 	p := reply{what: string(r.RequestType)}
@@ -144,11 +150,20 @@ func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)
 	if change != nil {
 		change(&o)
 	}
-	var err error
-	if p.Exchange, err = s.run.session.Send(s.ctx, o); err != nil {
-		s.err = err
+	for tries := 0; ; tries++ {
+		var err error
+		if p.Exchange, err = s.run.session.Send(s.ctx, o); err != nil {
+			s.err = err
+		}
+		if tries == maxTries || !p.End.Busy || p.Answered || len(p.Attempts) > 0 {
+			return p
+		}
+		select {
+		case <-time.After(pause << tries):
+		case <-s.ctx.Done():
+			return p
+		}
 	}
-	return p
 }
 
 // note keeps a step and judges its answer.

@@ -91,6 +91,8 @@ type End struct {
 	Err error
 	// At is when; zero if it has not ended.
 	At time.Time
+	// Busy says that a URL replied 429 or 503: an engine sends the request again.
+	Busy bool
 }
 
 // exchange is an order that is under way.
@@ -219,10 +221,12 @@ func (s *Session) carry(ctx context.Context, e *exchange) (Result, error) {
 		} else {
 			err = s.post(limited, e, message)
 		}
+		end := End{At: time.Now()}
 		if err != nil {
-			err = errors.New(e.scrub(err.Error()))
+			_, end.Busy = errors.AsType[*busyError](err)
+			end.Err = errors.New(e.scrub(err.Error()))
 		}
-		e.end(End{Err: err, At: time.Now()})
+		e.end(end)
 	}()
 	result, err := e.await(ctx, limited, start)
 	cancel()

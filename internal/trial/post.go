@@ -20,6 +20,9 @@ import (
 // maxRefusal bounds what is read of a reply that is no answer.
 const maxRefusal = 4 << 10
 
+// busyError is that of a URL that wants the request at another time.
+type busyError struct{ error }
+
 // post sends the request to a URL.
 func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	target := s.config.Provider.Target.Path()
@@ -64,7 +67,11 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal+1))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		text := e.scrub(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])))
-		return fmt.Errorf("POST %s: %s: %s", shown, response.Status, text)
+		err := fmt.Errorf("POST %s: %s: %s", shown, response.Status, text)
+		if response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable {
+			return &busyError{err}
+		}
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
