@@ -82,6 +82,7 @@ func (b *batch) failed(err error, committing bool) error {
 	}
 	if _, undo := b.conn.Exec(b.ctx, "ROLLBACK"); undo != nil {
 		b.writer.disconnect()
+		return lost{err, false}
 	}
 	return err
 }

@@ -189,6 +189,33 @@ func TestCommitInDoubt(t *testing.T) {
 	}
 }
 
+// TestStaleAndLost breaks the connection while a batch that was decided on an old image is taken back.
+func TestStaleAndLost(t *testing.T) {
+	ctx := context.Background()
+	dsn := postgres.Database(t)
+	p := newProxy(t, postgres.Shared.Server(t).Port())
+	s := open(t, strings.Replace(dsn, ":"+strconv.Itoa(postgres.Shared.Server(t).Port()), ":"+strconv.Itoa(p.port), 1), nil)
+	defer closeStore(t, s)
+	other := open(t, dsn, nil)
+	defer closeStore(t, other)
+	create(t, s, newStack(1, "one"))
+	for _, node := range []store.Store{s, other} {
+		if err := node.Apply(ctx, store.Target{Stack: 1}, step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.cut.Store(&cut{toServer: []byte("ROLLBACK")})
+	if err := s.Apply(ctx, store.Target{Stack: 1}, step); err != nil {
+		t.Errorf("error %v", err)
+	}
+	if p.cut.Load() != nil {
+		t.Error("nothing was cut")
+	}
+	if o, err := s.Operation(ctx, 1, 1); err != nil || o.Events != 3 || o.Version != 4 {
+		t.Errorf("%d events at version %d, error %v", o.Events, o.Version, err)
+	}
+}
+
 // cut says where a proxy breaks a connection, once: before it passes on what contains these bytes.
 type cut struct {
 	toServer, toClient []byte

@@ -229,7 +229,7 @@ func (w *writer) transact(members []*member) (int, error) {
 	began := time.Now()
 	b := w.batch(ctx)
 	n, err := b.run(members, w.batches)
-	if errors.Is(err, errStale) {
+	if errors.Is(err, errStale) && w.conn != nil {
 		w.store.log.Debug(restarted, "members", len(members))
 		b.drop()
 		w.wary = waryFor
