@@ -153,6 +153,9 @@ func (b *batch) lock(members []*member) error {
 	}
 	first.arrived(b)
 	b.writer.clock.set(b.now)
+	if b.store.now == nil {
+		b.now = b.store.latest.raise(b.now)
+	}
 	if err := b.refresh(members, fresh, turns); err != nil {
 		return err
 	}

@@ -86,6 +86,9 @@ func (s *Store) Due(ctx context.Context, limit int) (ids []wire.RequestID, next 
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	if s.now == nil && len(list) > 0 {
+		s.latest.raise(fromUnix(list[0].now)) // what is due now is still so for the decision about it
+	}
 	for i, t := range list {
 		if t.due > t.now || i == limit {
 			return ids, fromUnix(t.due), nil

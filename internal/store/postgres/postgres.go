@@ -82,6 +82,7 @@ type Store struct {
 	pulse   *pulse
 	ping    int64 // the number of the row that Ping writes
 	where   *store.Whereabouts
+	latest  latest
 	ring    store.Ring // of the stacks that have ready requests
 }
 

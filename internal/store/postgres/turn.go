@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,10 @@ const (
 const (
 	// freshFor is how old a writer's idea of the database's time may be for a transaction that does not ask for it first.
 	freshFor = time.Second
+	// asleepFor is by how much the wall clock may run ahead of the other one, which stands still while the machine sleeps.
+	asleepFor = 100 * time.Millisecond
+	// setBackFor is how far behind what was told last a time is if the database's clock was set back, and not only slow to come.
+	setBackFor = 10 * time.Second
 	// waryFor is how many transactions of a writer look before they decide, after one that trusted its images was wrong:
 	// another node works on the same stacks.
 	waryFor = 32
@@ -45,14 +50,24 @@ const (
 type clock struct {
 	read time.Time // as the database told it; zero if it has not
 	at   time.Time // when that came
+	wall time.Time // the same, of the wall clock
 	last time.Time // what was told last: time does not go back
 }
 
 // set takes what the database has told.
-func (c *clock) set(now time.Time) { c.read, c.at, c.last = now, time.Now(), now }
+func (c *clock) set(now time.Time) {
+	at := time.Now()
+	c.read, c.at, c.wall, c.last = now, at, at.Round(0), now
+}
 
 // age is how long ago the database has told its time.
 func (c *clock) age() time.Duration { return time.Since(c.at) }
+
+// fresh reports whether the time can be told without asking for it.
+func (c *clock) fresh() bool {
+	age := c.age()
+	return !c.read.IsZero() && age <= freshFor && (time.Now().Round(0).Sub(c.wall)-age).Abs() <= asleepFor
+}
 
 // now is the time, a little behind that of the database.
 func (c *clock) now() time.Time {
@@ -60,6 +75,23 @@ func (c *clock) now() time.Time {
 		c.last = now
 	}
 	return c.last
+}
+
+// latest is the latest time that the database has told a node, or that one of its decisions has seen. No decision sees an earlier one
+// because it is another writer's, or because another question was answered later.
+type latest struct{ ms atomic.Int64 }
+
+// raise takes a time, and returns the latest.
+func (l *latest) raise(now time.Time) time.Time {
+	for ms := unix(now); ; {
+		known := l.ms.Load()
+		if ms <= known && known-ms <= setBackFor.Milliseconds() {
+			return fromUnix(known)
+		}
+		if l.ms.CompareAndSwap(known, ms) {
+			return fromUnix(ms)
+		}
+	}
 }
 
 // trusts reports whether a batch can be decided before the database is asked anything: all that its decisions want to see first
@@ -70,7 +102,7 @@ func (b *batch) trusts(members []*member) bool {
 		w.wary--
 		return false
 	}
-	if w.conn == nil || w.clock.read.IsZero() || w.clock.age() > freshFor {
+	if w.conn == nil || !w.clock.fresh() {
 		return false
 	}
 	for _, m := range members {
@@ -85,7 +117,7 @@ func (b *batch) trusts(members []*member) bool {
 	for _, m := range members {
 		b.images[m.key], _ = w.images.Get(m.key)
 	}
-	if b.now = w.clock.now(); b.store.now != nil {
+	if b.now = b.store.latest.raise(w.clock.now()); b.store.now != nil {
 		b.now = fromUnix(unix(b.store.now()))
 	}
 	return true

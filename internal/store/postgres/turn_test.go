@@ -244,6 +244,110 @@ func TestClock(t *testing.T) {
 	}
 }
 
+// late makes what was told of the time have come later than it did.
+func (c *clock) late(by time.Duration) { c.at, c.wall = c.at.Add(by), c.wall.Add(by) }
+
+// TestClockStoodStill has a machine sleep: its monotonic clock then says nothing of the time that has passed.
+func TestClockStoodStill(t *testing.T) {
+	var c clock
+	if c.fresh() {
+		t.Error("a time that was never told is fresh")
+	}
+	c.set(time.Now())
+	if !c.fresh() {
+		t.Error("a time that has just been told is not fresh")
+	}
+	c.wall = c.wall.Add(-time.Hour)
+	if c.fresh() {
+		t.Error("a time is fresh though the wall clock has gone on by an hour")
+	}
+	c.set(time.Now())
+	c.at, c.wall = c.at.Add(-2*freshFor), c.wall.Add(-2*freshFor)
+	if c.fresh() {
+		t.Error("a time is fresh for ever")
+	}
+}
+
+// TestLatest takes a time that is a little earlier for one that was slow to come, and follows a clock that was set back.
+func TestLatest(t *testing.T) {
+	var l latest
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ told, want time.Duration }{
+		{0, 0}, {time.Second, time.Second}, {500 * time.Millisecond, time.Second}, {-time.Hour, -time.Hour}, {0, 0},
+	} {
+		if got := l.raise(start.Add(c.told)); !got.Equal(start.Add(c.want)) {
+			t.Errorf("told %v: %v, want %v", c.told, got.Sub(start), c.want)
+		}
+	}
+}
+
+// TestDueWhenDecided finds a request that is due, and has it decided on by a writer whose time is behind: it is due there as well,
+// or whoever fires it would come back for it a second later.
+func TestDueWhenDecided(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	d := ofRequests(7)
+	d.Requests[0].State, d.Requests[0].Owner = store.RequestWaiting, 0
+	err := <-apply(s, named("one"), func(v *store.View) (store.Delta, error) {
+		d.Requests[0].Due = v.Now.Add(20 * time.Millisecond)
+		return d, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.writers[0].clock.late(300 * time.Millisecond)
+	var ids []wire.RequestID
+	for len(ids) == 0 {
+		if ids, _, err = s.Due(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := 0
+	err = s.Apply(ctx, store.Target{Request: ids[0]}, func(v *store.View) (store.Delta, error) {
+		runs++
+		if v.Now.Before(v.Request.Due) {
+			t.Errorf("a request that is due at %v is decided on at %v", v.Request.Due, v.Now)
+		}
+		return store.Delta{}, nil
+	})
+	if err != nil || runs != 1 {
+		t.Errorf("error %v; %d runs", err, runs)
+	}
+}
+
+// TestTimeOfHandedOver has one writer go on with a stack that another has made: at no earlier time.
+func TestTimeOfHandedOver(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	second := newWriter(s)
+	second.start()
+	s.writers = append(s.writers, second) // before anything was asked of the store
+	var seen time.Time
+	look := func(v *store.View) (store.Delta, error) {
+		if v.Now.Before(seen) {
+			t.Errorf("stack %d: %v after %v", v.Stack.Key, v.Now, seen)
+		}
+		seen = v.Now
+		return store.Delta{}, nil
+	}
+	for key := store.StackKey(1); key <= 8; key++ {
+		for _, w := range s.writers { // what they have of the time is old news
+			w.clock.late(100 * time.Millisecond)
+		}
+		name := fmt.Sprint("stack-", key)
+		err := s.Apply(ctx, named(name), func(v *store.View) (store.Delta, error) {
+			_, err := look(v)
+			return made(key, name, "arn:"+name), err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(ctx, on(key), look); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestHandedOver makes stacks by names, each of which the writer of its key goes on with.
 func TestHandedOver(t *testing.T) {
 	ctx := context.Background()
