@@ -156,6 +156,9 @@ func (b *batch) lock(members []*member) error {
 	if b.store.now == nil {
 		b.now = b.store.latest.raise(b.now)
 	}
+	if b.mixed { // what was kept of other stacks may be old as well, when that node has gone
+		b.writer.images.Clear()
+	}
 	if err := b.refresh(members, fresh, turns); err != nil {
 		return err
 	}

@@ -160,6 +160,38 @@ func TestChangedByOthers(t *testing.T) {
 	}
 }
 
+// TestNodeOfBefore has a node that knows of no turns come and go, while this one is at work on other stacks than that.
+func TestNodeOfBefore(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	for key, d := range map[store.StackKey]store.Delta{1: ofRequests(7), 2: made(2, "two", "arn:2")} {
+		if err := <-apply(s, named(d.Stack.Name), func(*store.View) (store.Delta, error) { return d, nil }); err != nil {
+			t.Fatal(key, err)
+		}
+	}
+	exec := func(text string) {
+		t.Helper()
+		if _, err := s.pool.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("INSERT INTO node (id, name, joined, beat) VALUES (3, 'old', 0, 0)")
+	exec("UPDATE request SET owner = 3 WHERE id = 'r1'")
+	if err := s.Apply(ctx, on(2), func(*store.View) (store.Delta, error) { return store.Delta{}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	exec("DELETE FROM node WHERE id = 3")
+	s.writers[0].wary = 0
+	var owner store.Incarnation
+	err := s.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+		owner = v.Requests["r1"].Owner
+		return store.Delta{}, nil
+	})
+	if err != nil || owner != 3 {
+		t.Errorf("the request is said to be of node %d, error %v", owner, err)
+	}
+}
+
 // TestSweptWhileKept removes what a decision may still know of.
 func TestSweptWhileKept(t *testing.T) {
 	ctx := context.Background()
@@ -192,6 +224,52 @@ func TestSweptWhileKept(t *testing.T) {
 	}
 	if after := turn(); after == before {
 		t.Error("a sweep has left the turn of the stack as it was")
+	}
+}
+
+// TestLostRevision has a database come back without its last commit, as one does that an asynchronous standby takes over from: the
+// revision of the same number that is made then is another one.
+func TestLostRevision(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(text string) {
+		t.Helper()
+		if _, err := s.pool.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE before AS SELECT * FROM operation")
+	for _, template := range []string{"lost", "kept"} {
+		err := s.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+			o := v.Operation
+			o.Version++
+			o.To = 2
+			return store.Delta{Operation: &o, Revisions: []store.Revision{{Stack: 1, Number: 2, Template: template}}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if template == "lost" {
+			exec("DELETE FROM revision WHERE number = 2")
+			exec("UPDATE operation o SET version = b.version, plain = b.plain FROM before b")
+			exec("UPDATE stack SET turn = 0")
+			exec("DROP TABLE before")
+			exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		}
+	}
+	for range 2 {
+		err := s.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
+			if got := v.Revisions[2].Template; got != "kept" {
+				t.Errorf("template %q", got)
+			}
+			return store.Delta{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

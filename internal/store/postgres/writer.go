@@ -367,7 +367,9 @@ func (w *writer) disconnect() {
 	}
 	// The next one may be to a database that has lost what was committed here, or has another time.
 	w.conn, w.clock = nil, clock{}
+	w.receive()
 	w.images.Clear()
+	w.revisions.Clear()
 }
 
 // absence is how long the database has been away for one batch.
