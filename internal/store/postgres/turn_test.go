@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -463,4 +464,32 @@ func TestHandedOver(t *testing.T) {
 			t.Errorf("writer %d has kept %d stacks, and %d are still on their way", i, kept, len(w.inbox))
 		}
 	}
+}
+
+// TestInbox hands more stacks over than a writer takes, and asks nothing of it: after a while it has none of them.
+func TestInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Store{where: store.NewWhereabouts(), codec: testCodec(t)}
+		w := newWriter(s)
+		w.start()
+		defer w.stop()
+		held := func() int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(w.inbox)
+		}
+		time.Sleep(2 * restAfter) // it rests
+		for key := range store.StackKey(maxBatch + 9) {
+			im := newImage()
+			im.Stack.Key = key + 1
+			w.give(im)
+		}
+		if n := held(); n != maxBatch {
+			t.Errorf("%d images wait for the writer", n)
+		}
+		time.Sleep(2 * restAfter)
+		if n := held(); n != 0 {
+			t.Errorf("%d images still wait for the writer", n)
+		}
+	})
 }

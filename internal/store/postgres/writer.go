@@ -35,7 +35,8 @@ type writer struct {
 	done  chan struct{} // closed when the goroutine has ended
 
 	mu    sync.Mutex
-	inbox []*image // of stacks that another writer has made, which this one will write
+	inbox []*image      // of stacks that another writer has made, which this one will write; at most maxBatch
+	given chan struct{} // has one if the inbox has been filled since
 
 	// Only the goroutine uses these.
 	conn      *pgx.Conn // nil if there is none, or it was in doubt
@@ -60,7 +61,7 @@ type member struct {
 
 func newWriter(s *Store) *writer {
 	return &writer{
-		store: s, queue: make(chan *member, maxBatch), done: make(chan struct{}), number: newNumber(),
+		store: s, queue: make(chan *member, maxBatch), done: make(chan struct{}), given: make(chan struct{}, 1), number: newNumber(),
 		revisions: store.NewRevisionCache(maxCachedBytes), images: store.NewImages[*image](),
 	}
 }
@@ -111,6 +112,8 @@ func (w *writer) run() {
 				batch = w.take(batch, <-w.queue)
 			}
 			w.settle(batch)
+			rest.Reset(restAfter)
+		case <-w.given: // for a decision that may come, or not
 			rest.Reset(restAfter)
 		case <-rest.C:
 			w.rest()
@@ -246,11 +249,18 @@ func (w *writer) transact(members []*member) (int, error) {
 	return n, nil
 }
 
-// give hands the image of a stack over to its writer.
+// give hands the image of a stack over to its writer. One that is behind with its work reads it again.
 func (w *writer) give(im *image) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.inbox) == maxBatch {
+		return
+	}
 	w.inbox = append(w.inbox, im)
+	select {
+	case w.given <- struct{}{}:
+	default:
+	}
 }
 
 // receive takes what was handed over.
