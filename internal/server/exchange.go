@@ -38,6 +38,9 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 			}
 			took := s.config.Now().Sub(began)
 			s.config.Served(s.doorOf(r.URL.Path), reply.status, took)
+			if !s.log.Enabled(r.Context(), slog.LevelDebug) {
+				return
+			}
 			s.log.LogAttrs(r.Context(), slog.LevelDebug, "served", slog.String("request", reply.Header().Get(requestID)),
 				slog.String("trace", parent.ID()), slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
 				slog.Int64("bytes", reply.bytes), slog.Duration("took", took))
