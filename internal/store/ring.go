@@ -70,7 +70,10 @@ func (r *Ring) Choose(
 			return sorted(chosen), nil
 		}
 	}
-	for depth := 2; len(chosen) < limit; depth *= 2 {
+	if len(stacks) == 0 {
+		return nil, nil
+	}
+	for depth := max(2, (limit+len(stacks)-1)/len(stacks)); len(chosen) < limit; depth *= 2 {
 		turns, err := oldest(stacks, depth)
 		if err != nil {
 			return nil, err
@@ -108,14 +111,21 @@ func sorted(turns []Turn) []wire.RequestID {
 // one stack.
 func byTurn(turns []Turn) (ordered []Turn, highest int) {
 	slices.SortFunc(turns, older)
+	type numbered struct {
+		Turn
+		number int // in its stack
+	}
 	had := make(map[StackKey]int)
-	number := make(map[wire.RequestID]int, len(turns))
-	for _, t := range turns {
+	list := make([]numbered, len(turns))
+	for i, t := range turns {
 		had[t.Stack]++
-		number[t.ID] = had[t.Stack]
+		list[i] = numbered{t, had[t.Stack]}
 		highest = max(highest, had[t.Stack])
 	}
-	slices.SortStableFunc(turns, func(a, b Turn) int { return cmp.Compare(number[a.ID], number[b.ID]) })
+	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	for i := range list {
+		turns[i] = list[i].Turn
+	}
 	return turns, highest
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -60,36 +61,41 @@ func (s *Store) Claim(ctx context.Context, node store.Incarnation, limit int, sk
 		}
 		rows, err := all(query, s.scanRequest, "SELECT "+requestColumns+` FROM request r JOIN request_body b ON b.seq = r.seq
 			WHERE r.id IN (SELECT value FROM json_each(?)) AND r.state = 'ready' AND r.owner = ?`, array(ids), node)
-		slices.SortFunc(rows, func(a, b store.Request) int {
-			return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID))
-		})
+		turn := make(map[wire.RequestID]int, len(ids))
+		for i, id := range ids {
+			turn[id] = i
+		}
+		slices.SortFunc(rows, func(a, b store.Request) int { return cmp.Compare(turn[a.ID], turn[b.ID]) })
 		return rows, err
 	})
 }
 
 // Due implements [store.Store].
 func (s *Store) Due(ctx context.Context, limit int) (ids []wire.RequestID, next time.Time, err error) {
-	type timed struct {
-		id  wire.RequestID
-		due int64
-	}
-	scan := func(rows *sql.Rows) (t timed, err error) {
-		err = rows.Scan(&t.id, &t.due)
-		return t, err
-	}
 	limit = max(limit, 0)
-	list, err := read(ctx, s, func(query querier) ([]timed, error) {
-		return all(query, scan, "SELECT id, due FROM request WHERE due IS NOT NULL ORDER BY due, seq LIMIT ?", limit+1)
+	now := unix(s.time())
+	_, err = read(ctx, s, func(query querier) (_ struct{}, err error) {
+		rows, err := query("SELECT id, due FROM request WHERE due IS NOT NULL ORDER BY due, seq LIMIT ?", limit+1)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			var id wire.RequestID
+			var due int64
+			if err := rows.Scan(&id, &due); err != nil {
+				return struct{}{}, err
+			}
+			if due > now || len(ids) == limit {
+				next = fromUnix(due) // and no row behind it is read
+				break
+			}
+			ids = append(ids, id)
+		}
+		return struct{}{}, rows.Err()
 	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	now := unix(s.time())
-	for i, t := range list {
-		if t.due > now || i == limit {
-			return ids, fromUnix(t.due), nil
-		}
-		ids = append(ids, t.id)
-	}
-	return ids, time.Time{}, nil
+	return ids, next, nil
 }
