@@ -95,9 +95,11 @@ type Engine struct {
 	observer Observer
 	node     atomic.Int64
 	beat     time.Duration
-	// wake tells Run that something may be due earlier than it thought.
-	wake chan struct{}
-	name string
+	// wake tells Run that something may be due earlier than it thought, and looks is the deadline that it waits for, in
+	// milliseconds since 1970 by the store's clock: what comes later need not wake it.
+	wake  chan struct{}
+	looks atomic.Int64
+	name  string
 
 	// Only Run's beats use these: when this node beat last, and from when on it may say of others that they are dead.
 	lastBeat, judgeFrom time.Time
@@ -348,9 +350,9 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	var ready []store.Request
 	var attend []wire.StackID
 	var told []func(Observer)
-	timed := false // there is a new deadline, or an earlier one
+	var earliest time.Time // of the deadlines that were set; zero if none was
 	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
-		ready, timed = nil, false
+		ready, earliest = nil, zeroTime
 		dialect := CloudFormation
 		if view.Stack.Key != 0 {
 			var err error
@@ -368,7 +370,9 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 		m.tellOperation(&view.Operation, delta.Operation)
 		ready, attend, told = requests, m.attend, m.notes
 		for _, r := range delta.Requests {
-			timed = timed || !r.Due.IsZero()
+			if !r.Due.IsZero() && (earliest.IsZero() || r.Due.Before(earliest)) {
+				earliest = r.Due
+			}
 		}
 		return delta, err
 	})
@@ -378,7 +382,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	if len(ready) > 0 && e.dispatch != nil {
 		e.dispatch(ready)
 	}
-	if timed {
+	if !earliest.IsZero() && earliest.UnixMilli() < e.looks.Load() { // as it is after the commit
 		e.wakeUp()
 	}
 	for _, tell := range told {

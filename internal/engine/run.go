@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -94,8 +95,18 @@ func (e *Engine) live(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// expire fires everything that is due and returns how long until the next is.
+// expire fires everything that is due and returns how long until the next is. What gets a deadline meanwhile wakes Run.
 func (e *Engine) expire(ctx context.Context) time.Duration {
+	e.looks.Store(math.MaxInt64)
+	pause, next := e.fireDue(ctx)
+	if !next.IsZero() {
+		e.looks.Store(next.UnixMilli())
+	}
+	return pause
+}
+
+// fireDue is expire, and returns the deadline besides before which nothing else is due; zero if there is none, or nobody knows.
+func (e *Engine) fireDue(ctx context.Context) (time.Duration, time.Time) {
 	const retry, idle, soonest = time.Second, time.Minute, 20 * time.Millisecond
 	left := map[wire.RequestID]bool{} // still due: the others must not wait for them
 	for {
@@ -105,7 +116,7 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 			if ctx.Err() == nil {
 				e.log.Error("look for what is due", "error", err)
 			}
-			return retry
+			return retry, time.Time{}
 		}
 		done := 0
 		ours, wait := e.turns.due(e.Node(), ids, time.Now())
@@ -146,7 +157,7 @@ func (e *Engine) expire(ctx context.Context) time.Duration {
 		if wait > 0 {
 			pause = min(pause, max(wait, soonest))
 		}
-		return pause
+		return pause, next
 	}
 }
 

@@ -140,6 +140,31 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
+// Run is woken by a deadline before the one that it waits for, and by no other.
+func TestOnlyAnEarlierDeadlineWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, db, sent := running(t, 0, engine.Config{})
+		taken := 0
+		for i, timeout := range []int{20, 30, 40, 10} {
+			begin(t, e, fmt.Sprint("S", i), one(fmt.Sprintf(`"ServiceTimeout": %d`, timeout)))
+			requests := sent()
+			accept(t, e, requests[taken:]...)
+			taken = len(requests)
+			synctest.Wait()
+			if want := []int{2, 2, 2, 3}[i]; db.dues != want {
+				t.Errorf("after a deadline in %d seconds Run has asked %d times what is due, want %d", timeout, db.dues, want)
+			}
+		}
+		for range 4 {
+			time.Sleep(10*time.Second + time.Second/2)
+			if n := len(sent()); n != taken+1 {
+				t.Errorf("%d requests were sent, want %d: one more has timed out", n, taken+1)
+			}
+			taken++
+		}
+	})
+}
+
 // A cancelled request has an earlier deadline than it had, and Run learns of it.
 func TestCancelMovesTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
