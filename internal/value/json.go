@@ -53,6 +53,17 @@ func Deeper(text []byte, levels int) bool {
 func Parse(data []byte) (Value, error) { return parseWithin(data, MaxDepth) }
 
 func parseWithin(data []byte, depth int) (Value, error) {
+	if json.Valid(data) {
+		r := reader{text: data}
+		if v, ok := r.value(depth); ok {
+			return v, nil
+		}
+	}
+	return parseSlowly(data, depth)
+}
+
+// parseSlowly parses any text, and says what is wrong with it.
+func parseSlowly(data []byte, depth int) (Value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	v, err := parse(dec, depth)
@@ -133,9 +144,126 @@ func parseObject(dec *json.Decoder, depth int) (Value, error) {
 	return Object(members...), err
 }
 
+// reader reads a text that is known to be JSON. It gives up, by returning false, where parseSlowly is to be asked.
+type reader struct {
+	text []byte
+	at   int // of the next byte
+}
+
+// space skips white space and returns the byte after it, which stays.
+func (r *reader) space() byte {
+	for {
+		switch c := r.text[r.at]; c {
+		case ' ', '\t', '\r', '\n':
+			r.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (r *reader) value(depth int) (Value, bool) {
+	switch r.space() {
+	case 'n':
+		r.at += len("null")
+		return Value{}, true
+	case 't':
+		r.at += len("true")
+		return Boolean(true), true
+	case 'f':
+		r.at += len("false")
+		return Boolean(false), true
+	case '"':
+		text, ok := r.str()
+		return Str(text), ok
+	case '[', '{':
+		if depth == 0 {
+			return Value{}, false
+		}
+		if r.text[r.at] == '[' {
+			return r.list(depth - 1)
+		}
+		return r.object(depth - 1)
+	}
+	start := r.at
+	for r.at < len(r.text) && strings.IndexByte(" \t\r\n,]}", r.text[r.at]) < 0 {
+		r.at++
+	}
+	return Num(string(r.text[start:r.at])), true
+}
+
+func (r *reader) list(depth int) (Value, bool) {
+	var items []Value
+	for r.at++; r.space() != ']'; {
+		if r.text[r.at] == ',' {
+			r.at++
+		}
+		item, ok := r.value(depth)
+		if !ok {
+			return Value{}, false
+		}
+		items = append(items, item)
+	}
+	r.at++
+	return Items(items...), true
+}
+
+func (r *reader) object(depth int) (Value, bool) {
+	var members []Member
+	for r.at++; r.space() != '}'; {
+		if r.text[r.at] == ',' {
+			r.at++
+			r.space()
+		}
+		key, ok := r.str()
+		r.space()
+		r.at++ // the colon
+		if !ok {
+			return Value{}, false
+		}
+		member, ok := r.value(depth)
+		if !ok {
+			return Value{}, false
+		}
+		members = append(members, Member{key, member})
+	}
+	r.at++
+	return Object(members...), true
+}
+
+// str reads a string. One with escapes is left to encoding/json, and so is what is no UTF-8.
+func (r *reader) str() (string, bool) {
+	start, plain := r.at, true
+	for r.at++; r.text[r.at] != '"'; r.at++ {
+		if r.text[r.at] == '\\' {
+			r.at++
+			plain = false
+		}
+	}
+	r.at++
+	if inner := r.text[start+1 : r.at-1]; plain && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	var text string
+	err := json.Unmarshal(r.text[start:r.at], &text)
+	return text, err == nil
+}
+
 // JSON returns v as compact JSON with secrets in clear, members in order and numbers as they were written. It is for
 // providers only.
-func (v Value) JSON() []byte { return v.append(nil, plain) }
+func (v Value) JSON() []byte { return v.append(make([]byte, 0, v.length()), plain) }
+
+// length is about how long v is as JSON: without escapes.
+func (v Value) length() int {
+	n := len(v.text) + len(`"",`)
+	for _, item := range v.Items() {
+		n += item.length()
+	}
+	for _, m := range v.Members() {
+		n += len(m.Key) + len(`"":`) + m.Value.length()
+	}
+	return n
+}
 
 // MarshalJSON is [Value.Masked] as JSON, so that a value which strays into a log or an answer shows no secret.
 func (v Value) MarshalJSON() ([]byte, error) { return v.Masked().JSON(), nil }
@@ -170,7 +298,7 @@ func (v Value) append(b []byte, scalar func([]byte, Value) []byte) []byte {
 		return scalar(b, v)
 	case List:
 		b = append(b, '[')
-		for i, item := range v.items {
+		for i, item := range v.Items() {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -179,7 +307,7 @@ func (v Value) append(b []byte, scalar func([]byte, Value) []byte) []byte {
 		return append(b, ']')
 	case Map:
 		b = append(b, '{')
-		for i, m := range v.members {
+		for i, m := range v.Members() {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -198,6 +326,9 @@ const hexDigits = "0123456789abcdef"
 // than what its author measured.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if isPlain(s) {
+		return append(append(b, s...), '"')
+	}
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
 		switch {
 		case r == '"' || r == '\\':
@@ -215,4 +346,14 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// isPlain reports whether s needs no escapes and is ASCII.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

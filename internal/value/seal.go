@@ -64,12 +64,12 @@ func Decode(data []byte, sealer Sealer) (Value, error) {
 }
 
 func (v Value) hasMark() bool {
-	for _, item := range v.items {
+	for _, item := range v.Items() {
 		if item.hasMark() {
 			return true
 		}
 	}
-	for _, m := range v.members {
+	for _, m := range v.Members() {
 		if isMark(m.Key) || m.Value.hasMark() {
 			return true
 		}
@@ -110,7 +110,7 @@ func (v Value) opened(sealer Sealer) (Value, error) {
 			return "", item, err
 		})
 	case Map:
-		if box, ok := v.Get(sealMark); ok && len(v.members) == 1 {
+		if box, ok := v.Get(sealMark); ok && len(v.Members()) == 1 {
 			clear, err := sealer.Open(box.text)
 			if err != nil {
 				return Value{}, err
@@ -132,8 +132,8 @@ func (v Value) opened(sealer Sealer) (Value, error) {
 // each returns the list or object v with f applied to every item or member, and the first error of f.
 func (v Value) each(f func(key string, v Value) (string, Value, error)) (Value, error) {
 	if v.kind == List {
-		items := make([]Value, len(v.items))
-		for i, item := range v.items {
+		items := make([]Value, len(v.Items()))
+		for i, item := range v.Items() {
 			_, item, err := f("", item)
 			if err != nil {
 				return Value{}, err
@@ -142,8 +142,8 @@ func (v Value) each(f func(key string, v Value) (string, Value, error)) (Value, 
 		}
 		return Items(items...), nil
 	}
-	members := make([]Member, len(v.members))
-	for i, m := range v.members {
+	members := make([]Member, len(v.Members()))
+	for i, m := range v.Members() {
 		key, member, err := f(m.Key, m.Value)
 		if err != nil {
 			return Value{}, err

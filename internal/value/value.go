@@ -79,9 +79,14 @@ func (s Secrecy) mask() string {
 
 // Value is one JSON value. The zero Value is null.
 type Value struct {
+	text    string  // of a scalar: "true", the number as written, or the string itself
+	nested  *nested // of a list or an object; nil if that is empty
 	kind    Kind
 	secrecy Secrecy // of a scalar
-	text    string  // of a scalar: "true", the number as written, or the string itself
+}
+
+// nested is what is in a list or an object. It is apart from the value, for rows have many values that are null or scalars.
+type nested struct {
 	items   []Value
 	members []Member
 }
@@ -105,7 +110,12 @@ func Boolean(b bool) Value { return Value{kind: Bool, text: strconv.FormatBool(b
 func Num(text string) Value { return Value{kind: Number, text: text} }
 
 // Items returns a list of the items in order.
-func Items(items ...Value) Value { return Value{kind: List, items: items} }
+func Items(items ...Value) Value {
+	if len(items) == 0 {
+		return Value{kind: List}
+	}
+	return Value{kind: List, nested: &nested{items: items}}
+}
 
 // Strs returns a list of strings.
 func Strs(items ...string) Value {
@@ -119,7 +129,10 @@ func Strs(items ...string) Value {
 // Object returns an object with the members in order. Of two members with one key the last wins and keeps the place
 // of the first.
 func Object(members ...Member) Value {
-	v := Value{kind: Map, members: make([]Member, 0, len(members))}
+	if len(members) == 0 {
+		return Value{kind: Map}
+	}
+	list := make([]Member, 0, len(members))
 	var at map[string]int
 	if len(members) > 8 {
 		at = make(map[string]int, len(members))
@@ -127,19 +140,19 @@ func Object(members ...Member) Value {
 	for _, m := range members {
 		i, ok := at[m.Key]
 		if at == nil {
-			i = slices.IndexFunc(v.members, func(n Member) bool { return n.Key == m.Key })
+			i = slices.IndexFunc(list, func(n Member) bool { return n.Key == m.Key })
 			ok = i >= 0
 		}
 		if ok {
-			v.members[i].Value = m.Value
+			list[i].Value = m.Value
 			continue
 		}
 		if at != nil {
-			at[m.Key] = len(v.members)
+			at[m.Key] = len(list)
 		}
-		v.members = append(v.members, m)
+		list = append(list, m)
 	}
-	return v
+	return Value{kind: Map, nested: &nested{members: list}}
 }
 
 // Kind returns the JSON type.
@@ -155,15 +168,25 @@ func (v Value) IsScalar() bool { return v.kind == Bool || v.kind == Number || v.
 // lists and objects. The text of a secret is returned in clear.
 func (v Value) Text() string { return v.text }
 
-// Items returns the items of a list, nil for any other kind. The caller must not change them.
-func (v Value) Items() []Value { return v.items }
+// Items returns the items of a list, nil for an empty one and any other kind. The caller must not change them.
+func (v Value) Items() []Value {
+	if v.nested == nil {
+		return nil
+	}
+	return v.nested.items
+}
 
-// Members returns the members of an object in order, nil for any other kind. The caller must not change them.
-func (v Value) Members() []Member { return v.members }
+// Members returns the members of an object in order, nil for an empty one and any other kind. The caller must not change them.
+func (v Value) Members() []Member {
+	if v.nested == nil {
+		return nil
+	}
+	return v.nested.members
+}
 
 // Get returns the member of an object by its key; false if v is no object or has no such member.
 func (v Value) Get(key string) (Value, bool) {
-	for _, m := range v.members {
+	for _, m := range v.Members() {
 		if m.Key == key {
 			return m.Value, true
 		}
@@ -173,7 +196,7 @@ func (v Value) Get(key string) (Value, bool) {
 
 // With returns v, an object, with the member set; a null v becomes an object.
 func (v Value) With(key string, member Value) Value {
-	return Object(append(slices.Clone(v.members), Member{key, member})...)
+	return Object(append(slices.Clone(v.Members()), Member{key, member})...)
 }
 
 // Secret reports whether v is a secret scalar. Lists and objects are never secret themselves: see [Value.HasSecret].
@@ -182,10 +205,10 @@ func (v Value) Secret() bool { return v.secrecy != Open }
 // Secrecy returns how secret v is: of a list or object, what is most secret in it.
 func (v Value) Secrecy() Secrecy {
 	most := v.secrecy
-	for _, item := range v.items {
+	for _, item := range v.Items() {
 		most = max(most, item.Secrecy())
 	}
-	for _, m := range v.members {
+	for _, m := range v.Members() {
 		most = max(most, m.Value.Secrecy())
 	}
 	return most
@@ -193,8 +216,8 @@ func (v Value) Secrecy() Secrecy {
 
 // HasSecret reports whether v is or holds a secret scalar.
 func (v Value) HasSecret() bool {
-	return v.Secret() || slices.ContainsFunc(v.items, Value.HasSecret) ||
-		slices.ContainsFunc(v.members, func(m Member) bool { return m.Value.HasSecret() })
+	return v.Secret() || slices.ContainsFunc(v.Items(), Value.HasSecret) ||
+		slices.ContainsFunc(v.Members(), func(m Member) bool { return m.Value.HasSecret() })
 }
 
 // Tainted returns v with every scalar in it at least as secret as by. By Open it is v itself.
@@ -231,6 +254,9 @@ func (v Value) TaintedWith(secrets []string) Value {
 // Stringified returns v with every boolean and number turned into the string of its text, at every depth. That is how
 // CloudFormation hands properties to a provider, and the form in which it compares old and new ones.
 func (v Value) Stringified() Value {
+	if !v.has(func(s Value) bool { return s.kind != String }) {
+		return v
+	}
 	return v.scalars(func(s Value) Value {
 		s.kind = String
 		return s
@@ -240,6 +266,9 @@ func (v Value) Stringified() Value {
 // Masked returns v with a mask in place of every secret scalar: [ParameterMask] for what came from a parameter alone,
 // [Mask] for all others.
 func (v Value) Masked() Value {
+	if !v.HasSecret() {
+		return v
+	}
 	return v.scalars(func(s Value) Value {
 		if s.Secret() {
 			return Str(s.secrecy.mask())
@@ -251,12 +280,15 @@ func (v Value) Masked() Value {
 // Secrets returns the text of every secret scalar in v, each once, longest first: the order in which they are to be
 // replaced in a text that may hold one inside another.
 func (v Value) Secrets() []string {
+	if !v.HasSecret() {
+		return nil
+	}
 	var texts []string
-	v.scalars(func(s Value) Value {
+	v.has(func(s Value) bool {
 		if s.Secret() && s.text != "" {
 			texts = append(texts, s.text)
 		}
-		return s
+		return false // and go on
 	})
 	slices.SortFunc(texts, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -267,16 +299,21 @@ func (v Value) Secrets() []string {
 // Equal reports whether both values hold the same data: kinds, texts and members, in any order of the members.
 // Secrecy does not count.
 func (v Value) Equal(w Value) bool {
-	if v.kind != w.kind || v.text != w.text || len(v.items) != len(w.items) || len(v.members) != len(w.members) {
+	if v.kind != w.kind || v.text != w.text {
 		return false
 	}
-	for i := range v.items {
-		if !v.items[i].Equal(w.items[i]) {
-			return false
-		}
+	if v.nested == w.nested {
+		return true
 	}
-	for i, m := range v.members {
-		n := w.members[i] // nearly always in the same order
+	if !slices.EqualFunc(v.Items(), w.Items(), Value.Equal) {
+		return false
+	}
+	members, others := v.Members(), w.Members()
+	if len(members) != len(others) {
+		return false
+	}
+	for i, m := range members {
+		n := others[i] // nearly always in the same order
 		if n.Key != m.Key {
 			other, ok := w.Get(m.Key)
 			if !ok {
@@ -291,6 +328,12 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
+// has reports whether f is true of any boolean, number or string in v.
+func (v Value) has(f func(Value) bool) bool {
+	return v.IsScalar() && f(v) || slices.ContainsFunc(v.Items(), func(item Value) bool { return item.has(f) }) ||
+		slices.ContainsFunc(v.Members(), func(m Member) bool { return m.Value.has(f) })
+}
+
 // scalars returns v with f applied to every boolean, number and string.
 func (v Value) scalars(f func(Value) Value) Value {
 	switch v.kind {
@@ -299,17 +342,20 @@ func (v Value) scalars(f func(Value) Value) Value {
 	case Bool, Number, String:
 		return f(v)
 	case List:
-		items := make([]Value, len(v.items))
-		for i, item := range v.items {
+		items := make([]Value, len(v.Items()))
+		for i, item := range v.Items() {
 			items[i] = item.scalars(f)
 		}
-		v.items = items
+		return Items(items...)
 	case Map:
-		members := make([]Member, len(v.members))
-		for i, m := range v.members {
+		if v.nested == nil {
+			return v
+		}
+		members := make([]Member, len(v.nested.members))
+		for i, m := range v.nested.members {
 			members[i] = Member{m.Key, m.Value.scalars(f)}
 		}
-		v.members = members
+		return Value{kind: Map, nested: &nested{members: members}}
 	}
 	return v
 }
