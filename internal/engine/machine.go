@@ -103,52 +103,53 @@ type machine struct {
 // step by step, and a long chain of them is loaded at once rather than link by link.
 const manySteps = 64
 
+// set is made when something is added to it: most decisions need few of theirs.
 type set[K comparable] map[K]bool
 
-func (s set[K]) add(k K) { s[k] = true }
+func (s *set[K]) add(k K) {
+	if *s == nil {
+		*s = set[K]{}
+	}
+	(*s)[k] = true
+}
 
+// newMachine returns a machine that decides on a view. It takes the bodies in the view for its own.
 func newMachine(env *environment, dialect Dialect, view *store.View) *machine {
 	m := &machine{
-		environment:  env,
-		dialect:      dialect,
-		fidelity:     fidelityOf(env, dialect),
-		view:         view,
-		now:          view.Now,
-		stack:        view.Stack,
-		op:           view.Operation,
-		steps:        make(map[wire.LogicalID]*store.Step, len(view.Steps)),
-		instances:    make(map[int]*store.Instance, len(view.Instances)),
-		numbers:      make(map[wire.LogicalID][]int, len(view.Instances)),
-		requests:     make(map[wire.RequestID]*store.Request, len(view.Requests)),
-		scopes:       map[int]*template.Scope{},
-		templates:    map[int]*template.Template{},
-		startedOver:  set[int]{},
-		changedSteps: set[wire.LogicalID]{},
-		newPlans:     set[wire.LogicalID]{},
-		changedInst:  set[int]{},
-		changedBody:  set[int]{},
-		changedReq:   set[wire.RequestID]{},
-		newReq:       set[wire.RequestID]{},
-		madeReady:    set[wire.RequestID]{},
+		environment: env,
+		dialect:     dialect,
+		fidelity:    fidelityOf(env, dialect),
+		view:        view,
+		now:         view.Now,
+		stack:       view.Stack,
+		op:          view.Operation,
+		steps:       make(map[wire.LogicalID]*store.Step, len(view.Steps)),
+		instances:   make(map[int]*store.Instance, len(view.Instances)),
+		numbers:     make(map[wire.LogicalID][]int, len(view.Instances)),
+		requests:    make(map[wire.RequestID]*store.Request, len(view.Requests)),
+		scopes:      map[int]*template.Scope{},
+		templates:   map[int]*template.Template{},
 	}
 	// What is appended to must not grow into memory that the view shares.
 	m.op.FailedCreates = slices.Clip(m.op.FailedCreates)
 	m.op.FailedUpdates = slices.Clip(m.op.FailedUpdates)
 	m.op.FailedDeletes = slices.Clip(m.op.FailedDeletes)
+	steps := make([]store.Step, 0, len(view.Steps))
 	for id, row := range view.Steps {
-		m.steps[id] = &row
+		steps = append(steps, row)
+		m.steps[id] = &steps[len(steps)-1]
 	}
+	instances := make([]store.Instance, 0, len(view.Instances))
 	for _, number := range sortedKeys(view.Instances) {
 		row := view.Instances[number]
-		if row.Body != nil {
-			body := *row.Body
-			row.Body = &body
-		}
-		m.instances[number] = &row
+		instances = append(instances, row)
+		m.instances[number] = &instances[len(instances)-1]
 		m.numbers[row.Logical] = append(m.numbers[row.Logical], number)
 	}
+	requests := make([]store.Request, 0, len(view.Requests))
 	for id, row := range view.Requests {
-		m.requests[id] = &row
+		requests = append(requests, row)
+		m.requests[id] = &requests[len(requests)-1]
 	}
 	return m
 }

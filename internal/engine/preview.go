@@ -131,6 +131,12 @@ func (m *machine) draft(in *Options, kind store.Kind, e expanded, text string) (
 		view.Instances = nil
 	}
 	own := newMachine(m.environment, m.dialect, &view)
+	for _, i := range own.instances {
+		if i.Body != nil {
+			body := *i.Body
+			i.Body = &body
+		}
+	}
 	own.stack = m.stack
 	own.applyOptions(in)
 	own.op.Replace, own.op.Taint = in.replace, in.taint
