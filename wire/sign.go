@@ -140,8 +140,8 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 			"X-Amz-SignedHeaders": {"host"},
 		},
 	}
-	return base.Scheme + "://" + base.Host + escapePath(p.path) + "?" + escapeQuery(p.query) +
-		"&X-Amz-Signature=" + s.signature(p), nil
+	path, query := escapePath(p.path), escapeQuery(p.query)
+	return base.Scheme + "://" + base.Host + path + "?" + query + "&X-Amz-Signature=" + s.signature(p, path, query), nil
 }
 
 // Verify checks the signature and age of a request to a response URL and returns what the URL names. The signature is
@@ -158,10 +158,10 @@ func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	if !ok {
 		return ResponseKey{}, errSignature
 	}
-	valid := false
+	valid, query := false, escapeQuery(p.query)
 	try := func(host, path string) {
 		p.host, p.path = host, path
-		valid = subtle.ConstantTimeCompare([]byte(s.signature(p)), []byte(signature)) == 1 || valid
+		valid = subtle.ConstantTimeCompare([]byte(s.signature(p, escapePath(path), query)), []byte(signature)) == 1 || valid
 	}
 	host := canonicalHost(r.Host)
 	try(host, r.URL.Path)
@@ -273,9 +273,9 @@ type presigned struct {
 	region string
 }
 
-// signature returns the hexadecimal Signature Version 4 of the request for the service s3.
-func (s *Signer) signature(p presigned) string {
-	canonical := p.method + "\n" + escapePath(p.path) + "\n" + escapeQuery(p.query) + "\nhost:" + p.host +
+// signature returns the hexadecimal Signature Version 4 of the request for the service s3. path and query are those of p, escaped.
+func (s *Signer) signature(p presigned, path, query string) string {
+	canonical := p.method + "\n" + path + "\n" + query + "\nhost:" + p.host +
 		"\n\nhost\nUNSIGNED-PAYLOAD"
 	hash := sha256.Sum256([]byte(canonical))
 	date := p.at.Format(dateFormat)
@@ -323,7 +323,7 @@ func escapePath(p string) string { return escape(p, '/') }
 
 // escapeQuery returns the parameters as a canonical query: sorted by encoded name, then by encoded value.
 func escapeQuery(query url.Values) string {
-	var pairs []string
+	pairs := make([]string, 0, len(query))
 	for name, values := range query {
 		for _, v := range values {
 			pairs = append(pairs, escape(name, 0)+"="+escape(v, 0))
@@ -341,13 +341,24 @@ func escapeQuery(query url.Values) string {
 // escape percent-encodes every byte that is not unreserved in RFC 3986 or the byte keep.
 func escape(text string, keep byte) string {
 	const upperHex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(text)+16)
+	stays := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '~' ||
+			keep != 0 && c == keep
+	}
+	more := 0
 	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0,
-			keep != 0 && c == keep:
+		if !stays(text[i]) {
+			more += len("%00") - 1
+		}
+	}
+	if more == 0 {
+		return text
+	}
+	b := make([]byte, 0, len(text)+more)
+	for i := range len(text) {
+		if c := text[i]; stays(c) {
 			b = append(b, c)
-		default:
+		} else {
 			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
 		}
 	}

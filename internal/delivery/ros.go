@@ -46,7 +46,7 @@ func (d *Delivery) notifyROS(soft, hard context.Context, s *send, hide *scrubber
 		},
 		taken: func(post, context.Context, *http.Response, bool) verdict { return verdict{outcome: Accepted{}} },
 	}
-	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), s.request.Body.Timeout)
+	p.silence = func() string { return fmt.Sprintf("%s: no response within %s", p.name(), s.request.Body.Timeout) }
 	if d.config.AllowPrivate {
 		p.client = d.web.open
 	}

@@ -105,12 +105,14 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
 		p.secret = token.Secret()
 	}
-	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
-	if !isROS(r) {
-		p.silence = wire.TimeoutText(r.ID)
-		if !d.config.FidelityAWS {
-			p.silence += fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+	p.silence = func() string {
+		switch {
+		case isROS(r):
+			return fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
+		case d.config.FidelityAWS:
+			return wire.TimeoutText(r.ID)
 		}
+		return wire.TimeoutText(r.ID) + fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
 	}
 	if trusted {
 		p.client = d.web.open
@@ -137,9 +139,9 @@ func (d *Delivery) posted(r store.Request, message []byte) []byte {
 type post struct {
 	client   *http.Client
 	url      *url.URL
-	loopback bool   // the response URL can be reached from this machine only
-	secret   bool   // the URL is
-	silence  string // the text for a provider that never responded
+	loopback bool          // the response URL can be reached from this machine only
+	secret   bool          // the URL is
+	silence  func() string // the text for a provider that never responded
 	hide     *scrubber
 	// make returns what is sent at a time, signed for it. Its error is what the request is refused with, and final.
 	make func(now time.Time) (body []byte, header http.Header, err error)
@@ -260,7 +262,7 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 		return refused(p.hide.text(p.name() + ": " + err.Error()))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
 		// Silence after delivery, which has a text of its own.
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence)}}
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence())}}
 	}
 	text := p.hide.text(p.name() + ": " + err.Error())
 	switch {

@@ -57,10 +57,15 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubbe
 		limit:    d.config.ROSResponse,
 		sized:    true,
 	}
-	p.silence = fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
+	p.silence = func() string {
+		text := fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
+		if token.Sync {
+			text += ", which is how long ROS waits for the reply of a provider whose service token says sync, whatever Timeout says: " +
+				"leave the option out, and answer at the ResponseURL"
+		}
+		return text
+	}
 	if token.Sync {
-		p.silence += ", which is how long ROS waits for the reply of a provider whose service token says sync, whatever Timeout says: " +
-			"leave the option out, and answer at the ResponseURL"
 		p.taken = post.answeredInPlace
 	}
 	if d.config.AllowPrivate {
