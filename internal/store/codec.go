@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -163,15 +164,35 @@ func (c Codec) Encode(row Row) (plain, values []byte, err error) {
 	return plain, values, nil
 }
 
+// encoder writes JSON into a buffer of its own.
+type encoder struct {
+	buffer bytes.Buffer
+	json   *json.Encoder
+}
+
+// encoders are kept for the next row: what grows for each anew would be most of what encoding costs.
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.buffer)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// maxEncoder is the size of a buffer, in bytes, above which it is not kept.
+const maxEncoder = 64 << 10
+
 // encodeJSON is json.Marshal without its escapes for HTML, which would change the text of a [json.RawMessage].
 func encodeJSON(row any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(row); err != nil {
-		return nil, err
+	e := encoders.Get().(*encoder)
+	e.buffer.Reset()
+	if err := e.json.Encode(row); err != nil {
+		return nil, err // and an encoder that has failed is not used again
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	text := bytes.Clone(bytes.TrimSuffix(e.buffer.Bytes(), []byte("\n")))
+	if e.buffer.Cap() <= maxEncoder {
+		encoders.Put(e)
+	}
+	return text, nil
 }
 
 // Decode fills row from what [Codec.Encode] returned. Values that a row written by an older version lacks stay null.

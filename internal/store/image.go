@@ -114,6 +114,12 @@ func (im *Image) HasStep(logical wire.LogicalID) bool { _, ok := im.steps[logica
 // HasInstance reports whether an instance is known to be there.
 func (im *Image) HasInstance(number int) bool { _, ok := im.instances[number]; return ok }
 
+// Instance returns an instance that is known, and whether it is.
+func (im *Image) Instance(number int) (Instance, bool) {
+	row, ok := im.instances[number]
+	return row, ok
+}
+
 // Request returns a request that is known, and whether it is.
 func (im *Image) Request(id wire.RequestID) (Request, bool) {
 	row, ok := im.requests[id]

@@ -90,10 +90,15 @@ func (t *tx) put(im *store.Image, view *store.View, d *store.Delta) error {
 			return err
 		}
 	}
+	highest := 0
 	for i := range d.Instances {
-		if err := t.putInstance(&d.Instances[i], im.HasInstance(d.Instances[i].Number)); err != nil {
+		row := &d.Instances[i]
+		before, there := im.Instance(row.Number)
+		same := there && row.Number > highest && before.Logical == row.Logical && before.Role == row.Role // and is not put twice
+		if err := t.putInstance(row, there, same); err != nil {
 			return err
 		}
+		highest = max(highest, row.Number)
 	}
 	for i := range d.Requests {
 		if err := t.putRequest(&d.Requests[i]); err != nil {
@@ -211,13 +216,17 @@ func (t *tx) putStep(r *store.Step) error {
 	return err
 }
 
-// putInstance is told whether the row is known to be there.
-func (t *tx) putInstance(r *store.Instance, there bool) error {
+// putInstance is told whether the row is known to be there, and whether its columns are the same. What is in an index is not
+// written again then, which would be as dear as a change of it.
+func (t *tx) putInstance(r *store.Instance, there, same bool) error {
 	plain, _, err := t.store.codec.Encode(r)
 	if err != nil {
 		return err
 	}
 	change := func() (int64, error) {
+		if same {
+			return t.exec("UPDATE instance SET plain = ? WHERE stack = ? AND number = ?", string(plain), r.Stack, r.Number)
+		}
 		return t.exec("UPDATE instance SET logical = ?, role = ?, plain = ? WHERE stack = ? AND number = ?",
 			r.Logical, r.Role, string(plain), r.Stack, r.Number)
 	}
