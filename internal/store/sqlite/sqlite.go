@@ -95,7 +95,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", s.dsn("journal_mode(WAL)", "synchronous(FULL)", "cache_size(-16384)")) // 16 MiB of pages
+	db, err := sql.Open("sqlite", s.dsn("journal_mode(WAL)", "synchronous(FULL)", "cache_size(-8192)")) // 8 MiB of pages
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) error {
 	if err := s.prepare(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if s.reads, err = openPool(s.dsn("query_only(1)", "cache_size(-2048)")); err != nil {
+	if s.reads, err = openPool(s.dsn("query_only(1)", "cache_size(-1024)")); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	s.writes.start()
