@@ -495,14 +495,11 @@ func (m *machine) deletionPolicy(declared []byte) (string, error) {
 	if declared == nil {
 		return "", nil
 	}
-	r, err := declaration(declared)
-	if err != nil {
-		return "", err
-	}
-	if r.DeletionPolicy == policyRetain && m.op.RetainExceptOnCreate {
+	policy, _, err := template.Policies(declared)
+	if policy == policyRetain && m.op.RetainExceptOnCreate {
 		return policyRetainExceptOnCreate, nil
 	}
-	return r.DeletionPolicy, nil
+	return policy, err
 }
 
 // cleanupPolicy is the policy that counts for a condemned instance: of a replaced one UpdateReplacePolicy, of a removed
@@ -530,9 +527,6 @@ func replacePolicy(declared []byte) (string, error) {
 	if declared == nil {
 		return "", nil
 	}
-	r, err := declaration(declared)
-	if err != nil {
-		return "", err
-	}
-	return r.UpdateReplacePolicy, nil
+	_, policy, err := template.Policies(declared)
+	return policy, err
 }

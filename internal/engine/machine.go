@@ -448,7 +448,7 @@ func (m *machine) sides(numbers []int) ([]plan.Side, error) {
 // declaration reads a declaration from a step's plan.
 func declaration(text json.RawMessage) (*template.Resource, error) {
 	var r template.Resource
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := r.UnmarshalJSON(text); err != nil {
 		return nil, fmt.Errorf("read a resource's declaration: %w", err)
 	}
 	return &r, nil

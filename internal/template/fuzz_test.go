@@ -83,6 +83,10 @@ func FuzzParse(f *testing.F) {
 			if err := json.Unmarshal(stored, &read); err != nil {
 				t.Fatalf("%v\n%s", err, stored)
 			}
+			deletion, updateReplace, err := template.Policies(stored)
+			if err != nil || deletion != read.DeletionPolicy || updateReplace != read.UpdateReplacePolicy {
+				t.Fatalf("policies %q and %q, %v, of\n%s", deletion, updateReplace, err, stored)
+			}
 			if diff := cmp.Diff(places(resource.Properties), places(read.Properties)); diff != "" {
 				t.Fatalf("nodes (-want +got):\n%s", diff)
 			}

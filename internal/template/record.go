@@ -73,6 +73,18 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Policies returns the DeletionPolicy and the UpdateReplacePolicy of what [Resource.MarshalJSON] wrote, and reads no more than those.
+func Policies(stored []byte) (deletion, updateReplace string, err error) {
+	var policies struct {
+		Deletion      string `json:"deletionPolicy"`
+		UpdateReplace string `json:"updateReplacePolicy"`
+	}
+	if err := json.Unmarshal(stored, &policies); err != nil {
+		return "", "", fmt.Errorf("read the policies of a stored resource: %w", err)
+	}
+	return policies.Deletion, policies.UpdateReplace, nil
+}
+
 func encodeNode(n Node, places []int) (json.RawMessage, []int) {
 	if n.IsZero() {
 		return nil, places
