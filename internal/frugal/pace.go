@@ -10,7 +10,7 @@ import (
 
 const (
 	// roomy is the heap, in bytes, up to which a collection may wait for more garbage than the runtime would let it.
-	roomy = 192 << 20
+	roomy = 96 << 20
 	// most is how much garbage there may be at most, in percent of what lives, and usual what the runtime is content with.
 	most, usual = 200, 100
 )

@@ -8,7 +8,7 @@ import (
 
 func TestPercent(t *testing.T) {
 	for live, want := range map[uint64]int{
-		0: most, 1: most, 10 << 20: most, 64 << 20: most, 80 << 20: 140, 96 << 20: usual, 192 << 20: usual, 1 << 40: usual,
+		0: most, 1: most, 10 << 20: most, 32 << 20: most, 40 << 20: 140, 48 << 20: usual, 96 << 20: usual, 1 << 40: usual,
 	} {
 		if got := percent(live); got != want {
 			t.Errorf("with %d bytes alive: %d %%, want %d", live, got, want)

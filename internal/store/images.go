@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// maxImageRows bounds the rows in the images that are kept from one batch to the next, which take about 2 kB each. The image of
+// maxImageRows bounds the rows in the images that are kept from one batch to the next, which take about 1 kB each. The image of
 // the stack used last is kept however large it is.
-const maxImageRows = 16_384
+const maxImageRows = 12_288
 
 // Resting is an image, or what has one in it.
 type Resting interface {

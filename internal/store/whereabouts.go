@@ -7,7 +7,7 @@ import (
 )
 
 // maxWhereabouts is how many requests each of two generations remembers.
-const maxWhereabouts = 1 << 16
+const maxWhereabouts = 1 << 14
 
 // Whereabouts remembers the stacks of the requests used last, which never change. Its methods are safe for concurrent use.
 type Whereabouts struct {
