@@ -151,8 +151,11 @@ func TestOnlyAnEarlierDeadlineWakes(t *testing.T) {
 			accept(t, e, requests[taken:]...)
 			taken = len(requests)
 			synctest.Wait()
-			if want := []int{2, 2, 2, 3}[i]; db.dues != want {
-				t.Errorf("after a deadline in %d seconds Run has asked %d times what is due, want %d", timeout, db.dues, want)
+			db.mu.Lock()
+			dues := db.dues
+			db.mu.Unlock()
+			if want := []int{2, 2, 2, 3}[i]; dues != want {
+				t.Errorf("after a deadline in %d seconds Run has asked %d times what is due, want %d", timeout, dues, want)
 			}
 		}
 		for range 4 {
