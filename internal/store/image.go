@@ -34,6 +34,8 @@ type Image struct {
 
 	instancesOf map[wire.LogicalID][]int
 	requestsOf  map[wire.LogicalID][]wire.RequestID
+
+	size int // about how many bytes of memory the bodies of the rows take
 }
 
 // NewImage returns an image in which nothing is known.
@@ -67,7 +69,7 @@ func (n Need) Nothing() bool {
 // LoadStep takes a row of the database; as with the other Load methods what is here already is as new or newer.
 func (im *Image) LoadStep(row Step) {
 	if _, ok := im.steps[row.Logical]; !ok && !im.dropped {
-		im.steps[row.Logical] = row
+		im.putStep(row)
 	}
 }
 
@@ -88,17 +90,26 @@ func (im *Image) LoadRequest(row Request) {
 // LoadChangeSet takes a row of the database.
 func (im *Image) LoadChangeSet(row ChangeSet) { im.sets[row.ID] = row }
 
+func (im *Image) putStep(row Step) {
+	im.size += row.Plan.size() - im.steps[row.Logical].Plan.size()
+	im.steps[row.Logical] = row
+}
+
 func (im *Image) putInstance(row Instance) {
-	if before, ok := im.instances[row.Number]; !ok || before.Logical != row.Logical {
+	before, ok := im.instances[row.Number]
+	if !ok || before.Logical != row.Logical {
 		im.instancesOf[row.Logical] = append(im.instancesOf[row.Logical], row.Number)
 	}
+	im.size += row.Body.size() - before.Body.size()
 	im.instances[row.Number] = row
 }
 
 func (im *Image) putRequest(row Request) {
-	if before, ok := im.requests[row.ID]; !ok || before.Logical != row.Logical {
+	before, ok := im.requests[row.ID]
+	if !ok || before.Logical != row.Logical {
 		im.requestsOf[row.Logical] = append(im.requestsOf[row.Logical], row.ID)
 	}
+	im.size += row.Body.size() - before.Body.size()
 	im.requests[row.ID] = row
 }
 
@@ -331,6 +342,9 @@ func (im *Image) Take(d *Delta) {
 	}
 	if d.DropSteps {
 		im.dropped = true
+		for _, row := range im.steps {
+			im.size -= row.Plan.size()
+		}
 		clear(im.steps)
 	}
 	for _, row := range d.Steps {
@@ -341,7 +355,7 @@ func (im *Image) Take(d *Delta) {
 			row.Plan.clip()
 		}
 		row.Next = slices.Clip(row.Next)
-		im.steps[row.Logical] = row
+		im.putStep(row)
 	}
 	for _, row := range d.Instances {
 		if row.Body == nil {
@@ -373,11 +387,12 @@ func (im *Image) Take(d *Delta) {
 }
 
 // Rest makes the image ready to be kept from one transaction to the next: it forgets what nobody will ask for again, settled
-// requests and revisions, and returns how many rows are left.
+// requests and revisions, and returns about how many bytes of memory it takes.
 func (im *Image) Rest() int {
 	clear(im.Revisions)
 	for id, row := range im.requests {
 		if row.State == RequestSettled {
+			im.size -= row.Body.size()
 			delete(im.requests, id)
 			im.requestsOf[row.Logical] = slices.DeleteFunc(im.requestsOf[row.Logical], func(other wire.RequestID) bool { return other == id })
 			if len(im.requestsOf[row.Logical]) == 0 {
@@ -385,5 +400,6 @@ func (im *Image) Rest() int {
 			}
 		}
 	}
-	return len(im.steps) + len(im.instances) + len(im.requests) + len(im.sets)
+	const alone, row = 8 << 10, 1 << 10 // the image with its stack and operation, and a row without its body
+	return alone + row*(len(im.steps)+len(im.instances)+len(im.requests)+len(im.sets)) + im.size
 }

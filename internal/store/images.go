@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// maxImageRows bounds the rows in the images that are kept from one batch to the next, which take about 1 kB each. The image of
-// the stack used last is kept however large it is.
-const maxImageRows = 12_288
+// maxImageBytes bounds the memory of the images that are kept from one batch to the next. The image of the stack used last is
+// kept however large it is.
+const maxImageBytes = 20 << 20
 
 // Resting is an image, or what has one in it.
 type Resting interface {
@@ -22,7 +22,7 @@ type Images[I Resting] struct {
 	byStack map[StackKey]*list.Element // of *kept[I]
 	order   list.List                  // the one used last at the front
 	used    []*kept[I]                 // in this batch
-	rows    int
+	bytes   int
 	busy    bool // one was used since WereBusy was asked
 }
 
@@ -30,7 +30,7 @@ type Images[I Resting] struct {
 type kept[I Resting] struct {
 	key   StackKey
 	image I
-	rows  int // when it was put to rest
+	bytes int // when it was put to rest
 	used  bool
 }
 
@@ -64,7 +64,7 @@ func (s *Images[I]) Drop(key StackKey) {
 	}
 	k := s.order.Remove(e).(*kept[I])
 	delete(s.byStack, key)
-	s.rows -= k.rows
+	s.bytes -= k.bytes
 	s.used = slices.DeleteFunc(s.used, func(other *kept[I]) bool { return other == k })
 }
 
@@ -76,21 +76,21 @@ func (s *Images[I]) use(k *kept[I]) {
 	}
 }
 
-// Rest ends a batch: it counts the rows of the images that were used, and drops those used least lately as long as there
-// are too many.
+// Rest ends a batch: it weighs the images that were used, and drops those used least lately as long as they are too
+// much together.
 func (s *Images[I]) Rest() {
 	for _, k := range s.used {
 		k.used = false
-		s.rows -= k.rows
-		k.rows = k.image.Rest()
-		s.rows += k.rows
+		s.bytes -= k.bytes
+		k.bytes = k.image.Rest()
+		s.bytes += k.bytes
 	}
 	s.used = s.used[:0]
-	for s.rows > maxImageRows && s.order.Len() > 1 {
+	for s.bytes > maxImageBytes && s.order.Len() > 1 {
 		e := s.order.Back()
 		k := s.order.Remove(e).(*kept[I])
 		delete(s.byStack, k.key)
-		s.rows -= k.rows
+		s.bytes -= k.bytes
 	}
 }
 

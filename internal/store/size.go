@@ -1,0 +1,37 @@
+package store
+
+import "github.com/pintle-dev/pintle/internal/value"
+
+// size is about how many bytes of memory a body takes that an image keeps: what can be large of it. None takes none.
+func (p *StepPlan) size() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.Old) + len(p.New) + len(p.Tried)
+}
+
+func (b *InstanceBody) size() int {
+	if b == nil {
+		return 0
+	}
+	return sizeOf(b.Properties) + sizeOf(b.Attempted) + sizeOf(b.Data) + sizeOf(b.Metadata)
+}
+
+func (b *RequestBody) size() int {
+	if b == nil {
+		return 0
+	}
+	return sizeOf(b.Properties) + sizeOf(b.OldProperties) + sizeOf(b.Pending)
+}
+
+func sizeOf(v value.Value) int {
+	const one = 48 // a value, but for what it refers to
+	size := len(v.Text())
+	for _, item := range v.Items() {
+		size += one + sizeOf(item)
+	}
+	for _, member := range v.Members() {
+		size += one + len(member.Key) + sizeOf(member.Value)
+	}
+	return size
+}
