@@ -479,7 +479,7 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 	b.queueTurns(trip, changed)
 	conflicts := int64(0)
 	made := b.queueWrites(trip, func(n int64) { conflicts += n })
-	trip.Queue(mark, b.store.clock(), b.writer.number, number)
+	trip.Queue(markBatch, b.store.clock(), b.writer.number, number)
 	if made { // somebody may have taken a name, or what was relied on: look before the commit
 		if err := b.send(trip); err != nil {
 			return false, err

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // TestTakeTurns has one session hold a stack while another one, which has read its turn before, waits to take it: what counts is what the
@@ -140,4 +142,39 @@ func TestTurnsInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestCommittedTooLate asks whether a batch was committed while the server has it and waits for a lock with it, before its mark: the
+// answer is no, and must stay true when the server has the lock.
+func TestCommittedTooLate(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t, Config{})
+	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	w := s.writers[0] // nobody asks it for anything
+	for _, known := range []bool{true, false} {
+		cutOff, err := s.pool.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.disconnect()
+		if !known { // its first batch
+			w.number = newNumber()
+		}
+		w.batches++
+		if committed, err := w.askCommitted(); committed || err != nil {
+			t.Errorf("committed %v, error %v", committed, err)
+		}
+		if _, err := cutOff.Exec(ctx, markBatch, s.clock(), w.number, w.batches); !conflicting(err) {
+			t.Errorf("a batch that was said not to be committed still can be: error %v", err)
+		}
+		if err := cutOff.Rollback(ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.number = newNumber()
+	}
+	if err := s.Apply(ctx, on(1), func(*store.View) (store.Delta, error) { return store.Delta{Audit: []store.Audit{{Text: "x"}}}, nil }); err != nil {
+		t.Error(err)
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// mark notes in a writer's row which batch it wrote last.
+// mark notes in a writer's row which batch it wrote last. markBatch fails, by a division by zero, if the writer has given the row up.
 const mark = "INSERT INTO writer (id, batch, at) VALUES ($2, $3, " + now + ") ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, at = excluded.at"
 
 // exactly makes a statement fail, by a division by zero, unless it writes as many rows as its argument n says: under the
@@ -50,6 +50,7 @@ const (
 )
 
 var (
+	markBatch        = exactly(mark+" WHERE writer.batch >= 0", "1")
 	changeOperations = exactly(`UPDATE operation o SET version = u.version, plain = u.plain
 		FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::bytea[]) u (stack, number, before, version, plain)
 		WHERE o.stack = u.stack AND o.number = u.number AND o.version = u.before`, "cardinality($1)")

@@ -158,6 +158,9 @@ func (w *writer) settle(batch []*member) {
 		case errors.As(err, &broken):
 			if broken.committing {
 				committed, unclear := w.committed(away)
+				if !committed {
+					w.number = newNumber() // the row of the old one is given up, or what is in it may still change
+				}
 				if unclear != nil {
 					w.fail(batch, errors.Join(errUnclear, unclear))
 					return
@@ -290,7 +293,8 @@ func (w *writer) batch(ctx context.Context) *batch {
 }
 
 // committed finds out whether the last batch was committed, once its connection has broken during that. Its question is a
-// write: when the answer is durable, so is what was committed before it.
+// write: when the answer is durable, so is what was committed before it. If the batch was not committed, the row of the writer is
+// given up with it: the server may have all of the batch and still wait for a lock with it, and it must not be written then.
 func (w *writer) committed(away *absence) (bool, error) {
 	for {
 		committed, err := w.askCommitted()
@@ -311,9 +315,10 @@ func (w *writer) askCommitted() (bool, error) {
 		return false, err
 	}
 	var last int64
-	// This waits for a transaction of ours that the server may not have ended yet.
-	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, 0, "+now+`)
-		ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING batch`, w.store.clock(), w.number).Scan(&last)
+	// This waits for a transaction of ours that the server may not have ended yet, if that has come to its mark.
+	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, -1, "+now+`)
+		ON CONFLICT (id) DO UPDATE SET at = excluded.at, batch = CASE writer.batch WHEN $3 THEN writer.batch ELSE -1 END RETURNING batch`,
+		w.store.clock(), w.number, w.batches).Scan(&last)
 	if err == nil {
 		err = assured(conn)
 	}
