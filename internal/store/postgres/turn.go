@@ -95,7 +95,7 @@ func (l *latest) raise(now time.Time) time.Time {
 }
 
 // trusts reports whether a batch can be decided before the database is asked anything: all that its decisions want to see first
-// is in images that were kept. It then takes those.
+// is in images that were kept. It takes those.
 func (b *batch) trusts(members []*member) bool {
 	w := b.writer
 	if w.wary > 0 {
@@ -113,9 +113,7 @@ func (b *batch) trusts(members []*member) bool {
 		if !ok || !b.complete(im, m.target) {
 			return false
 		}
-	}
-	for _, m := range members {
-		b.images[m.key], _ = w.images.Get(m.key)
+		b.images[m.key] = im
 	}
 	if b.now = b.store.latest.raise(w.clock.now()); b.store.now != nil {
 		b.now = fromUnix(unix(b.store.now()))
@@ -142,13 +140,10 @@ func (b *batch) complete(im *image, target store.Target) bool {
 
 // queueBegin begins the transaction of a batch that trusted its images, with a round trip that is about to be made.
 func (b *batch) queueBegin(trip *pgx.Batch) {
-	var keys, turns []int64
-	for _, key := range b.keys {
-		keys, turns = append(keys, key), append(turns, b.images[store.StackKey(key)].turn)
-	}
+	turns := column(b.keys, func(key int64) int64 { return b.images[store.StackKey(key)].turn })
 	first := &pgx.Batch{}
 	first.Queue("BEGIN")
-	first.Queue(takeTurns, keys, turns, b.turn).Query(func(rows pgx.Rows) error {
+	first.Queue(takeTurns, b.keys, turns, b.turn).Query(func(rows pgx.Rows) error {
 		rows.Close()
 		b.stale = rows.Err() != nil
 		return rows.Err()
@@ -189,8 +184,7 @@ func (b *batch) queueTurns(trip *pgx.Batch, changed []store.StackKey) {
 
 // keep keeps the images of a batch that was committed, or that had nothing to write.
 func (b *batch) keep() {
-	if b.mixed {
-		b.drop()
+	if b.mixed { // nothing is kept, and what was is dropped
 		return
 	}
 	for key, im := range b.images {
