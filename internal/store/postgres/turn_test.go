@@ -394,13 +394,20 @@ func TestDueWhenDecided(t *testing.T) {
 	}
 }
 
-// TestTimeOfHandedOver has one writer go on with a stack that another has made: at no earlier time.
-func TestTimeOfHandedOver(t *testing.T) {
-	ctx := context.Background()
+// twoWriters opens a store with two writers, of which nothing was asked yet.
+func twoWriters(t *testing.T) *Store {
+	t.Helper()
 	s := openTest(t, Config{})
 	second := newWriter(s)
 	second.start()
-	s.writers = append(s.writers, second) // before anything was asked of the store
+	s.writers = append(s.writers, second)
+	return s
+}
+
+// TestTimeOfHandedOver has one writer go on with a stack that another has made: at no earlier time.
+func TestTimeOfHandedOver(t *testing.T) {
+	ctx := context.Background()
+	s := twoWriters(t)
 	var seen time.Time
 	look := func(v *store.View) (store.Delta, error) {
 		if v.Now.Before(seen) {
@@ -430,10 +437,7 @@ func TestTimeOfHandedOver(t *testing.T) {
 // TestHandedOver makes stacks by names, each of which the writer of its key goes on with.
 func TestHandedOver(t *testing.T) {
 	ctx := context.Background()
-	s := openTest(t, Config{})
-	second := newWriter(s)
-	second.start()
-	s.writers = append(s.writers, second) // before anything was asked of the store
+	s := twoWriters(t)
 	for key := store.StackKey(1); key <= 8; key++ {
 		name := fmt.Sprint("stack-", key)
 		if err := s.Apply(ctx, named(name), func(*store.View) (store.Delta, error) { return made(key, name, "arn:"+name), nil }); err != nil {
