@@ -148,7 +148,7 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 			view.Parameters = append(view.Parameters, field{Name: p.Key, Value: plainText(p.Value)})
 		}
 	}
-	p := page{Title: "Change set " + set.Name, Here: "stacks", Problem: problem, Content: view}
+	p := page{Title: "Change set " + set.GivenName(), Here: "stacks", Problem: problem, Content: view}
 	if v.r.Method == http.MethodPost {
 		p.Path = stackURL(stack.ID, "changesets", set.Name)
 	}
@@ -182,15 +182,15 @@ func (c *Console) changeSetAction(v *visit) error {
 		return err
 	}
 	ctx := v.r.Context()
-	action, path := Action{Name: actionOf(v.r), Object: set.Name}, stackURL(stack.ID)
+	action, path := Action{Name: actionOf(v.r), Object: set.GivenName()}, stackURL(stack.ID)
 	switch action.Name {
 	case "execute":
-		ctx = engine.Noted(ctx, "change set "+set.Name+" executed by "+v.by())
+		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" executed by "+v.by())
 		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
 			ChangeSet: refOfSet(&stack, &set), Token: onceOf(v), Caller: callerOf(&stack),
 		})
 	case "delete-change-set":
-		ctx = engine.Noted(ctx, "change set "+set.Name+" deleted by "+v.by())
+		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" deleted by "+v.by())
 		err = c.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))
 		path = stackURL(stack.ID, "changesets")
 	default:

@@ -82,9 +82,10 @@ func (m *machine) draftChangeSet(
 	in *CreateChangeSet, s *submission, existing *store.ChangeSet, key store.StackKey, id wire.StackID,
 ) (store.ChangeSetID, error) {
 	same := store.ChangeSetID("")
-	for known, row := range m.view.ChangeSets {
-		if row.Name == in.Name {
-			same = known
+	for _, id := range sortedKeys(m.view.ChangeSets) {
+		row, known := m.view.ChangeSets[id], m.view.ChangeSets[same]
+		if row.GivenName() == in.Name && answersFor(&row, in, m.dialect) && (same == "" || comesBefore(&row, &known, m.dialect)) {
+			same = id
 		}
 	}
 	gone := m.stack.Key != 0 && !m.stack.Live
@@ -139,8 +140,19 @@ func (m *machine) draftChangeSet(
 			return "", err
 		}
 	}
+	m.freeName(in.Name)
 	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
 	return row.ID, nil
+}
+
+// freeName takes a name from the executed change set that has it, if one does.
+func (m *machine) freeName(name string) {
+	for _, id := range sortedKeys(m.view.ChangeSets) {
+		if row := m.view.ChangeSets[id]; row.Name == name && !slices.Contains(m.delta.DropChangeSets, id) {
+			row.FreeName()
+			m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+		}
+	}
 }
 
 // planned is what a change set that is made comes to: a problem, a macro that has to be asked first, or a draft.
@@ -300,8 +312,8 @@ func (m *machine) cannotCreate(in *CreateChangeSet) error {
 	return invalid("Stack [" + in.Stack.Stack + "] already exists and cannot be created again with the changeSet [" + in.Name + "].")
 }
 
-// makeRoom keeps a stack's change sets within bounds: of those that failed, which clients that deploy what has not changed
-// leave behind, the oldest goes.
+// makeRoom keeps a stack's change sets within bounds. It removes the oldest one that nobody can execute any more: one that failed,
+// because clients that deploy without a change leave them behind, or one that was executed and whose operation has ended.
 func (m *machine) makeRoom() error {
 	if len(m.view.ChangeSets) < maxChangeSets {
 		return nil
@@ -309,7 +321,9 @@ func (m *machine) makeRoom() error {
 	var oldest *store.ChangeSet
 	for _, id := range sortedKeys(m.view.ChangeSets) {
 		row := m.view.ChangeSets[id]
-		if row.State == store.ChangeSetFailed && (oldest == nil || row.Created.Before(oldest.Created)) {
+		over := row.State == store.ChangeSetFailed ||
+			!holdsName(&row, m.dialect) && (row.Operation != m.op.Number || m.op.Phase.Final())
+		if over && (oldest == nil || row.Created.Before(oldest.Created)) {
 			oldest = &row
 		}
 	}
@@ -454,7 +468,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	if err := m.carryOut(row, row.Body.TimeoutMinutes, begun); err != nil {
 		return err
 	}
-	if m.stack.Live { // or it has failed, and is deleted already
+	if m.stack.Live || !m.dialect.rules().executedStay { // otherwise it has failed and is deleted with its stack
 		m.dropChangeSets(row.ID)
 		now.State, now.Operation, now.OperationID = store.ChangeSetExecuted, m.op.Number, m.op.ID
 		m.delta.ChangeSets = append(m.delta.ChangeSets, now)
@@ -482,11 +496,12 @@ func (m *machine) carryOut(row *store.ChangeSet, timeoutMinutes int, op store.Op
 	return m.carryOutUpdate(revision, t, timeoutMinutes, op)
 }
 
-// dropChangeSets removes the stack's change sets but one. The view is whole.
+// dropChangeSets removes the stack's change sets except one, and except those that were executed before where these hold no name:
+// they stay readable by their ARNs. The view is whole.
 func (m *machine) dropChangeSets(but store.ChangeSetID) {
 	m.delta.DropChangeSets = nil
 	for _, id := range sortedKeys(m.view.ChangeSets) {
-		if id != but {
+		if row := m.view.ChangeSets[id]; id != but && holdsName(&row, m.dialect) {
 			m.withdrawMacros(id)
 			m.delta.DropChangeSets = append(m.delta.DropChangeSets, id)
 		}

@@ -55,11 +55,19 @@ func (w *world) remove(name string) error {
 	return w.engine.DeleteChangeSet(w.ctx, engine.ChangeSetRef{Ref: named("S"), Name: name})
 }
 
-// sets lists the stack's change sets: name, status, execution status.
+// sets returns name, status and execution status of the change set that was executed last, which only its ID finds, and of those
+// that the stack lists.
 func (w *world) sets() []string {
 	w.t.Helper()
 	list, err := w.engine.ChangeSets(w.ctx, w.stack())
 	w.must(err)
+	if id := w.stack().ChangeSet; id != "" {
+		executed, err := w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: engine.Ref{Account: account, Region: region}, Name: string(id)})
+		if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeChangeSetNotFound {
+			w.must(err)
+			list = append([]engine.ChangeSet{executed}, list...)
+		}
+	}
 	var lines []string
 	for _, c := range list {
 		lines = append(lines, c.Name+" "+engine.CloudFormation.ChangeSetStatus(c.State)+" "+engine.CloudFormation.ExecutionStatus(c.Execution))
@@ -132,11 +140,13 @@ func TestChangeSetCreatesStack(t *testing.T) {
 	_, err = w.planned(engine.CreateChangeSet{Name: "third", Kind: store.KindCreate, Template: one("")})
 	wantCode(t, err, engine.CodeValidation, "Stack [S] already exists and cannot be created again with the changeSet [third].")
 
-	// The set goes with its stack.
+	// The set outlives its stack for those who know its ID.
 	w.delete()
 	w.succeed("C", "c")
-	_, err = w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: named(""), Name: string(set.ID)})
-	wantCode(t, err, engine.CodeChangeSetNotFound, "ChangeSet ["+string(set.ID)+"] does not exist")
+	outlived, err := w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: named(""), Name: string(set.ID)})
+	if w.must(err); outlived.Execution != engine.ExecutionSucceeded {
+		t.Errorf("the execution of a deleted stack's change set: %s", outlived.Execution)
+	}
 	if s := w.stack(); s.ChangeSet != "" || s.Live {
 		t.Errorf("a deleted stack: %+v", s)
 	}
@@ -321,8 +331,9 @@ func TestChangeSetDeletesOnFailure(t *testing.T) {
 	}
 	gone := func() {
 		t.Helper()
-		if rows, err := w.store.ChangeSets(w.ctx, w.stack().Key); w.status() != "DELETE_COMPLETE" || len(rows) > 0 || err != nil {
-			t.Errorf("%s, %d change sets (%v)\n%s", w.status(), len(rows), err, w.history())
+		list, err := w.engine.ChangeSets(w.ctx, w.stack())
+		if w.status() != "DELETE_COMPLETE" || len(list) > 0 || err != nil {
+			t.Errorf("%s, %d change sets (%v)\n%s", w.status(), len(list), err, w.history())
 		}
 	}
 	plan(one(""))

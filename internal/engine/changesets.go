@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/plan"
@@ -111,25 +112,58 @@ func (e *Engine) prepare(ctx context.Context, in *CreateChangeSet) (store.Target
 	case err != nil:
 		return store.Target{}, nil, err
 	}
-	row, err := e.named(ctx, stack.Key, in.Name)
-	if errors.Is(err, store.ErrNotFound) {
+	row, err := e.named(ctx, &stack, in.Name)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !answersFor(&row, in, dialectOf(&stack)) {
 		return store.Target{Stack: stack.Key}, nil, nil
 	}
 	return store.Target{Stack: stack.Key}, &row, err
 }
 
-// named returns the change set of a stack by its name, or [store.ErrNotFound].
-func (e *Engine) named(ctx context.Context, stack store.StackKey, name string) (store.ChangeSet, error) {
-	rows, err := e.store.ChangeSets(ctx, stack)
+// named returns the change set of a stack by its name, or [store.ErrNotFound]. A change set that holds the name comes first, then
+// the one that was executed last: a client that repeats a call by name finds the change set that it has just executed.
+func (e *Engine) named(ctx context.Context, stack *store.Stack, name string) (store.ChangeSet, error) {
+	rows, err := e.store.ChangeSets(ctx, stack.Key)
 	if err != nil {
 		return store.ChangeSet{}, err
 	}
-	for _, row := range rows {
-		if row.Name == name {
-			return e.store.ChangeSet(ctx, row.ID)
+	var found *store.ChangeSet
+	for i := range rows {
+		if row := &rows[i]; row.GivenName() == name && (found == nil || comesBefore(row, found, dialectOf(stack))) {
+			found = row
 		}
 	}
-	return store.ChangeSet{}, store.ErrNotFound
+	if found == nil {
+		return store.ChangeSet{}, store.ErrNotFound
+	}
+	return e.store.ChangeSet(ctx, found.ID)
+}
+
+// comesBefore reports whether a name means the first of two change sets that both have it: the one that holds the name, else the one
+// that was executed later.
+func comesBefore(a, b *store.ChangeSet, dialect Dialect) bool {
+	if held := holdsName(a, dialect); held != holdsName(b, dialect) {
+		return held
+	}
+	return a.Operation > b.Operation
+}
+
+// answersFor reports whether the request to create a change set is answered with one that exists: it holds the name, or the same
+// request created it and it was executed since.
+func answersFor(row *store.ChangeSet, in *CreateChangeSet, dialect Dialect) bool {
+	return holdsName(row, dialect) || in.Token != "" && in.Token == row.Token
+}
+
+// dialectOf returns the dialect of a stack that was read. Every decision on a stack refuses a name that [DialectOf] does not know.
+func dialectOf(stack *store.Stack) Dialect {
+	if known, err := DialectOf(stack.Dialect); err == nil {
+		return known
+	}
+	return CloudFormation
+}
+
+// holdsName reports whether no other change set of the stack may take the name of this one.
+func holdsName(row *store.ChangeSet, dialect Dialect) bool {
+	return row.State != store.ChangeSetExecuted || dialect.rules().executedStay
 }
 
 // ChangeSet returns a change set, body included. Errors that the client can mend are of type [Error].
@@ -162,7 +196,7 @@ func (e *Engine) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store
 	} else if err != nil {
 		return row, stack, err
 	}
-	if row, err = e.named(ctx, stack.Key, ref.Name); errors.Is(err, store.ErrNotFound) {
+	if row, err = e.named(ctx, &stack, ref.Name); errors.Is(err, store.ErrNotFound) {
 		err = ref.dialect().refusals().noChangeSet(ref.Name)
 	}
 	return row, stack, err
@@ -180,12 +214,14 @@ func (e *Engine) shown(ctx context.Context, row store.ChangeSet, stack store.Sta
 	return ChangeSet{ChangeSet: row, Owner: stack, Execution: executionOf(&row, &stack, &op)}, nil
 }
 
-// ChangeSets returns the change sets of a stack without their bodies, oldest first; there are 100 at most.
+// ChangeSets returns the change sets of a stack without their bodies, oldest first; there are 100 at most. In CloudFormation an
+// executed change set is not among them; its ARN still finds it.
 func (e *Engine) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet, error) {
 	rows, err := e.store.ChangeSets(ctx, stack.Key)
 	if err != nil {
 		return nil, err
 	}
+	rows = slices.DeleteFunc(rows, func(row store.ChangeSet) bool { return !holdsName(&row, dialectOf(&stack)) })
 	list := make([]ChangeSet, len(rows))
 	for i, row := range rows {
 		if list[i], err = e.shown(ctx, row, stack); err != nil {

@@ -80,6 +80,8 @@ type rules struct {
 	typesStay bool
 	// consents says that clients have to agree to what some templates do.
 	consents bool
+	// executedStay says that an executed change set is listed and holds its name until it is deleted. Otherwise only its ID finds it.
+	executedStay bool
 }
 
 // asked is what a custom resource asks of its provider.

@@ -23,7 +23,7 @@ func (ros) StackType() string { return "ALIYUN::ROS::Stack" }
 func (ros) language() template.Language { return template.ROS }
 func (ros) wire() wire.Dialect          { return wire.ROS }
 func (ros) rules() rules {
-	return rules{idsStay: true, idsAsGiven: true, typesStay: true, updatesRevert: true, leavesAny: true}
+	return rules{idsStay: true, idsAsGiven: true, typesStay: true, updatesRevert: true, leavesAny: true, executedStay: true}
 }
 
 // rosStates is the table of stack statuses. ROS has no words for clean-ups: they are part of what they follow. That ROLLBACK_COMPLETE

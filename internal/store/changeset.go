@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -31,8 +32,10 @@ const (
 type ChangeSet struct {
 	Stack StackKey    `json:"-"`
 	ID    ChangeSetID `json:"-"`
-	// Name is unique within the stack.
+	// Name is unique within the stack. It is the ID if another change set has taken its name.
 	Name string `json:"-"`
+	// FreedName is the name that it was created with, if another change set has taken that; else empty.
+	FreedName string `json:"freedName,omitempty"`
 
 	// StackID is that of its stack.
 	StackID wire.StackID `json:"stackId"`
@@ -81,6 +84,12 @@ type ChangeSetBody struct {
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
 }
+
+// GivenName returns the name that the change set was created with.
+func (c *ChangeSet) GivenName() string { return cmp.Or(c.FreedName, c.Name) }
+
+// FreeName lets another change set take the name. Only the ID finds this one from then on.
+func (c *ChangeSet) FreeName() { c.FreedName, c.Name = c.GivenName(), string(c.ID) }
 
 // check reports a change set that no decision may write.
 func (c *ChangeSet) check(key StackKey) error {

@@ -25,7 +25,7 @@ type changeSetHeadView struct {
 
 func viewChangeSet(c engine.ChangeSet) changeSetHeadView {
 	return changeSetHeadView{
-		ChangeSetID: string(c.ID), ChangeSetName: c.Name, StackID: string(c.Owner.ID), StackName: c.Owner.Name,
+		ChangeSetID: string(c.ID), ChangeSetName: c.GivenName(), StackID: string(c.Owner.ID), StackName: c.Owner.Name,
 		Description: c.Description, CreationTime: c.Created,
 		ExecutionStatus: engine.CloudFormation.ExecutionStatus(c.Execution),
 		Status:          engine.CloudFormation.ChangeSetStatus(c.State), StatusReason: c.Reason,
@@ -224,7 +224,7 @@ type describeChangeSetHooksOutput struct {
 func (f *face) describeChangeSetHooks(ctx context.Context, in describeChangeSetHooksInput) (describeChangeSetHooksOutput, error) {
 	set, err := f.changeSet(ctx, in.changeSetInput)
 	return describeChangeSetHooksOutput{
-		ChangeSetID: string(set.ID), ChangeSetName: set.Name, StackID: string(set.Owner.ID), StackName: set.Owner.Name,
+		ChangeSetID: string(set.ID), ChangeSetName: set.GivenName(), StackID: string(set.Owner.ID), StackName: set.Owner.Name,
 		Status: "PLANNED",
 	}, err
 }

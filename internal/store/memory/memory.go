@@ -227,6 +227,9 @@ func (s *Store) refuseSets(st *stack, d *store.Delta) error {
 		case named && taken != c.ID:
 			return fmt.Errorf("the name of change set %q is taken", c.ID)
 		}
+		if ok && names[old.row.Name] == c.ID {
+			delete(names, old.row.Name)
+		}
 		names[c.Name] = c.ID
 	}
 	return nil

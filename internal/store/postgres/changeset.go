@@ -83,7 +83,7 @@ func (im *image) checkSets(d *store.Delta) error {
 	}
 	for i := range d.ChangeSets {
 		c := &d.ChangeSets[i]
-		_, ok := im.ChangeSets()[c.ID]
+		old, ok := im.ChangeSets()[c.ID]
 		switch taken, named := names[c.Name]; {
 		case c.Body == nil && (!ok || slices.Contains(d.DropChangeSets, c.ID)):
 			return fmt.Errorf("change set %s is not there, and without its body it cannot be made", c.ID)
@@ -91,6 +91,9 @@ func (im *image) checkSets(d *store.Delta) error {
 			return fmt.Errorf("change set %s: the name %s is that of another one", c.ID, c.Name)
 		case !clean(string(c.ID)) || !clean(c.Name):
 			return errName
+		}
+		if ok && names[old.Name] == c.ID {
+			delete(names, old.Name)
 		}
 		names[c.Name] = c.ID
 	}

@@ -150,6 +150,26 @@ var changeSetTests = []test{
 		list, err := b.ChangeSets(ctx, 1)
 		checkRow(t, "what is left", list, []store.ChangeSet{narrow(first)}, err)
 	}},
+	{"freed name", func(t *testing.T, b *bench) {
+		ctx := context.Background()
+		b.create(stackOf(1, "one"))
+		first := changeSetOf(1, "same")
+		b.plans(1, first)
+		second := changeSetOf(1, "same")
+		second.ID += "2"
+		first.State, first.Operation = store.ChangeSetExecuted, 2
+		first.FreeName()
+		b.plans(1, narrow(first), second)
+		for _, want := range []store.ChangeSet{first, second} {
+			got, err := b.ChangeSet(ctx, want.ID)
+			checkRow(t, "change set", got, want, err)
+			if got.GivenName() != "same" {
+				t.Errorf("%s was created as %q", got.ID, got.GivenName())
+			}
+		}
+		list, err := b.ChangeSets(ctx, 1)
+		checkRow(t, "change sets", list, []store.ChangeSet{narrow(first), narrow(second)}, err)
+	}},
 	{"order", func(t *testing.T, b *bench) {
 		b.create(stackOf(1, "one"))
 		for _, name := range []string{"c", "a", "b"} {
