@@ -109,17 +109,21 @@ type Started struct {
 
 // startCreate decides the creation of a stack.
 func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey, id wire.StackID) error {
-	if m.stack.Key != 0 {
+	switch review := m.stack.Kind == store.KindReview && m.dialect == CloudFormation; {
+	case m.stack.Key == 0:
+		m.stack = store.Stack{
+			Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
+			Dialect: m.dialect.Name(), Created: m.now,
+		}
+	case !review:
 		if again, _ := m.repeated(in.Token, store.CallCreate); again || m.askedBefore(in.nested) {
 			return nil
 		}
 		return m.dialect.refusals().stackExists(in.Name.Name)
 	}
-	m.stack = store.Stack{
-		Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
-		Dialect: m.dialect.Name(), Created: m.now, Description: s.description(),
-		TerminationProtection: in.TerminationProtection, TimeoutMinutes: in.TimeoutMinutes,
-	}
+	// A stack that only has change sets is created like one that does not exist: its change sets become obsolete.
+	m.stack.Description = s.description()
+	m.stack.TerminationProtection, m.stack.TimeoutMinutes = in.TerminationProtection, in.TimeoutMinutes
 	if in.nested != nil {
 		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth
 	}
@@ -326,7 +330,10 @@ func (m *machine) status() string { return m.dialect.StackStatus(m.stack.Kind, m
 
 // applyOptions puts on the stack what an operation says of it.
 func (m *machine) applyOptions(in *Options) {
-	m.stack.Capabilities, m.stack.DisableRollback = in.Capabilities, in.DisableRollback
+	m.stack.DisableRollback = in.DisableRollback
+	if len(in.Capabilities) > 0 { // otherwise those of the stack stay
+		m.stack.Capabilities = in.Capabilities
+	}
 	if in.RoleARN != "" {
 		m.stack.RoleARN = in.RoleARN
 	}

@@ -414,6 +414,37 @@ func (w *world) describe(name string) types.Stack {
 	return out.Stacks[0]
 }
 
+// TestCreateOverReview creates a stack where a change set has reserved the name. Source: recorded answers of CloudFormation, D11.
+func TestCreateOverReview(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	set, err := w.client.CreateChangeSet(ctx, &sdk.CreateChangeSetInput{
+		StackName: str("s"), ChangeSetName: str("c"), ChangeSetType: types.ChangeSetTypeCreate, TemplateBody: str(fixed),
+	})
+	w.must(err)
+	id := w.create(&sdk.CreateStackInput{
+		StackName: str("s"), TemplateBody: str(fixed), Capabilities: []types.Capability{types.CapabilityCapabilityIam},
+	})
+	stack := w.describe("s")
+	if stack.StackStatus != types.StackStatusCreateComplete || id != *set.StackId || *stack.StackId != id {
+		t.Errorf("%s %s, in review it was %s", stack.StackStatus, id, *set.StackId)
+	}
+	old, err := w.client.DescribeChangeSet(ctx, &sdk.DescribeChangeSetInput{ChangeSetName: set.Id})
+	w.must(err)
+	if old.ExecutionStatus != types.ExecutionStatusObsolete {
+		t.Errorf("the change set is %s", old.ExecutionStatus)
+	}
+
+	// An update that passes no capabilities keeps those of the stack. Source: the same, D5.
+	_, err = w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
+		StackName: str("s"), TemplateBody: str(strings.Replace(fixed, "{", `{"Outputs": {"O": {"Value": "v"}}, `, 1)),
+	})
+	w.must(err)
+	if stack := w.describe("s"); len(stack.Capabilities) != 1 {
+		t.Errorf("capabilities after an update: %v", stack.Capabilities)
+	}
+}
+
 func (w *world) summaries(stack string) string {
 	w.t.Helper()
 	out, err := w.client.ListChangeSets(w.t.Context(), &sdk.ListChangeSetsInput{StackName: &stack})

@@ -133,7 +133,7 @@ func TestLife(t *testing.T) {
 	})
 	w.must(err)
 	w.provide(answer)
-	want.StackStatus, want.Description, want.Capabilities = types.StackStatusUpdateComplete, str("two other things"), nil
+	want.StackStatus, want.Description = types.StackStatusUpdateComplete, str("two other things")
 	want.LastOperations = []types.OperationEntry{{OperationType: types.OperationTypeUpdateStack, OperationId: updated.OperationId}}
 	got = describe(id)
 	if diff := cmp.Diff(want, got, loose); diff != "" {

@@ -46,7 +46,6 @@ func TestStackInReview(t *testing.T) {
 		{"UpdateStack" + body, notUpdatable},
 		{"UpdateStack&UsePreviousTemplate=true", notUpdatable},
 		{"CreateChangeSet&ChangeSetName=u" + body, notUpdatable},
-		{"CreateStack" + body, "400 AlreadyExistsException: Stack [s] already exists"},
 		{"RollbackStack", refused + "RollbackStack cannot be called from current stack status"},
 		{"CancelUpdateStack", refused + "CancelUpdateStack cannot be called from current stack status"},
 		{"ContinueUpdateRollback", refused + "RollbackUpdatedStack cannot be called from current stack status"},
