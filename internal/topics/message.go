@@ -1,7 +1,6 @@
 package topics
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/notification"
 )
 
 // MaxMessage is how long a message with its attributes may be, in bytes; those of a batch together too. Source: SNS API Reference,
@@ -144,65 +144,11 @@ func shorten(text string) string {
 	return text
 }
 
-// post is the document that a URL gets, in the order of fields that SNS has. Source: SNS developer guide, HTTP/HTTPS notification
-// JSON format.
-type post struct {
-	Type              string
-	MessageID         string `json:"MessageId"`
-	Token             string `json:",omitempty"`
-	TopicARN          string `json:"TopicArn"`
-	Subject           string `json:",omitempty"`
-	Message           string
-	SubscribeURL      string `json:",omitempty"`
-	Timestamp         string
-	SignatureVersion  string
-	Signature         string
-	SigningCertURL    string
-	UnsubscribeURL    string                                 `json:",omitempty"`
-	MessageAttributes map[string]local.NotificationAttribute `json:",omitempty"`
-}
-
-// The types of a post.
-const (
-	notification = "Notification"
-	confirmation = "SubscriptionConfirmation"
-)
-
-// signed is the text that the signature is over. Source: SNS developer guide, verifying the signatures of Amazon SNS messages.
-func (p *post) signed() string {
-	var b strings.Builder
-	add := func(name, text string) {
-		if text != "" {
-			b.WriteString(name + "\n" + text + "\n")
-		}
-	}
-	add("Message", p.Message)
-	add("MessageId", p.MessageID)
-	add("Subject", p.Subject)
-	add("SubscribeURL", p.SubscribeURL)
-	add("Timestamp", p.Timestamp)
-	add("Token", p.Token)
-	add("TopicArn", p.TopicARN)
-	add("Type", p.Type)
-	return b.String()
-}
-
-func (p *post) encode() []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(p); err != nil {
-		panic(err) // strings always marshal
-	}
-	return b.Bytes()
-}
-
-// event is what a function gets.
-func (p *post) event(subscription string) []byte {
+// event returns what a function gets for a message.
+func event(m *notification.Message, subscription string) []byte {
 	return local.Notification{
-		TopicARN: p.TopicARN, SubscriptionARN: subscription, MessageID: p.MessageID, Subject: p.Subject, Message: p.Message,
-		Timestamp: p.Timestamp, SignatureVersion: p.SignatureVersion, Signature: p.Signature, SigningCertURL: p.SigningCertURL,
-		UnsubscribeURL: p.UnsubscribeURL, Attributes: p.MessageAttributes,
+		TopicARN: m.TopicARN, SubscriptionARN: subscription, MessageID: m.MessageID, Subject: m.Subject, Message: m.Message,
+		Timestamp: m.Timestamp, SignatureVersion: m.SignatureVersion, Signature: m.Signature, SigningCertURL: m.SigningCertURL,
+		UnsubscribeURL: m.UnsubscribeURL, Attributes: m.MessageAttributes,
 	}.Event()
 }

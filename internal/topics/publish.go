@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/notification"
 )
 
 // Publish takes a message for all subscribers of a topic that are confirmed, and returns its id. It does not wait for them. What
@@ -27,7 +27,7 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 		return "", err
 	}
 	id := uuid.NewString()
-	signed := map[string]post{} // by the text: the signature is over no more of it than all subscribers get
+	signed := map[string]notification.Message{} // by the text: the signature is over no more of it than all subscribers get
 	var sends []*send
 	for _, s := range subscriptions {
 		if s.Of.Token != "" {
@@ -35,57 +35,43 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 		}
 		text := split.of(s.Of.Protocol)
 		if s.Of.Attributes["RawMessageDelivery"] == "true" {
-			sends = append(sends, &send{to: s, id: id, kind: notification, raw: true, body: []byte(text)})
+			sends = append(sends, &send{to: s, id: id, kind: notification.Notification, raw: true, body: []byte(text)})
 			continue
 		}
 		p, ok := signed[text]
 		if !ok {
-			p = post{Type: notification, MessageID: id, TopicARN: arn, Subject: m.Subject, Message: text, MessageAttributes: m.shown()}
-			if err := t.sign(ctx, &p, topic); err != nil {
+			p = notification.Message{
+				Type: notification.Notification, MessageID: id, TopicARN: arn, Subject: m.Subject, Message: text, MessageAttributes: m.shown(),
+			}
+			if err := t.signer.Sign(ctx, &p, signatureVersion(topic)); err != nil {
 				return "", err
 			}
 			signed[text] = p
 		}
 		subscription := ARN(s.Place, s.Name)
-		p.UnsubscribeURL = t.link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {subscription}})
-		body := p.encode
+		p.UnsubscribeURL = t.signer.Link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {subscription}})
+		body := p.Encode
 		if s.Of.Protocol == "lambda" {
-			body = func() []byte { return p.event(subscription) }
+			body = func() []byte { return event(&p, subscription) }
 		}
-		sends = append(sends, &send{to: s, id: id, kind: notification, body: body()})
+		sends = append(sends, &send{to: s, id: id, kind: notification.Notification, body: body()})
 	}
 	return id, t.carry(sends...)
 }
 
 // askToConfirm sends a URL its token.
 func (t *Topics) askToConfirm(ctx context.Context, topic catalog.Item[catalog.Topic], s catalog.Item[catalog.Subscription]) error {
-	p := &post{
-		Type: confirmation, MessageID: uuid.NewString(), TopicARN: s.Of.Topic, Token: s.Of.Token,
+	p := &notification.Message{
+		Type: notification.SubscriptionConfirmation, MessageID: uuid.NewString(), TopicARN: s.Of.Topic, Token: s.Of.Token,
 		Message: "You have chosen to subscribe to the topic " + s.Of.Topic +
 			".\nTo confirm the subscription, visit the SubscribeURL included in this message.",
-		SubscribeURL: t.link(url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {s.Of.Topic}, "Token": {s.Of.Token}}),
+		SubscribeURL: t.signer.Link(url.Values{"Action": {"ConfirmSubscription"}, "TopicArn": {s.Of.Topic}, "Token": {s.Of.Token}}),
 	}
-	if err := t.sign(ctx, p, topic); err != nil {
+	if err := t.signer.Sign(ctx, p, signatureVersion(topic)); err != nil {
 		return err
 	}
-	return t.carry(&send{to: s, id: p.MessageID, kind: confirmation, body: p.encode()})
+	return t.carry(&send{to: s, id: p.MessageID, kind: p.Type, body: p.Encode()})
 }
-
-// sign completes a post.
-func (t *Topics) sign(ctx context.Context, p *post, topic catalog.Item[catalog.Topic]) error {
-	key, err := t.signer.key(ctx)
-	if err != nil {
-		return err
-	}
-	p.Timestamp = t.config.Now().UTC().Format(local.SNSTime)
-	p.SignatureVersion = signatureVersion(topic)
-	p.SigningCertURL = t.config.PublicURL + key.path
-	p.Signature, err = key.sign(p.signed(), p.SignatureVersion)
-	return err
-}
-
-// link is a call of SNS as a URL that needs no signature.
-func (t *Topics) link(query url.Values) string { return t.config.PublicURL + "/?" + query.Encode() }
 
 // Subscribers says whether there is a topic, which functions have subscribed to it, and how many other subscriptions are
 // confirmed.

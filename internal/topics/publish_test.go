@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/topics"
 )
 
@@ -42,7 +43,7 @@ func (w *world) verify(t *testing.T, document map[string]any, certificateURL str
 		t.Fatalf("the certificate is at %s", certificateURL)
 	}
 	recorder := httptest.NewRecorder()
-	w.Certificate().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+	w.Signer().Certificate().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
 	block, _ := pem.Decode(recorder.Body.Bytes())
 	if recorder.Code != http.StatusOK || block == nil {
 		t.Fatalf("%d %s", recorder.Code, recorder.Body)
@@ -335,7 +336,7 @@ func TestKey(t *testing.T) {
 		}
 		defer other.Close()
 		recorder := httptest.NewRecorder()
-		other.Certificate().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, topics.CertificatePath+"0.pem", nil))
+		other.Signer().Certificate().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, notification.CertificatePath+"0.pem", nil))
 		if recorder.Code != http.StatusNotFound {
 			t.Errorf("another certificate: %d", recorder.Code)
 		}

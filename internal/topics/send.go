@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/guard"
+	"github.com/pintle-dev/pintle/internal/notification"
 )
 
 // send is one message on its way to one subscriber.
@@ -107,14 +108,11 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 	if err != nil {
 		return true, errors.New("the endpoint is no URL")
 	}
-	request.Header.Set("Content-Type", "text/plain; charset=UTF-8")
-	request.Header.Set("User-Agent", "Amazon Simple Notification Service Agent")
-	request.Header.Set("x-amz-sns-message-type", s.kind)
-	request.Header.Set("x-amz-sns-message-id", s.id)
-	request.Header.Set("x-amz-sns-topic-arn", s.to.Of.Topic)
-	if s.kind == notification {
-		request.Header.Set("x-amz-sns-subscription-arn", ARN(s.to.Place, s.to.Name))
+	subscription := ""
+	if s.kind == notification.Notification {
+		subscription = ARN(s.to.Place, s.to.Name)
 	}
+	request.Header = notification.Header(s.kind, s.id, s.to.Of.Topic, subscription)
 	if s.raw {
 		request.Header.Set("x-amz-sns-rawdelivery", "true")
 	}

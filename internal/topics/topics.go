@@ -18,7 +18,7 @@
 // # Signatures
 //
 // Every message is signed as SNS does it, version 1 (SHA-1) or 2 (SHA-256) by the attribute SignatureVersion of its topic, with a
-// key that all nodes share. It is made when it is first needed and kept in the catalog; [Topics.Certificate] serves its certificate.
+// key that all nodes share. It is made when it is first needed and kept in the catalog; see package notification.
 //
 // Sources: Amazon SNS API Reference, version 2010-03-31; SNS developer guide, "HTTP/HTTPS notification JSON format", "Verifying the
 // signatures of Amazon SNS messages", "Message delivery retries"; AWS Lambda developer guide, "Invoking Lambda functions with Amazon
@@ -33,12 +33,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/guard"
+	"github.com/pintle-dev/pintle/internal/notification"
 )
 
 // Defaults of [Config].
@@ -89,7 +89,7 @@ type Config struct {
 type Topics struct {
 	config Config
 	client *http.Client
-	signer signer
+	signer *notification.Signer
 	posts  chan struct{} // one for each post at a time
 
 	ctx    context.Context // of what is under way
@@ -119,14 +119,19 @@ func New(config Config) (*Topics, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	config.PublicURL = strings.TrimSuffix(config.PublicURL, "/")
+	signer, err := notification.NewSigner(notification.Config{
+		Keys: config.Catalog.Keys, PublicURL: config.PublicURL, Log: config.Log, Now: config.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !config.AllowPrivate {
 		dialer.Control = guard.Control
 	}
 	t := &Topics{
 		config: config,
-		signer: signer{keys: config.Catalog.Keys, now: config.Now},
+		signer: signer,
 		posts:  make(chan struct{}, maxPosts),
 		client: &http.Client{
 			Timeout: postTimeout,
@@ -145,6 +150,9 @@ func New(config Config) (*Topics, error) {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t, nil
 }
+
+// Signer returns the signer of the messages, which serves their certificate.
+func (t *Topics) Signer() *notification.Signer { return t.signer }
 
 // Close takes no more messages, waits no longer than Config.Drain for those that are under way, and drops the rest. No goroutine
 // of it is left when it returns.

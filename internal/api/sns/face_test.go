@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/internal/api/sns"
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/topics"
@@ -80,8 +81,8 @@ func newWorld(t *testing.T) *world {
 	}
 	door = http.HandlerFunc(func(w2 http.ResponseWriter, r *http.Request) {
 		switch {
-		case strings.HasPrefix(r.URL.Path, topics.CertificatePath):
-			w.topics.Certificate().ServeHTTP(w2, r)
+		case strings.HasPrefix(r.URL.Path, notification.CertificatePath):
+			w.topics.Signer().Certificate().ServeHTTP(w2, r)
 		case sns.Unsigned(r):
 			sns.Follow(service).ServeHTTP(w2, r)
 		default:

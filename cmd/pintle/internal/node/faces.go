@@ -12,9 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/s3"
 	"github.com/pintle-dev/pintle/internal/api/sns"
 	"github.com/pintle-dev/pintle/internal/api/states"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
-	"github.com/pintle-dev/pintle/internal/topics"
 )
 
 // The bounds of faces whose calls are larger, or longer, than others.
@@ -71,10 +71,10 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 	c.Faces["sns"] = server.QueryFace(messages, sns.Version)
-	certificate, follow := n.cloud.topics.Certificate(), sns.Follow(messages)
+	certificate, follow := n.cloud.topics.Signer().Certificate(), sns.Follow(messages)
 	c.Unsigned = func(r *http.Request) http.Handler {
 		switch {
-		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, strings.TrimSuffix(c.PublicURL.Path, "/")+topics.CertificatePath):
+		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, strings.TrimSuffix(c.PublicURL.Path, "/")+notification.CertificatePath):
 			return certificate
 		case sns.Unsigned(r):
 			return follow

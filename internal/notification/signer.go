@@ -1,4 +1,10 @@
-package topics
+// Package notification makes and signs the messages that SNS posts to HTTP endpoints.
+//
+// A [Signer] signs with one RSA key and serves the certificate of that key. With a catalog, all nodes share the key; without one,
+// the key lives as long as the Signer.
+//
+// Sources: SNS developer guide, "HTTP/HTTPS notification JSON format" and "Verifying the signatures of Amazon SNS messages".
+package notification
 
 import (
 	"context"
@@ -14,33 +20,63 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/local"
 )
 
 const (
 	// keyName is the name of the key in the catalog.
 	keyName = "sns"
 	keyBits = 2048
-	// lifetime is how long a certificate is valid. A key is made anew when less than renewal of that is left.
+	// lifetime is how long a certificate is valid. A new key replaces it when less than renewal of that is left.
 	lifetime = 10 * 365 * 24 * time.Hour
 	renewal  = 30 * 24 * time.Hour
 )
 
-// CertificatePath is what the path of a certificate begins with, below the public URL.
+// CertificatePath is the beginning of a certificate's path, below the public URL.
 const CertificatePath = "/SimpleNotificationService-"
 
-// signer signs messages with the key of the catalog.
-type signer struct {
-	keys *catalog.Shelf[catalog.Key]
-	now  func() time.Time
+// Config configures a [Signer].
+type Config struct {
+	// Keys keeps the key for all nodes. Nil means that the Signer has a key of its own.
+	Keys *catalog.Shelf[catalog.Key]
+	// PublicURL is where receivers reach this server: the certificate and the links in messages are below it. Required.
+	PublicURL string
+	// Log gets what operators should know. Nil discards it.
+	Log *slog.Logger
+	// Now is the clock. Nil means [time.Now].
+	Now func() time.Time
+}
+
+// Signer signs messages. Make one with [NewSigner]; its methods may be called concurrently.
+type Signer struct {
+	config Config
 
 	mu    sync.Mutex
 	known *signingKey
+}
+
+// NewSigner returns a signer. It reads or makes the key when that is first needed.
+func NewSigner(config Config) (*Signer, error) {
+	if config.PublicURL == "" {
+		return nil, errors.New("notification: the public URL is required")
+	}
+	config.PublicURL = strings.TrimSuffix(config.PublicURL, "/")
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Signer{config: config}, nil
 }
 
 type signingKey struct {
@@ -50,15 +86,25 @@ type signingKey struct {
 	until       time.Time
 }
 
-// key returns the key, which is read, or made, once.
-func (s *signer) key(ctx context.Context) (*signingKey, error) {
+// key returns the key. It reads or makes it once.
+func (s *Signer) key(ctx context.Context) (*signingKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known != nil && s.now().Before(s.known.until.Add(-renewal)) {
+	if s.known != nil && s.config.Now().Before(s.known.until.Add(-renewal)) {
+		return s.known, nil
+	}
+	if s.config.Keys == nil {
+		made, err := newKey(s.config.Now())
+		if err == nil {
+			s.known, err = parseKey(made.Secret)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make the key of SNS: %w", err)
+		}
 		return s.known, nil
 	}
 	for {
-		item, err := s.keys.Get(ctx, catalog.Everywhere, keyName)
+		item, err := s.config.Keys.Get(ctx, catalog.Everywhere, keyName)
 		switch {
 		case errors.Is(err, catalog.ErrNotFound):
 			item = catalog.Item[catalog.Key]{Place: catalog.Everywhere, Name: keyName}
@@ -69,16 +115,16 @@ func (s *signer) key(ctx context.Context) (*signingKey, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.now().Before(key.until.Add(-renewal)) {
+			if s.config.Now().Before(key.until.Add(-renewal)) {
 				s.known = key
 				return key, nil
 			}
 		}
-		if item.Of, err = newKey(s.now()); err != nil {
+		if item.Of, err = newKey(s.config.Now()); err != nil {
 			return nil, fmt.Errorf("make the key of SNS: %w", err)
 		}
 		// Another node may be faster; then its key is the one to read.
-		_, err = s.keys.Put(ctx, item)
+		_, err = s.config.Keys.Put(ctx, item)
 		if err != nil && !errors.Is(err, catalog.ErrExists) && !errors.Is(err, catalog.ErrChanged) && !errors.Is(err, catalog.ErrNotFound) {
 			return nil, fmt.Errorf("keep the key of SNS: %w", err)
 		}
@@ -113,7 +159,7 @@ func newKey(now time.Time) (catalog.Key, error) {
 	return catalog.Key{Secret: secret, Made: now.UTC()}, nil
 }
 
-// parseKey reads what newKey made. Its errors show nothing of it.
+// parseKey parses the result of newKey. Its errors quote none of it.
 func parseKey(secret []byte) (*signingKey, error) {
 	damaged := errors.New("the key of SNS in the catalog is damaged")
 	private, rest := pem.Decode(secret)
@@ -137,7 +183,7 @@ func parseKey(secret []byte) (*signingKey, error) {
 	}, nil
 }
 
-// sign returns the signature of a text in a version.
+// sign returns the signature of a text, for a version of the format.
 func (k *signingKey) sign(text, version string) (string, error) {
 	hash, digest := crypto.SHA1, []byte(nil)
 	if version == "2" {
@@ -154,18 +200,35 @@ func (k *signingKey) sign(text, version string) (string, error) {
 	return base64.StdEncoding.EncodeToString(signature), nil
 }
 
-// Certificate serves the certificate of the key that messages are signed with, at the path that they name, below any path of the
-// public URL's own. It needs no authentication.
-func (t *Topics) Certificate() http.Handler {
+// Sign completes a message: it sets the timestamp, the signature and the URL of the certificate. The version is "1" for SHA-1 or
+// "2" for SHA-256.
+func (s *Signer) Sign(ctx context.Context, m *Message, version string) error {
+	key, err := s.key(ctx)
+	if err != nil {
+		return err
+	}
+	m.Timestamp = s.config.Now().UTC().Format(local.SNSTime)
+	m.SignatureVersion = version
+	m.SigningCertURL = s.config.PublicURL + key.path
+	m.Signature, err = key.sign(m.signed(), version)
+	return err
+}
+
+// Link returns a call of SNS as a URL for the recipient of a message.
+func (s *Signer) Link(query url.Values) string { return s.config.PublicURL + "/?" + query.Encode() }
+
+// Certificate serves the certificate at the path that messages name, below any path of the public URL. It needs no
+// authentication.
+func (s *Signer) Certificate() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 			return
 		}
-		key, err := t.signer.key(r.Context())
+		key, err := s.key(r.Context())
 		if err != nil {
-			t.config.Log.ErrorContext(r.Context(), "the certificate of SNS cannot be served", "error", err)
+			s.config.Log.ErrorContext(r.Context(), "the certificate of SNS cannot be served", "error", err)
 			http.Error(w, "the certificate is not at hand, try again", http.StatusServiceUnavailable)
 			return
 		}
