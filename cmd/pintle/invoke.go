@@ -306,8 +306,12 @@ func (a *app) ofCloudFormation(o *invokeOptions, r *wire.Request, provider local
 	if o.sns {
 		service = "sns:" + region + ":" + account + ":"
 	}
-	r.ServiceToken = wire.ServiceToken(arn + service + local.FunctionName(provider.Name))
-	if provider.Target.Kind() == local.URL {
+	name := local.FunctionName(provider.Name)
+	if strings.Contains(provider.Name, "://") {
+		name = "Test" // the query of a URL may hold a key
+	}
+	r.ServiceToken = wire.ServiceToken(arn + service + name)
+	if provider.Target.Kind() == local.URL && !o.sns {
 		r.ServiceToken = wire.ServiceToken(provider.Target.Path())
 	}
 	r.StackID = wire.StackID(arn + "cloudformation:" + region + ":" + account + ":stack/invoke/" + uuid.NewString())

@@ -161,7 +161,7 @@ func listening() {
 	if err != nil {
 		panic(err)
 	}
-	writeProject(os.Args[1], socket)
+	writeProject(os.Args[1], socket, "")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{scripted()}, Listener: socket}); err != nil {
@@ -169,8 +169,9 @@ func listening() {
 	}
 }
 
-func writeProject(file string, socket net.Listener) {
-	text := "stack: web\nproviders:\n  Web: http://" + socket.Addr().String() + "/\n"
+// writeProject declares the provider Web at a socket; more are its other keys.
+func writeProject(file string, socket net.Listener, more string) {
+	text := "stack: web\nproviders:\n  Web: {run: \"http://" + socket.Addr().String() + "/\"" + more + "}\n"
 	if err := os.WriteFile(file+"~", []byte(text), 0o600); err != nil {
 		panic(err)
 	}
@@ -223,7 +224,7 @@ func web() {
 	if err != nil {
 		panic(err)
 	}
-	writeProject(os.Args[1], listener)
+	writeProject(os.Args[1], listener, ", delivery: webhook")
 	log, err := os.Create("requests.txt")
 	if err != nil {
 		panic(err)

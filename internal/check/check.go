@@ -221,10 +221,13 @@ func (c *Config) complete() error {
 	}
 	if c.ServiceToken == "" {
 		name, arn := local.FunctionName(c.Session.Provider.Name), "arn:"+wire.Partition(c.Region)+":"
+		if strings.Contains(c.Session.Provider.Name, "://") {
+			name = "Test" // the query of a URL may hold a key
+		}
 		switch {
 		case target.Kind() == local.URL && ros:
 			c.ServiceToken = wire.ServiceToken("web:" + target.Path())
-		case target.Kind() == local.URL:
+		case target.Kind() == local.URL && !c.SNS:
 			c.ServiceToken = wire.ServiceToken(target.Path())
 		case ros:
 			c.ServiceToken = wire.ServiceToken("acs:fc:" + c.Region + ":" + rosAccount + ":functions/" + name)

@@ -30,6 +30,9 @@
 // [Config.AllowPrivate] is set, by the address that is dialled and not by its name; no proxy is used. A URL that the
 // operator mapped a name to is not guarded.
 //
+// A URL that the operator mapped the name of an SNS topic to gets a notification instead, with the headers and the signature of
+// SNS. A response document in its reply is ignored, as SNS does.
+//
 // # ROS
 //
 // Requests of stacks of ROS have the document of ROS and go where its tokens say. What a token with web: names gets them as ROS
@@ -92,6 +95,9 @@ type Config struct {
 	ResponseURL func(request store.Request) (string, error)
 	// WebhookSecret signs requests to providers behind URLs, at least 24 bytes. Required.
 	WebhookSecret []byte
+	// Notifications signs what goes to a URL that stands in for a topic. Nil means that such a URL gets the request document, as
+	// every other does.
+	Notifications Notifications
 	// Local runs the providers of this machine. Nil means that there are none.
 	Local Local
 	// Topics are those of this machine, which come before those of SNS. Nil means that there are none.

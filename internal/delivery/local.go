@@ -20,6 +20,8 @@ type Provider struct {
 	Name string
 	// URL is the http(s) address that serves it; empty if a process does.
 	URL string
+	// Webhook says that the URL gets the request document also behind the service token of an SNS topic.
+	Webhook bool
 	// Function, of a macro, is the token of the function that it stands for; empty if it is one itself.
 	Function wire.ServiceToken
 	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.

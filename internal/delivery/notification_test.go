@@ -2,9 +2,8 @@ package delivery_test
 
 import (
 	"encoding/json"
-	"io"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"testing"
 
@@ -12,13 +11,14 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/snstest"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// notification returns a ready row that tells a topic of an event.
-func notification(topic string) store.Request {
+// stackEvent returns a ready row that tells a topic of an event.
+func stackEvent(topic string) store.Request {
 	r := request("n", 1, topic)
 	r.Type, r.Logical = store.TypeNotification, ""
 	r.Body.Properties = value.Object(value.Member{Key: "Message", Value: value.Str("StackName='s'\n")})
@@ -29,7 +29,7 @@ func TestNotificationToSNS(t *testing.T) {
 	server, calls := fakeAWS(t, snsAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
 	w := start(t, nil)
-	w.Dispatch([]store.Request{notification(topic)})
+	w.Dispatch([]store.Request{stackEvent(topic)})
 	if r := w.next(t); r.Outcome != (delivery.Accepted{}) {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
@@ -45,28 +45,40 @@ func TestNotificationToSNS(t *testing.T) {
 	}
 }
 
-// A URL that stands in for a topic gets what SNS posts to its subscribers.
+// A URL that stands in for a topic gets the events of stacks as SNS posts them to its subscribers.
 func TestNotificationToURL(t *testing.T) {
-	posted := make(chan []byte, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		posted <- body
-	}))
-	defer server.Close()
-	w := start(t, func(c *delivery.Config, _ *world) { c.Local = atURL(server.URL) })
-	w.Dispatch([]store.Request{notification(topic)})
+	url, posts := endpoint(t, func(int, http.ResponseWriter) {})
+	w := start(t, func(c *delivery.Config, _ *world) { c.Local, c.Notifications = atURL(url), signedBy(t) })
+	w.Dispatch([]store.Request{stackEvent(topic)})
 	if r := w.next(t); r.Outcome != (delivery.Accepted{}) {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
-	var got struct{ Type, MessageId, TopicArn, Subject, Message string }
-	if err := json.Unmarshal(<-posted, &got); err != nil {
-		t.Fatal(err)
-	}
-	want := got
-	want.Type, want.MessageId, want.TopicArn = "Notification", "n", topic
-	want.Subject, want.Message = "AWS CloudFormation Notification", "StackName='s'\n"
+	got := snstest.Verify(t, (<-posts).body)
+	want := maps.Clone(got)
+	want["Type"], want["MessageId"], want["TopicArn"] = "Notification", "n", topic
+	want["Subject"], want["Message"] = "AWS CloudFormation Notification", "StackName='s'\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// By delivery: webhook they come unsigned by SNS, as a webhook.
+func TestNotificationToWebhook(t *testing.T) {
+	url, posts := endpoint(t, func(int, http.ResponseWriter) {})
+	w := start(t, func(c *delivery.Config, _ *world) {
+		c.Local, c.Notifications = mapped{delivery.Provider{URL: url, Webhook: true}}, signedBy(t)
+	})
+	w.Dispatch([]store.Request{stackEvent(topic)})
+	if r := w.next(t); r.Outcome != (delivery.Accepted{}) {
+		t.Errorf("outcome %+v", r.Outcome)
+	}
+	post := <-posts
+	var got struct{ Type, MessageId, TopicArn, Subject, Message string }
+	if err := json.Unmarshal(post.body, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.TopicArn != topic || got.Message != "StackName='s'\n" || post.header.Get("webhook-id") != "n" {
+		t.Errorf("%+v %v", got, post.header)
 	}
 }
 

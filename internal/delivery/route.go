@@ -52,7 +52,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	if ok {
 		if provider.URL != "" {
-			return d.sendWeb(soft, hard, s, hide, provider.URL, true)
+			return d.sendMapped(soft, hard, s, hide, provider)
 		}
 		return d.sendLocal(soft, s, hide, provider)
 	}

@@ -95,7 +95,7 @@ func TestTopicOfOneFunction(t *testing.T) {
 
 func TestTopics(t *testing.T) {
 	ask := func(r *store.Request) { *r = poll("a", "b", subscribedTopic, 1, "{}") }
-	tell := func(r *store.Request) { *r = notification(subscribedTopic) }
+	tell := func(r *store.Request) { *r = stackEvent(subscribedTopic) }
 	accepted := delivery.Accepted{}
 	for name, test := range map[string]struct {
 		topics   *someTopics

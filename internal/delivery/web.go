@@ -72,32 +72,43 @@ func (w *web) close() {
 	w.guarded.CloseIdleConnections()
 }
 
-// sendWeb sends the request to a URL; trusted ones may be anywhere.
+// sendWeb sends the request document to a URL; trusted ones may be anywhere.
 func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, target string, trusted bool) Outcome {
 	r := s.request
-	u, err := url.Parse(target)
-	if err != nil || u.Hostname() == "" {
-		// The parser's error would repeat the URL, which may hold a password.
-		return Refused{Text: "the service token is not a valid http(s) URL"}
-	}
-	body, responseURL, err := d.document(r)
+	body, p, err := d.newPost(s, hide, target, trusted)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
 	body = d.posted(r, body)
+	p.make = func(now time.Time) ([]byte, http.Header, error) {
+		header := http.Header{"Content-Type": {"application/json"}}
+		SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
+		return body, header, nil
+	}
+	p.taken = post.takenOrAnswered
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+}
+
+// newPost returns the document of a request and the post that carries it to a URL, without make and taken. Its error may hold
+// secrets of the request.
+func (d *Delivery) newPost(s *send, hide *scrubber, target string, trusted bool) ([]byte, post, error) {
+	r := s.request
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" {
+		// The parser's error would repeat the URL, which may hold a password.
+		return nil, post{}, errors.New("the service token is not a valid http(s) URL")
+	}
+	body, responseURL, err := d.document(r)
+	if err != nil {
+		return nil, post{}, err
+	}
 	p := post{
 		client:   d.web.guarded,
 		url:      u,
 		loopback: onLoopback(responseURL),
 		hide:     hide,
 		trace:    trace.Parse(r.Body.Trace),
-		make: func(now time.Time) ([]byte, http.Header, error) {
-			header := http.Header{"Content-Type": {"application/json"}}
-			SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
-			return body, header, nil
-		},
-		taken: post.takenOrAnswered,
-		limit: wire.MaxResponse,
+		limit:    wire.MaxResponse,
 	}
 	if isROS(r) {
 		p.limit, p.sized = d.config.ROSResponse, true
@@ -117,10 +128,10 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 	if trusted {
 		p.client = d.web.open
 	}
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+	return body, p, nil
 }
 
-// posted is what a URL gets: of a notification of CloudFormation what SNS posts to one.
+// posted returns what a webhook gets. For an event of a stack it is the document of a notification, which SNS has not signed.
 func (d *Delivery) posted(r store.Request, message []byte) []byte {
 	if r.Type != store.TypeNotification || isROS(r) {
 		return message

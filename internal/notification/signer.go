@@ -28,6 +28,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/local"
 )
@@ -216,6 +218,21 @@ func (s *Signer) Sign(ctx context.Context, m *Message, version string) error {
 
 // Link returns a call of SNS as a URL for the recipient of a message.
 func (s *Signer) Link(query url.Values) string { return s.config.PublicURL + "/?" + query.Encode() }
+
+// Post returns the body and the headers of a notification for an endpoint that stands in for the subscribers of a topic. Such an
+// endpoint has no subscription: its ARN is made of the topic's, and the UnsubscribeURL changes nothing. The id must be the same
+// each time that the same message is sent.
+func (s *Signer) Post(ctx context.Context, topicARN, id, subject, message string) (body []byte, header http.Header, err error) {
+	subscription := topicARN + ":" + uuid.NewSHA1(uuid.NameSpaceURL, []byte(topicARN)).String()
+	m := Message{
+		Type: Notification, MessageID: id, TopicARN: topicARN, Subject: subject, Message: message,
+		UnsubscribeURL: s.Link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {subscription}}),
+	}
+	if err := s.Sign(ctx, &m, "1"); err != nil {
+		return nil, nil, err
+	}
+	return m.Encode(), Header(m.Type, id, topicARN, subscription), nil
+}
 
 // Certificate serves the certificate at the path that messages name, below any path of the public URL. It needs no
 // authentication.

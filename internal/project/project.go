@@ -14,6 +14,7 @@
 //	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
 //	  Aws: {builtin: aws, allow: ["ssm:GetParameter"]}
 //	  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
+//	  Hook: {run: "https://hook.example.com/", delivery: webhook}
 //	macros:
 //	  Upper: ./upper.py
 //
@@ -78,6 +79,9 @@ const (
 	RuntimeFC = "fc"
 )
 
+// DeliveryWebhook is the request document as a POST, signed as Standard Webhooks has it.
+const DeliveryWebhook = "webhook"
+
 // Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
 type Pair struct {
 	Name, Text string
@@ -110,6 +114,9 @@ type Provider struct {
 	// Initializer is called once in each process before its first request, if it is written for Function Compute: the name of
 	// a function, or FILE.FUNCTION. Empty means nothing.
 	Initializer string
+	// Delivery says how a Target that is a URL gets requests: [DeliveryWebhook]. Empty means that the service token says so: a
+	// notification of SNS behind a topic, a webhook behind any other token.
+	Delivery string
 	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
 	Builtin string
 	// Allow is what Builtin may do. Empty means nothing.

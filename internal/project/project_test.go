@@ -141,6 +141,13 @@ func TestParseProblems(t *testing.T) {
 			"1:159: provider D: initializer is about what runs here, and run is a URL",
 			"1:190: provider E: runtime is about a program, and builtin names a provider in this one: keep one of them",
 		}},
+		{"deliveries", "providers: {A: {run: 'http://127.0.0.1/', delivery: sns}, B: {run: x, delivery: webhook}, C: {onEvent: x, delivery: webhook}, " +
+			"D: {builtin: aws, delivery: webhook}}", []string{
+			`1:53: provider A: delivery: want webhook, got "sns"; leave it out to have it follow the service token`,
+			"1:81: provider B: delivery is for a URL: run: https://…",
+			"1:117: provider C: delivery is for a URL: run: https://…",
+			"1:155: provider D: delivery is about a program, and builtin names a provider in this one: keep one of them",
+		}},
 		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
 			`1:34: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "25h"`,
 			`1:61: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "soon"`,
@@ -153,7 +160,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, initializer, builtin, allow`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, initializer, delivery, builtin, allow`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{

@@ -93,6 +93,11 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 			}
 		}),
 		note("initializer", func(v *yaml.Node) { p.Initializer = r.text(v, "initializer") }),
+		note("delivery", func(v *yaml.Node) {
+			if p.Delivery = r.text(v, "delivery"); p.Delivery != "" && p.Delivery != DeliveryWebhook {
+				r.problem(v, "%s: delivery: want webhook, got %q; leave it out to have it follow the service token", what, p.Delivery)
+			}
+		}),
 		note("builtin", func(v *yaml.Node) {
 			p.Builtin = r.text(v, "builtin")
 			if err := CheckBuiltin(p.Builtin); err != nil && p.Builtin != "" {
@@ -107,7 +112,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 // fitting finds keys that do not go together.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
 	if found["builtin"] != nil {
-		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer"} {
+		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery"} {
 			if v := found[name]; v != nil {
 				r.problem(v, "%s: %s is about a program, and builtin names a provider in this one: keep one of them", what, name)
 			}
@@ -131,6 +136,9 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 		}
 	case found["handler"] != nil:
 		r.problem(found["handler"], "%s: handler is about run: write onEvent: {run: FILE, handler: NAME}", what)
+	}
+	if v := found["delivery"]; v != nil && !strings.Contains(p.Target, "://") {
+		r.problem(v, "%s: delivery is for a URL: run: https://…", what)
 	}
 	for _, name := range []string{"runtime", "initializer"} {
 		v := found[name]

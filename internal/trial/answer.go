@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -70,8 +71,13 @@ type refusal struct {
 // maxDrained is how much is read of an answer that is too long.
 const maxDrained = 64 << 20
 
-// ServeHTTP takes an answer, as an engine's response URL does, and keeps a record of what else comes.
+// ServeHTTP takes an answer, as an engine's response URL does, and keeps a record of what else comes. It also serves the certificate
+// of notifications.
 func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, strings.TrimSuffix(s.base.Path, "/")+notification.CertificatePath) {
+		s.notifications.Certificate().ServeHTTP(w, r)
+		return
+	}
 	e := s.meant(r)
 	refused := s.admit(e, r)
 	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxResponse+1))

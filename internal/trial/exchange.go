@@ -238,7 +238,7 @@ func (s *Session) carry(ctx context.Context, e *exchange) (Result, error) {
 func (s *Session) invoke(e *exchange, message []byte, start time.Time) error {
 	request := e.order.Request
 	if e.order.SNS {
-		message = local.SNSEvent(string(request.ServiceToken), "AWS CloudFormation custom resource request", message,
+		message = local.SNSEvent(string(request.ServiceToken), snsSubject, message,
 			start, string(request.RequestID))
 	}
 	token := request.ServiceToken

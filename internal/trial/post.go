@@ -31,21 +31,15 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 		return errors.New("the target is not a valid URL")
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(message))
+	body, header, err := s.posted(ctx, e, message)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the target is not a valid URL")
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "pintle")
-	if secret := s.config.WebhookSecret; secret != "" {
-		key := []byte(secret)
-		if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
-			if key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
-				return errors.New("the webhook secret is not base64 after whsec_")
-			}
-		}
-		delivery.SignWebhook(request.Header, key, string(e.order.Request.RequestID), time.Now(), message)
-	}
+	request.Header = header
 	transport := &http.Transport{ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{
@@ -64,7 +58,7 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 		return fmt.Errorf("POST %s: %w", shown, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal+1))
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxRefusal+1))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		text := e.scrub(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])))
 		err := fmt.Errorf("POST %s: %s: %s", shown, response.Status, text)
@@ -76,8 +70,11 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	if err != nil {
 		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
 	}
+	answered := delivery.IsAnswer(body, wire.MaxResponse)
 	switch {
-	case delivery.IsAnswer(body, wire.MaxResponse):
+	case answered && e.order.SNS:
+		return fmt.Errorf("POST %s: the reply is a response document, which SNS ignores: PUT it to the ResponseURL", shown)
+	case answered:
 		s.reply(e, response, body)
 	case unheard:
 		return fmt.Errorf("POST %s: the provider took the request and did not answer in its response, and it cannot reach the response "+
@@ -85,3 +82,26 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	}
 	return nil
 }
+
+// posted returns what a URL gets: a notification of SNS, or the request document as a webhook.
+func (s *Session) posted(ctx context.Context, e *exchange, message []byte) ([]byte, http.Header, error) {
+	request := e.order.Request
+	if e.order.SNS {
+		return s.notifications.Post(ctx, string(request.ServiceToken), string(request.RequestID), snsSubject, string(message))
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"pintle"}}
+	if secret := s.config.WebhookSecret; secret != "" {
+		key := []byte(secret)
+		if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
+			var err error
+			if key, err = base64.StdEncoding.DecodeString(encoded); err != nil {
+				return nil, nil, errors.New("the webhook secret is not base64 after whsec_")
+			}
+		}
+		delivery.SignWebhook(header, key, string(request.RequestID), time.Now(), message)
+	}
+	return message, header, nil
+}
+
+// snsSubject is the subject of the notifications that carry requests.
+const snsSubject = "AWS CloudFormation custom resource request"

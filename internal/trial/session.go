@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -46,19 +47,21 @@ type SessionConfig struct {
 // Session is a provider that gets one request after the other, or several at once, and all that comes back. Make one with
 // [Open]; its methods may be called concurrently.
 type Session struct {
-	config   SessionConfig
-	runtime  *local.Runtime // nil if no process is ours
-	signer   *wire.Signer
-	base     *url.URL
-	server   *http.Server
-	served   chan struct{}
-	dir      string          // what is needed on disk; empty for nothing
-	stopped  context.Context // ends when the session is closed
-	stop     context.CancelFunc
-	logs     sync.Mutex // guards calls of config.Log
-	mu       sync.Mutex // guards exchange and strays
-	exchange map[wire.RequestID]*exchange
-	strays   []Stray
+	config  SessionConfig
+	runtime *local.Runtime // nil if no process is ours
+	signer  *wire.Signer
+	// notifications signs what a URL gets from a topic, and serves the certificate.
+	notifications *notification.Signer
+	base          *url.URL
+	server        *http.Server
+	served        chan struct{}
+	dir           string          // what is needed on disk; empty for nothing
+	stopped       context.Context // ends when the session is closed
+	stop          context.CancelFunc
+	logs          sync.Mutex // guards calls of config.Log
+	mu            sync.Mutex // guards exchange and strays
+	exchange      map[wire.RequestID]*exchange
+	strays        []Stray
 }
 
 // Stray is an attempt to answer of which nobody knows what it answers, or that came when its request was over.
@@ -124,7 +127,10 @@ func (s *Session) tidy() error {
 
 // prepare makes the signer and the runtime.
 func (s *Session) prepare() (err error) {
-	if s.signer, err = newSigner(s.responses()); err != nil || !s.local() {
+	if s.signer, err = newSigner(s.responses()); err != nil {
+		return err
+	}
+	if s.notifications, err = notification.NewSigner(notification.Config{PublicURL: s.base.String()}); err != nil || !s.local() {
 		return err
 	}
 	c := s.config.Runtime

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/snstest"
 	"github.com/pintle-dev/pintle/internal/trial"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -252,6 +253,49 @@ func TestURL(t *testing.T) {
 			}
 			if (waited > 0) != (test.name == "silent") {
 				t.Errorf("told %d times that an answer is waited for", waited)
+			}
+		})
+	}
+}
+
+// With SNS a URL gets a notification, whose certificate is where the answers go. Its reply counts for nothing.
+func TestURLBehindTopic(t *testing.T) {
+	const good = `{"Status": "SUCCESS", "PhysicalResourceId": "x", "StackId": "arn:aws:cloudformation:us-east-1:000000000000:stack/s/1", ` +
+		`"RequestId": "r-1", "LogicalResourceId": "L"}`
+	for name, test := range map[string]struct {
+		answer  func(w http.ResponseWriter, request wire.Request)
+		problem string
+	}{
+		"by the URL": {func(_ http.ResponseWriter, request wire.Request) { put(t, request.ResponseURL, http.MethodPut, good) }, ""},
+		"in the reply": {func(w http.ResponseWriter, _ wire.Request) { fmt.Fprint(w, good) },
+			"/hook: the reply is a response document, which SNS ignores: PUT it to the ResponseURL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				document := snstest.Verify(t, body)
+				if r.Header.Get("x-amz-sns-message-type") != "Notification" || document["TopicArn"] != string(request().ServiceToken) {
+					t.Errorf("%v %v", r.Header, document)
+				}
+				sent, err := wire.ParseRequest([]byte(document["Message"]))
+				if err != nil {
+					t.Error(err)
+				}
+				test.answer(w, sent)
+			}))
+			defer server.Close()
+			target, err := local.ParseTarget("", server.URL+"/hook?key=hunter22")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := trial.Config{Provider: local.Provider{Name: "P", Target: target}, Request: request(), SNS: true, Timeout: time.Minute}
+			got := run(t, c)
+			if text := fmt.Sprint(got.Problem); (got.Problem != nil) != (test.problem != "") || !strings.Contains(text, test.problem) ||
+				strings.Contains(text, "hunter22") {
+				t.Errorf("problem %v, want %q", got.Problem, test.problem)
+			}
+			if got.Answered != (test.problem == "") || len(got.Mismatches) > 0 {
+				t.Errorf("%+v", got)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/functions"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -68,6 +69,20 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	n.providers.invoked = c.functions.Request
 	n.providers.match = c.functions.Match
 	return n.providers.standForCDK(c.variables, c.logical)
+}
+
+// openNotifications makes the signer of notifications. The local topics have one, if there are any; otherwise it uses the same key.
+func (n *Node) openNotifications(base *url.URL) (err error) {
+	switch {
+	case n.config.Role == Reader:
+	case n.cloud != nil:
+		n.notifications = n.cloud.topics.Signer()
+	default:
+		n.notifications, err = notification.NewSigner(notification.Config{
+			Keys: catalog.New(n.store).Keys, PublicURL: base.String(), Log: n.log,
+		})
+	}
+	return err
 }
 
 // close ends what is still going on.

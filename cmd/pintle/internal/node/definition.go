@@ -40,6 +40,8 @@ type Definition struct {
 	// Runtime and Initializer are those of [project.Provider].
 	Runtime     string `json:"runtime,omitempty"`
 	Initializer string `json:"initializer,omitempty"`
+	// Delivery is that of [project.Provider].
+	Delivery string `json:"delivery,omitempty"`
 }
 
 // DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
@@ -80,7 +82,7 @@ type Function struct {
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
 	d := Definition{
 		Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler,
-		Runtime: declared.Runtime, Initializer: declared.Initializer,
+		Runtime: declared.Runtime, Initializer: declared.Initializer, Delivery: declared.Delivery,
 	}
 	for text, duration := range map[*string]time.Duration{
 		&d.Timeout: declared.Timeout, &d.QueryInterval: declared.QueryInterval, &d.TotalTimeout: declared.TotalTimeout,
@@ -213,6 +215,7 @@ func roleName(role bootstrap.Role) string {
 // parsed is a definition that was looked at.
 type parsed struct {
 	url      string           // that serves the provider; empty if processes do
+	webhook  bool             // the URL gets the request document also behind a topic
 	function string           // that a macro stands for; empty if it is one itself
 	programs []local.Provider // what is run
 	builtin  bool             // the provider is in this program
@@ -320,6 +323,10 @@ func (d Definition) parse(name string) (parsed, error) {
 		return fail("want one of target and onEvent")
 	case (d.Runtime != "" || d.Initializer != "") && (d.OnEvent != nil || strings.Contains(d.Target, "://")):
 		return fail("runtime and initializer are about a target that is run here")
+	case d.Delivery != "" && d.Delivery != project.DeliveryWebhook:
+		return fail("delivery: want webhook, got %q", d.Delivery)
+	case d.Delivery != "" && !strings.Contains(d.Target, "://"):
+		return fail("delivery is for a URL")
 	case d.OnEvent == nil && (d.IsComplete != nil || d.QueryInterval != "" || d.TotalTimeout != ""):
 		return fail("isComplete, queryInterval and totalTimeout are asked for after onEvent, which is missing")
 	case d.OnEvent == nil:
@@ -331,7 +338,7 @@ func (d Definition) parse(name string) (parsed, error) {
 			return parsed{}, err
 		}
 		if provider.Target.Kind() == local.URL {
-			p.url = provider.Target.Path()
+			p.url, p.webhook = provider.Target.Path(), d.Delivery == project.DeliveryWebhook
 		} else {
 			p.programs = []local.Provider{provider}
 		}

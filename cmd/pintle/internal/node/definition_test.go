@@ -141,6 +141,8 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 		"runtime and initializer are about a target that is ru":  {OnEvent: file, Runtime: "fc"},
 		"runtime and initializer are about a target that is run": {Target: "http://127.0.0.1/", Initializer: "x"},
 		"builtin is a provider in this program, which has no ta": {Builtin: "aws", Runtime: "fc"},
+		"delivery is for a URL":                                  {Target: filepath.Join(dir, "a.py"), Delivery: "webhook"},
+		`delivery: want webhook, got "sns"`:                      {Target: "http://127.0.0.1/", Delivery: "sns"},
 		`"fcc" is no kind of function: want lambda or fc`:        {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
 		"env: FC_REGION is set by the runtime":                   {Target: filepath.Join(dir, "a.py"), Runtime: "fc", Env: map[string]string{"FC_REGION": "x"}},
 		"env: _HANDLER is set by the runtime":                    {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},

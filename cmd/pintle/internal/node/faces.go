@@ -24,8 +24,20 @@ const (
 	objectTimeout   = time.Hour
 )
 
-// openFaces adds the services of the cloud to what the server is made of. Without a cloud there are none.
+// openFaces adds the services of the cloud to what the server is made of. Without a cloud it adds the certificate of notifications
+// alone.
 func (n *Node) openFaces(c *server.Config) error {
+	if n.notifications == nil {
+		return nil
+	}
+	certificate := n.notifications.Certificate()
+	path := strings.TrimSuffix(c.PublicURL.Path, "/") + notification.CertificatePath
+	c.Unsigned = func(r *http.Request) http.Handler {
+		if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, path) {
+			return certificate
+		}
+		return nil
+	}
 	if n.cloud == nil {
 		return nil
 	}
@@ -71,15 +83,12 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 	c.Faces["sns"] = server.QueryFace(messages, sns.Version)
-	certificate, follow := n.cloud.topics.Signer().Certificate(), sns.Follow(messages)
+	open, follow := c.Unsigned, sns.Follow(messages)
 	c.Unsigned = func(r *http.Request) http.Handler {
-		switch {
-		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, strings.TrimSuffix(c.PublicURL.Path, "/")+notification.CertificatePath):
-			return certificate
-		case sns.Unsigned(r):
+		if sns.Unsigned(r) {
 			return follow
 		}
-		return nil
+		return open(r)
 	}
 	return nil
 }

@@ -127,6 +127,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		ROSResponse:   n.config.ROSResponse,
 		ROSBase64:     n.config.ROSBase64,
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
+		Notifications: n.notifications,
 		Local:         n.providers,
 		Native:        types,
 		References:    n.references,

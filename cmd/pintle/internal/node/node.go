@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -138,8 +139,10 @@ type Node struct {
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
 	cloud     *cloud             // nil if there is none
-	server    *server.Server
-	console   *console.Console // nil if there is none
+	// notifications signs what goes to URLs behind topics; nil in a Reader.
+	notifications *notification.Signer
+	server        *server.Server
+	console       *console.Console // nil if there is none
 
 	account    string // that of the server's own keys
 	references *parameters.Hidden
@@ -225,6 +228,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		if err := n.openCloud(base); err != nil {
 			return nil, err
 		}
+	}
+	if err := n.openNotifications(base); err != nil {
+		return nil, err
 	}
 	types, err := n.nativeTypes(signals, base.JoinPath(server.SignalPath))
 	if err != nil {

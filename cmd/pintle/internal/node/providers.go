@@ -60,6 +60,8 @@ type rows interface {
 
 type known struct {
 	url string // that serves it; empty if a process, or this one, does
+	// webhook says that the URL gets the request document also behind a topic.
+	webhook bool
 	// function is what a macro stands for; empty if it is one itself.
 	function string
 	shown    string // what runs, without anything secret
@@ -139,7 +141,7 @@ func (p *providers) use(name string, d Definition) error {
 	if err == nil && p.runtime != nil {
 		err = p.run(name, d, parsed)
 	}
-	k := &known{url: parsed.url, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
+	k := &known{url: parsed.url, webhook: parsed.webhook, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
 		k.broken = err
@@ -290,7 +292,7 @@ func (p *providers) found(name string) delivery.Provider {
 	defer p.mu.Unlock()
 	provider := delivery.Provider{Name: name}
 	if k := p.known[name]; k != nil {
-		provider.URL, provider.Function = k.url, wire.ServiceToken(k.function)
+		provider.URL, provider.Webhook, provider.Function = k.url, k.webhook, wire.ServiceToken(k.function)
 	}
 	return provider
 }

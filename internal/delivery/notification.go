@@ -1,0 +1,48 @@
+package delivery
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Notifications makes and signs the notifications that SNS posts to HTTP endpoints. Its methods are called from many goroutines.
+type Notifications interface {
+	// Post returns the body and the headers of a notification, signed now. The id names the message: a second delivery has the
+	// same. The error may pass, and has no secret in it.
+	Post(ctx context.Context, topicARN, id, subject, message string) (body []byte, header http.Header, err error)
+}
+
+// sendMapped sends the request to the URL of a provider: as a notification if the service token is an SNS topic, otherwise as
+// the request document.
+func (d *Delivery) sendMapped(soft, hard context.Context, s *send, hide *scrubber, provider Provider) Outcome {
+	r := s.request
+	token, err := wire.ParseToken(r.Body.ServiceToken())
+	if err != nil || token.Service != wire.SNS || isROS(r) || provider.Webhook || d.config.Notifications == nil {
+		return d.sendWeb(soft, hard, s, hide, provider.URL, true)
+	}
+	message, p, err := d.newPost(s, hide, provider.URL, true)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	p.taken = func(p post, _ context.Context, response *http.Response, here bool) verdict {
+		// What cannot be read of a reply that counts for nothing does not matter.
+		if reply, _ := io.ReadAll(io.LimitReader(response.Body, MaxAnswer)); IsAnswer(reply, wire.MaxResponse) {
+			d.config.Progress(r.ID, hide.text(p.name()+": its reply is a response document, which SNS ignores: PUT it to the ResponseURL, "+
+				"or give the provider delivery: webhook in pintle.yaml"))
+		}
+		return p.accepted(here)
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		body, header, err := d.config.Notifications.Post(ctx, string(r.Body.ServiceToken()), string(r.ID), subject(r), string(message))
+		if err != nil {
+			return verdict{text: hide.text("sign the notification: " + err.Error())}
+		}
+		p := p
+		p.make = func(time.Time) ([]byte, http.Header, error) { return body, header, nil }
+		return d.web.post(ctx, p)
+	})
+}
