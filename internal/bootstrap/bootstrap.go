@@ -5,8 +5,10 @@
 // environment, as Lambda has it. The interpreter is whatever python3 or node is on PATH, and nothing is installed. What
 // functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written anew.
 //
-// Node handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. The
-// program for Node lets requests to the host and path of a plain-HTTP response URL that an event brought go there.
+// Handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. If an event brought
+// a response URL with plain HTTP on loopback, both programs send a connection to port 443 of its host to its own port, where TLS
+// has to be spoken as well. The one for Node also sends requests of the https module to the host and path of any such URL
+// without TLS.
 //
 // Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes", "Define Lambda function
 // handler in Python", "… in Node.js", "Using the Lambda context object".

@@ -18,6 +18,8 @@ import time
 import traceback
 import uuid
 
+import pintle_reroute
+
 OLDEST = (3, 8)
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
@@ -291,7 +293,9 @@ def handle(runtime, file, handler, headers, text):
         if first:
             body = encode(initialize(file, first, context))
         else:
-            body = contract.result(handler(contract.event(text), context), encode)
+            event = contract.event(text)
+            pintle_reroute.learn(event)
+            body = contract.result(handler(event, context), encode)
     except Exception as error:
         if os.getpid() == process:
             runtime.error(done, {**failure(error), "requestId": done})
