@@ -78,6 +78,14 @@ func environment(config *Config, provider Provider, command command, at surround
 	return env
 }
 
+// trust has the process of a target trust the listener of the response URLs.
+func (r *Runtime) trust(env map[string]string, kind TargetKind) error {
+	if r.config.Trust == nil {
+		return nil
+	}
+	return r.config.Trust(env, kind == Executable || kind == Folder)
+}
+
 // list returns an environment as processes take it, in the order of the names.
 func list(env map[string]string) []string {
 	all := make([]string, 0, len(env))

@@ -112,6 +112,9 @@ type Config struct {
 	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. Where that ends up set and no
 	// credentials are, dummy ones are added.
 	Env map[string]string
+	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of the
+	// response URLs. program is false for a Python or Node handler and for a Go package, which need less. Nil changes nothing.
+	Trust func(env map[string]string, program bool) error
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string
 	// CacheDir is where Go packages are built into, and where what runs Python and Node handlers is put. Required if a

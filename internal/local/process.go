@@ -103,6 +103,12 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 			at.port = r.port()
 		}
 		env := environment(&r.config, provider, command, at)
+		if err := r.trust(env, provider.Target.Kind()); err != nil {
+			listener.Close()
+			log.finish(0)
+			r.release(at.port)
+			return nil, fmt.Errorf("start provider %s: %w", provider.Name, err)
+		}
 		if provider.Contract == bootstrap.FC {
 			p.fc = newFCFunction(&r.config, provider, env, at.port)
 			s.hide(p.fc.secrets())

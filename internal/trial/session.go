@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/wire"
@@ -55,8 +56,8 @@ type Session struct {
 	base          *url.URL
 	server        *http.Server
 	served        chan struct{}
-	dir           string          // what is needed on disk; empty for nothing
-	stopped       context.Context // ends when the session is closed
+	door          *loopbacktls.Door // nil if only HTTP is spoken, or none of the provider's processes is ours
+	stopped       context.Context   // ends when the session is closed
 	stop          context.CancelFunc
 	logs          sync.Mutex // guards calls of config.Log
 	mu            sync.Mutex // guards exchange and strays
@@ -86,14 +87,14 @@ func Open(ctx context.Context, c SessionConfig) (*Session, error) {
 		s.base = c.PublicURL
 	}
 	closing := listener.Close
-	if s.base.Scheme == "http" && s.local() {
-		listener, err = s.secure(listener)
+	if s.local() && loopbacktls.Covers(s.base) {
+		if err := s.openDoor(listener); err != nil {
+			return nil, errors.Join(err, closing())
+		}
+		listener, closing = s.door.Listener(), s.door.Close
 	}
-	if err == nil {
-		err = s.prepare()
-	}
-	if err != nil {
-		return nil, errors.Join(err, closing(), s.tidy())
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, closing())
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
@@ -117,12 +118,17 @@ func (s *Session) local() bool {
 	return s.config.Door == nil && s.config.Provider.Target.Kind() != local.URL
 }
 
-// tidy removes what the session has on disk.
-func (s *Session) tidy() error {
-	if s.dir == "" {
-		return nil
+// openDoor makes the listener speak TLS too, with files in a temporary directory.
+func (s *Session) openDoor(listener net.Listener) error {
+	dir, err := os.MkdirTemp("", "pintle-trial-")
+	if err != nil {
+		return err
 	}
-	return os.RemoveAll(s.dir)
+	if s.door, err = loopbacktls.Open(loopbacktls.Config{Listener: listener, Dir: dir, Log: s.config.Runtime.Logger}); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	s.config.Runtime.Trust = s.door.Trust
+	return nil
 }
 
 // prepare makes the signer and the runtime.
@@ -236,5 +242,8 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.server.Close())
 	}
 	<-s.served
-	return errors.Join(err, s.tidy())
+	if s.door != nil {
+		err = errors.Join(err, s.door.Close())
+	}
+	return err
 }

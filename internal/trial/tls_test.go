@@ -1,11 +1,14 @@
 package trial_test
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/clienttest"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/internal/trial"
@@ -52,45 +55,42 @@ def handler(event, _):
 	}
 }
 
-// Handlers that speak TLS to a response URL that has none are answered, and trust the door.
-func TestTLS(t *testing.T) {
-	for _, test := range []struct{ tool, file, code string }{
-		{"python3", "h.py", `
-import http.client, json, urllib.parse
-def handler(event, _):
-    u = urllib.parse.urlparse(event["ResponseURL"])
-    assert u.scheme == "http"
-    body = json.dumps({k: event[k] for k in ("StackId", "RequestId", "LogicalResourceId")} | {"Status": "SUCCESS", "PhysicalResourceId": "x"})
-    c = http.client.HTTPSConnection(u.netloc)
-    c.request("PUT", u.path + "?" + u.query, body)
-    assert c.getresponse().status == 200
-`},
-		{"node", "h.js", `
-const https = require('https');
-exports.handler = ({ResponseURL, StackId, RequestId, LogicalResourceId}) => new Promise((resolve, reject) => {
-  const u = new URL(ResponseURL);
-  const body = JSON.stringify({StackId, RequestId, LogicalResourceId, Status: 'SUCCESS', PhysicalResourceId: 'x'});
-  https.request({hostname: u.hostname, port: u.port, path: u.pathname + u.search, method: 'PUT', headers: {'content-length': body.length}},
-    (r) => r.statusCode === 200 ? resolve() : reject(new Error(r.statusCode))).on('error', reject).end(body);
-});
-`},
-	} {
-		t.Run(test.tool, func(t *testing.T) {
-			require.Tool(t, test.tool)
-			file := filepath.Join(t.TempDir(), test.file)
-			if err := os.WriteFile(file, []byte(test.code), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			target, err := local.ParseTarget("", file)
+// The clients of several languages can answer, in all forms in which they use a response URL. The engine's tests have the same
+// table.
+func TestClients(t *testing.T) {
+	const address = "127.0.77.1" // of no other test, so that port 443 is free
+	listen := net.JoinHostPort(address, "0")
+	if l, err := net.Listen("tcp", listen); err != nil {
+		listen = "127.0.0.1:0" // only Linux has all of 127.0.0.0/8
+	} else {
+		l.Close()
+	}
+	for name, make := range clienttest.Handlers(address) {
+		t.Run(name, func(t *testing.T) {
+			h := make(t)
+			target, err := local.ParseTarget("", h.Target)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := run(t, trial.Config{
-				Provider: local.Provider{Name: "P", Target: target}, Runtime: local.Config{CacheDir: t.TempDir()},
-				Request: request(), Log: func(line string) { t.Log(line) },
+			s, err := trial.Open(t.Context(), trial.SessionConfig{
+				Provider: local.Provider{Name: "P", Target: target, Env: h.Env}, Listen: listen,
+				Runtime: local.Config{CacheDir: t.TempDir()}, Log: func(_ wire.RequestID, line string) { t.Log(line) },
 			})
-			if r.Problem != nil || r.Response.Status != wire.Success || r.Again != 0 {
-				t.Errorf("got %+v", r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for i, client := range h.Clients {
+				r := request()
+				r.RequestID = wire.RequestID(fmt.Sprintf("r-%03d", i))
+				r.ResourceProperties = fmt.Appendf(nil, `{"Client": %q}`, client)
+				e, err := s.Send(t.Context(), trial.Order{Request: r})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Problem != nil || e.Response.Status != wire.Success || e.Again != 0 || len(e.Attempts) != 1 {
+					t.Errorf("%s: got %+v", client, e.Result)
+				}
 			}
 		})
 	}

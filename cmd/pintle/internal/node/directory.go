@@ -37,6 +37,7 @@ const (
 	elsewhereFile   = "elsewhere"
 	buildDir        = "build"
 	schemaDir       = "schemas"
+	trustDir        = "trust"
 	ignoreFile      = ".gitignore"
 )
 

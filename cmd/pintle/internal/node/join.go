@@ -45,6 +45,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 			Logger:   n.log,
 			Region:   n.config.Region,
 			Account:  account,
+			Trust:    n.trust(),
 			CacheDir: n.config.Lock.path(buildDir),
 
 			SchemaDir: n.config.Lock.path(schemaDir),

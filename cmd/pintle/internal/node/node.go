@@ -26,6 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/parameters"
@@ -151,7 +152,8 @@ type Node struct {
 	metrics    *metrics.Metrics
 	scrapes    net.Listener // of scrapes, nil if they come to the main one or to none
 	listener   net.Listener
-	lastPort   int // that an earlier run noted, 0 if none did
+	door       *loopbacktls.Door // makes listener speak TLS too; nil if response URLs do not lead straight to it
+	lastPort   int               // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
 }
@@ -194,6 +196,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	root := n.store.Root()
 	if err := n.listen(); err != nil {
+		return nil, err
+	}
+	if err := n.openDoor(); err != nil {
 		return nil, err
 	}
 	n.record = Record{
@@ -403,6 +408,9 @@ func (n *Node) Close() error {
 	if n.cloud != nil {
 		errs = append(errs, n.cloud.close())
 	}
+	if n.door != nil {
+		errs = append(errs, n.door.Close())
+	}
 	for _, listener := range []net.Listener{n.listener, n.scrapes} {
 		if listener == nil {
 			continue
@@ -484,6 +492,30 @@ func (n *Node) listen() (err error) {
 		n.listener, err = listenAt(n.lastPort)
 	}
 	return err
+}
+
+// openDoor makes the listener speak TLS too, for providers on this machine that do so whatever their response URL says.
+func (n *Node) openDoor() (err error) {
+	base := n.config.PublicURL
+	if base == nil {
+		base = &url.URL{Scheme: "http", Host: reachable(n.listener.Addr())}
+	}
+	if n.config.Role == Reader || !loopbacktls.Covers(base) {
+		return nil
+	}
+	n.door, err = loopbacktls.Open(loopbacktls.Config{Listener: n.listener, Dir: n.config.Lock.path(trustDir), Log: n.log})
+	if err == nil {
+		n.listener = n.door.Listener()
+	}
+	return err
+}
+
+// trust is how processes are made to trust the listener; nil if it does not speak TLS.
+func (n *Node) trust() func(env map[string]string, program bool) error {
+	if n.door == nil {
+		return nil
+	}
+	return n.door.Trust
 }
 
 // keepPort notes this run's port for the next one. While requests wait for answers at another port that one stays noted,
