@@ -303,7 +303,7 @@ func TestSecretsInLogs(t *testing.T) {
 func TestKeysInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, func(c *functions.Config) {
-		c.Environment = func(catalog.Place) map[string]string {
+		c.Environment = func(catalog.Place, string) map[string]string {
 			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more", "AWS_SESSION_TOKEN": "swordfish", "AWS_CONFIG_FILE": "/dev/null"}
 		}
 	})

@@ -68,9 +68,9 @@ type Config struct {
 	Objects Objects
 	// CodeDir is where zip files are kept, CacheDir where they are unpacked. Both are made when missing. Required.
 	CodeDir, CacheDir string
-	// Environment returns what the functions of a place get beside their own variables, which win: endpoints and
-	// credentials. Nil means nothing.
-	Environment func(catalog.Place) map[string]string
+	// Environment returns the variables that a function of a place gets in addition to its own, which win: endpoints and
+	// credentials. name is the function's in the runtime. Nil means nothing.
+	Environment func(place catalog.Place, name string) map[string]string
 	// Modules are folders node_modules that every Node function finds modules in, after its own.
 	Modules []string
 	// Concurrency is how many processes one function may have that has none reserved. Zero means [DefaultConcurrency].
@@ -121,7 +121,7 @@ func New(config Config) (*Functions, error) {
 		config.Pauses = []time.Duration{time.Minute, 2 * time.Minute}
 	}
 	if config.Environment == nil {
-		config.Environment = func(catalog.Place) map[string]string { return nil }
+		config.Environment = func(catalog.Place, string) map[string]string { return nil }
 	}
 	if config.Now == nil {
 		config.Now = time.Now

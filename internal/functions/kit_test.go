@@ -79,7 +79,7 @@ func newNode(t *testing.T, things *catalog.Catalog, dir string, change func(*fun
 	config := functions.Config{
 		Catalog: things, Runtime: w.runtime, Objects: objects(dir), CodeDir: filepath.Join(dir, "code"),
 		CacheDir: filepath.Join(w.cache, "unpacked"),
-		Environment: func(place catalog.Place) map[string]string {
+		Environment: func(place catalog.Place, _ string) map[string]string {
 			return map[string]string{
 				"AWS_ENDPOINT_URL": w.url, "AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": string(key.Secret), "PLACE": place.Region,
 			}

@@ -171,7 +171,7 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 		}
 		p.Function.Layers = append(p.Function.Layers, folder)
 	}
-	p.Env = maps.Clone(f.config.Environment(i.Place))
+	p.Env = maps.Clone(f.config.Environment(i.Place, name))
 	if p.Env == nil {
 		p.Env = map[string]string{}
 	}

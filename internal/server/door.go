@@ -147,6 +147,15 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		s.extend(w, timeout)
 	}
 	r = r.WithContext(sigv4.WithIdentity(ctx, id))
+	if s.config.Called != nil && !own {
+		if failed := s.config.Called(id, func() bool { return entryOf(r, id).Action != "" }); failed != nil {
+			defer func() {
+				if told, ok := w.(*reply); ok && told.status >= http.StatusBadRequest {
+					failed()
+				}
+			}()
+		}
+	}
 	s.audited(w, r, id, func() {
 		face, ok := s.faces[id.Service]
 		switch {

@@ -118,6 +118,9 @@ type Config struct {
 	// Served is told of every request that was served: whose it was, one of the words of [Doors], the status of the answer, 0 if
 	// there was none, and how long it took. It must not block. Nil is told nothing.
 	Served func(door string, status int, took time.Duration)
+	// Called is called with who makes a call of an AWS service, before the call is served. changes reports whether the call may
+	// change something. The returned func, unless it is nil, is called once if the call then fails. Nil is not called.
+	Called func(id sigv4.Identity, changes func() bool) (failed func())
 	// Audit gets every call that may change something, once it was served. Nil is told nothing.
 	Audit func(audit.Entry)
 	// Local reports whether an access key is the one of this machine's user; nil means that there is none.

@@ -52,7 +52,9 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	c.functions, err = functions.New(functions.Config{
 		Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
-		Environment: func(place catalog.Place) map[string]string { return c.variables(place.Account) },
+		Environment: func(place catalog.Place, name string) map[string]string {
+			return n.localAWS(n.processKeys.issue(place.Account, name))
+		},
 	})
 	if err != nil {
 		return err
@@ -131,11 +133,17 @@ func (n *Node) ownKey(id string) (sigv4.Key, bool) {
 	return sigv4.Key{ID: id, Secret: sigv4.Secret(own.Secret), Token: sigv4.Secret(own.Token), Account: n.account}, true
 }
 
-// variables returns what functions of an account are told of AWS, and what stands in for them. It holds a key.
+// variables returns the AWS variables of what stands in for functions of an account. The map holds a key.
 func (c *cloud) variables(account string) map[string]string {
-	key := c.key(account)
+	return awsVariables(c.url, c.key(account))
+}
+
+// localAWS returns the variables that lead the AWS calls of a process to this server. The map holds the key.
+func (n *Node) localAWS(key sigv4.Key) map[string]string { return awsVariables(n.record.URL, key) }
+
+func awsVariables(url string, key sigv4.Key) map[string]string {
 	return functionenv.Variables(functionenv.Config{
-		Environ: os.Environ(), URL: c.url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
+		Environ: os.Environ(), URL: url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 
 func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	n.providers = newProviders(n.store, n.notes, n.config.Region, n.log)
+	n.providers.calledOut = n.processKeys.calledOut
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {

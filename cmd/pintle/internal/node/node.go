@@ -147,13 +147,15 @@ type Node struct {
 
 	account    string // that of the server's own keys
 	references *parameters.Hidden
-	upkeep     *upkeep.Upkeep
-	keys       *store.Keys
-	metrics    *metrics.Metrics
-	scrapes    net.Listener // of scrapes, nil if they come to the main one or to none
-	listener   net.Listener
-	door       *loopbacktls.Door // makes listener speak TLS too; nil if response URLs do not lead straight to it
-	lastPort   int               // that an earlier run noted, 0 if none did
+	// processKeys are the keys of local providers and template functions, with the calls that those made.
+	processKeys *processKeys
+	upkeep      *upkeep.Upkeep
+	keys        *store.Keys
+	metrics     *metrics.Metrics
+	scrapes     net.Listener // of scrapes, nil if they come to the main one or to none
+	listener    net.Listener
+	door        *loopbacktls.Door // makes listener speak TLS too; nil if response URLs do not lead straight to it
+	lastPort    int               // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
 }
@@ -195,6 +197,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	root := n.store.Root()
+	n.processKeys = newProcessKeys(root, time.Now)
 	if err := n.listen(); err != nil {
 		return nil, err
 	}
@@ -272,11 +275,15 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		},
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
+		Called: n.processKeys.note,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
 			}
 			if key, ok := n.cloud.lookup(id); ok {
+				return key, true
+			}
+			if key, ok := n.processKeys.lookup(id); ok {
 				return key, true
 			}
 			if key, ok := credentials.Lookup(id); ok {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
@@ -42,6 +43,9 @@ type providers struct {
 	match func(context.Context, wire.ServiceToken) (name string, ok bool, err error)
 	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
 	invoked func(id string) (wire.RequestID, bool)
+	// calledOut reports whether a process of a provider or template function, by its name in the runtime, has called a service of
+	// this server since a time through which it can have something answer later. It is set before anything is served.
+	calledOut func(name string, since time.Time) bool
 
 	// builds are under way; they end when ctx does.
 	ctx    context.Context
@@ -76,6 +80,7 @@ type known struct {
 
 func newProviders(rows rows, notes *notes, region string, log *slog.Logger) *providers {
 	p := &providers{rows: rows, notes: notes, region: region, log: log, calls: remote.NewCalls(), known: map[string]*known{}}
+	p.calledOut = func(string, time.Time) bool { return false }
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
 }
