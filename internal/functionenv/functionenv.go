@@ -17,6 +17,7 @@ package functionenv
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -33,11 +34,15 @@ const (
 	secret   = "AWS_SECRET_ACCESS_KEY"
 	token    = "AWS_SESSION_TOKEN"
 	metadata = "AWS_EC2_METADATA_DISABLED"
+
+	configFile      = "AWS_CONFIG_FILE"
+	credentialsFile = "AWS_SHARED_CREDENTIALS_FILE"
 )
 
 // Services are those that this server has, as the variables of their endpoints end.
 func Services() []string {
-	return []string{"CLOUDFORMATION", "CLOUDWATCH_LOGS", "LAMBDA", "S3", "SFN", "SNS", "SSM", "STS"}
+	// EventBridge has two names: that of older clients is CloudWatch Events.
+	return []string{"CLOUDFORMATION", "CLOUDWATCH_EVENTS", "CLOUDWATCH_LOGS", "EVENTBRIDGE", "LAMBDA", "S3", "SFN", "SNS", "SSM", "STS"}
 }
 
 // sources are the variables by which SDKs find keys, other than those that hold them; each of them is enough.
@@ -48,7 +53,7 @@ var sources = []string{
 
 // besides are the variables that belong to the server's own keys and endpoints.
 var besides = []string{
-	"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+	configFile, credentialsFile, "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS", metadata,
 }
 
@@ -94,7 +99,7 @@ func Variables(c Config) map[string]string {
 	maps.Copy(variables, map[string]string{
 		keyID: c.Key.ID, secret: c.Key.Secret,
 		// What is in the user's files is meant for AWS, and so is what a machine there would tell.
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, metadata: "true",
+		configFile: os.DevNull, credentialsFile: os.DevNull, metadata: "true",
 	})
 	return variables
 }
@@ -105,6 +110,56 @@ func Own(environ []string) (key Key, ok bool) {
 	variables := Variables(Config{Environ: environ})
 	key = Key{ID: variables[keyID], Secret: variables[secret], Token: variables[token]}
 	return key, key.ID != "" && key.Secret != ""
+}
+
+// Decides reports whether [Variables] decides about a variable: a process that gets those must not inherit it.
+func Decides(name string) bool {
+	return name == keyID || name == secret || name == token || name == ignore || name == Endpoint ||
+		strings.HasPrefix(name, EndpointPrefix) || slices.Contains(sources, name) || slices.Contains(besides, name)
+}
+
+// Chooses reports whether variables choose where all AWS calls go or with which keys: by a key, by what leads to one, or by an endpoint
+// of all services.
+func Chooses(variables map[string]string) bool {
+	return slices.ContainsFunc(slices.Concat([]string{keyID, Endpoint, configFile, credentialsFile}, sources), func(name string) bool {
+		return variables[name] != ""
+	})
+}
+
+// Configured returns what of an environment configures calls of AWS, for people, e.g. AWS_PROFILE or ~/.aws/credentials; empty if
+// nothing does. home is the user's home directory, empty for none.
+func Configured(environ []string, home string) string {
+	own := read(environ)
+	for _, name := range slices.Concat([]string{keyID}, sources, []string{configFile, credentialsFile}) {
+		if own[name] != "" {
+			return name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if name == Endpoint || strings.HasPrefix(name, EndpointPrefix) {
+			return name
+		}
+	}
+	for _, name := range []string{"config", "credentials"} {
+		if info, err := os.Stat(filepath.Join(home, ".aws", name)); home != "" && err == nil && info.Size() > 0 {
+			return "~/.aws/" + name
+		}
+	}
+	if !strings.EqualFold(own[metadata], "true") && onEC2() {
+		return "the role of this EC2 instance"
+	}
+	return ""
+}
+
+// onEC2 reports whether this machine is an EC2 instance, whose metadata service SDKs ask for keys. Source: EC2 User Guide, detect
+// whether a host is an EC2 instance.
+func onEC2() bool {
+	for file, start := range map[string]string{"/sys/class/dmi/id/sys_vendor": "Amazon EC2", "/sys/hypervisor/uuid": "ec2"} {
+		if text, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(text), start) {
+			return true
+		}
+	}
+	return false
 }
 
 // read returns the variables of AWS that are set to something.

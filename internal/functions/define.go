@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,16 +154,36 @@ func (f *Functions) Get(ctx context.Context, place catalog.Place, name string) (
 }
 
 // List returns up to limit functions of a place by name, after one of them (empty: from the first). With versions, what was
-// published of each follows it.
+// published of each follows it. Declared functions are among them.
 func (f *Functions) List(ctx context.Context, place catalog.Place, after string, limit int, versions bool) ([]item, error) {
+	declared, names := []item{}, map[string]bool{}
+	for _, i := range f.Declared(place) {
+		names[i.Name] = true
+		if i.Name > after {
+			declared = append(declared, i)
+		}
+	}
+	list, err := f.listCatalog(ctx, place, after, limit, func(i item) bool {
+		return !names[i.Name] && (versions || !strings.Contains(i.Name, ":"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, declared...)
+	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.Name, b.Name) })
+	return list[:min(limit, len(list))], nil
+}
+
+// listCatalog returns up to limit wanted functions of the catalog by name.
+func (f *Functions) listCatalog(ctx context.Context, place catalog.Place, after string, limit int, wanted func(item) bool) ([]item, error) {
 	var list []item
-	for len(list) < limit {
+	for !f.config.DeclaredOnly && len(list) < limit {
 		page, err := f.config.Catalog.Functions.List(ctx, place, after, limit)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range page {
-			if after = i.Name; (versions || !strings.Contains(i.Name, ":")) && len(list) < limit {
+			if after = i.Name; wanted(i) && len(list) < limit {
 				list = append(list, i)
 			}
 		}

@@ -38,6 +38,9 @@ func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 		defer f.mu.Unlock()
 		f.events--
 		f.held -= int64(len(t.payload))
+		if c.Ended != nil {
+			f.wg.Go(c.Ended)
+		}
 	})
 	return nil
 }

@@ -34,6 +34,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Defaults of [Config].
@@ -71,6 +72,15 @@ type Config struct {
 	// Environment returns the variables that a function of a place gets in addition to its own, which win: endpoints and
 	// credentials. name is the function's in the runtime. Nil means nothing.
 	Environment func(place catalog.Place, name string) map[string]string
+	// Declared finds functions that are not in the catalog. They come before those of the catalog that have their names. Nil means
+	// that there are none.
+	Declared Declarations
+	// DeclaredOnly leaves the functions of the catalog out: none is found, created, changed or run, and no file is kept. CodeDir and
+	// CacheDir are not used then.
+	DeclaredOnly bool
+	// Secrets returns the secrets in the properties of a request of a custom resource, which its calls hide in the log of what they
+	// call. Nil means that there are none.
+	Secrets func(context.Context, wire.RequestID) []string
 	// Modules are folders node_modules that every Node function finds modules in, after its own.
 	Modules []string
 	// Concurrency is how many processes one function may have that has none reserved. Zero means [DefaultConcurrency].
@@ -108,7 +118,7 @@ type Functions struct {
 
 // New returns the functions of a catalog.
 func New(config Config) (*Functions, error) {
-	if config.Catalog == nil || config.Runtime == nil || config.CodeDir == "" || config.CacheDir == "" {
+	if config.Catalog == nil || config.Runtime == nil || !config.DeclaredOnly && (config.CodeDir == "" || config.CacheDir == "") {
 		return nil, errors.New("functions: the catalog, the runtime, and folders for code and for what is unpacked are required")
 	}
 	if config.Concurrency < 0 || config.Queue < 0 || config.Memory < 0 {
@@ -120,6 +130,9 @@ func New(config Config) (*Functions, error) {
 	if config.Pauses == nil {
 		config.Pauses = []time.Duration{time.Minute, 2 * time.Minute}
 	}
+	if config.Secrets == nil {
+		config.Secrets = func(context.Context, wire.RequestID) []string { return nil }
+	}
 	if config.Environment == nil {
 		config.Environment = func(catalog.Place, string) map[string]string { return nil }
 	}
@@ -130,26 +143,33 @@ func New(config Config) (*Functions, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	config.Modules = slices.Clone(config.Modules)
-	for _, dir := range []*string{&config.CodeDir, &config.CacheDir} {
-		absolute, err := filepath.Abs(*dir)
-		if err != nil {
+	if !config.DeclaredOnly {
+		if err := config.makeFolders(); err != nil {
 			return nil, fmt.Errorf("functions: %w", err)
 		}
-		*dir = absolute
-		if err := os.MkdirAll(absolute, 0o700); err != nil {
-			return nil, fmt.Errorf("functions: %w", err)
-		}
-	}
-	// Code without a package.json of its own must not get one of the folders above, such as that of the CDK app.
-	scope := filepath.Join(config.CacheDir, "package.json")
-	if err := os.WriteFile(scope, []byte("{}\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("functions: %w", err)
 	}
 	f := &Functions{
 		config: config, calls: map[string]*call{}, prepared: map[string]prepared{}, turns: map[string]*turn{}, used: map[string]time.Time{},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil
+}
+
+// makeFolders makes the folders, and their paths absolute.
+func (config *Config) makeFolders() error {
+	for _, dir := range []*string{&config.CodeDir, &config.CacheDir} {
+		absolute, err := filepath.Abs(*dir)
+		if err != nil {
+			return err
+		}
+		*dir = absolute
+		if err := os.MkdirAll(absolute, 0o700); err != nil {
+			return err
+		}
+	}
+	// Code without a package.json of its own must not get one of the folders above, such as that of the CDK app.
+	scope := filepath.Join(config.CacheDir, "package.json")
+	return os.WriteFile(scope, []byte("{}\n"), 0o600)
 }
 
 // sweepEvery is how often files that nothing needs are looked for.
@@ -161,7 +181,9 @@ func (f *Functions) Run(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
-		f.sweep(ctx)
+		if !f.config.DeclaredOnly {
+			f.sweep(ctx)
+		}
 		select {
 		case <-ctx.Done():
 			return f.Close()

@@ -33,6 +33,8 @@ type Call struct {
 	Payload []byte
 	// Tail asks for the end of the log.
 	Tail bool
+	// Ended is called when an event has come to its end, after all tries; nil is not called. It is of [Functions.InvokeEvent] alone.
+	Ended func()
 }
 
 // Reply is how a call ended.
@@ -62,6 +64,7 @@ type target struct {
 	name    string // in the runtime
 	arn     string // as it was called
 	version string
+	program string // the name in the runtime of a declared function; else empty
 	payload []byte
 	trace   trace.Parent // the call's
 }
@@ -108,24 +111,25 @@ func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) 
 	if err != nil {
 		return t, err
 	}
+	t.trace = trace.FromContext(ctx)
+	if t.program != "" {
+		t.name = t.program
+		return t, nil
+	}
 	if n := t.item.Of.Concurrency; n != nil && *n == 0 {
 		return t, reservedLimit()
 	}
-	t.name, t.trace = f.prepare(ctx, t.item), trace.FromContext(ctx)
+	t.name = f.prepare(ctx, t.item)
 	return t, nil
 }
 
 // find finds out what a call is for.
 func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (target, error) {
-	r, err := ParseReference(c.Place, c.Function, c.Qualifier)
+	t, err := f.findFunction(ctx, c)
 	if err != nil {
-		return target{}, err
+		return t, err
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
-	if err != nil {
-		return target{}, known(err, r)
-	}
-	t := target{item: i, arn: r.ARN(), version: cmp.Or(r.Qualifier, Latest), payload: c.Payload}
+	t.payload = c.Payload
 	if len(bytes.TrimSpace(t.payload)) == 0 {
 		t.payload = []byte("{}")
 	}
@@ -144,6 +148,33 @@ func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (t
 	return t, nil
 }
 
+// findFunction finds the function that a call is for.
+func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
+	if d, ok := f.declared(c.Place, c.Function); ok {
+		place := c.Place
+		if r, err := ParseReference(catalog.Place{}, c.Function, ""); err == nil {
+			place = r.Place // the handler finds in its context what it was called by
+		}
+		if d.Broken != nil {
+			return target{}, invalid("Function %s cannot be run: %v", d.Name, d.Broken)
+		}
+		arn := Reference{Place: place, Name: d.Name}.ARN()
+		return target{item: d.item(place), program: d.Program, arn: arn, version: Latest}, nil
+	}
+	r, err := ParseReference(c.Place, c.Function, c.Qualifier)
+	if err != nil {
+		return target{}, err
+	}
+	if f.config.DeclaredOnly {
+		return target{}, f.unknown(r)
+	}
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	if err != nil {
+		return target{}, known(err, r)
+	}
+	return target{item: i, arn: r.ARN(), version: cmp.Or(r.Qualifier, Latest)}, nil
+}
+
 func reservedLimit() error {
 	return throttled("ReservedFunctionConcurrentInvocationLimitExceeded", "Rate Exceeded.")
 }
@@ -156,8 +187,12 @@ func (f *Functions) send(id string, t target, holds int64) (done chan local.Outc
 	if err := f.begin(id, c); err != nil {
 		return nil, err
 	}
+	var secrets []string
+	if c.request != "" {
+		secrets = f.config.Secrets(f.ctx, c.request)
+	}
 	err = f.config.Runtime.Invoke(t.name, local.Event{
-		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace,
+		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace, Secrets: secrets,
 	})
 	if err == nil {
 		return c.done, nil

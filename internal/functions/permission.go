@@ -18,8 +18,8 @@ func statementName(r Reference, id string) string { return statementType + "/" +
 
 // AddStatement records a statement of a function's policy, which is not enforced.
 func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, statement json.RawMessage) error {
-	if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); err != nil {
-		return known(err, r)
+	if err := f.exists(ctx, r); err != nil {
+		return err
 	}
 	_, err := f.config.Catalog.Records.Put(ctx, catalog.Item[catalog.Record]{
 		Place: r.Place, Name: statementName(r, id), Of: catalog.Record{Properties: statement, Made: f.config.Now().UTC()},
@@ -35,8 +35,8 @@ func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, st
 
 // RemoveStatement removes one, or returns [ErrNotFound].
 func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string) error {
-	if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); err != nil {
-		return known(err, r)
+	if err := f.exists(ctx, r); err != nil {
+		return err
 	}
 	err := f.config.Catalog.Records.Delete(ctx, r.Place, statementName(r, id), 0)
 	if errors.Is(err, catalog.ErrNotFound) {
@@ -50,8 +50,8 @@ func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string)
 
 // Statements returns those of a function, by their ids.
 func (f *Functions) Statements(ctx context.Context, r Reference) ([]json.RawMessage, error) {
-	if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); err != nil {
-		return nil, known(err, r)
+	if err := f.exists(ctx, r); err != nil {
+		return nil, err
 	}
 	var list []json.RawMessage
 	err := f.eachStatement(ctx, r, func(i catalog.Item[catalog.Record]) error {

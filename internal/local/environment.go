@@ -40,7 +40,7 @@ func environment(config *Config, provider Provider, command command, at surround
 	for _, kv := range config.Environ {
 		name, text, ok := strings.Cut(kv, "=")
 		switch {
-		case !ok || name == "":
+		case !ok || name == "" || slices.Contains(provider.Without, name):
 			continue
 		case fc && (strings.HasPrefix(name, fcPrefix) || setByLambda(name)):
 			continue // another function's, if this program is in one
@@ -55,6 +55,7 @@ func environment(config *Config, provider Provider, command command, at surround
 	if provider.Function != nil {
 		maps.Copy(env, map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"})
 	}
+	maps.Copy(env, provider.Given)
 	maps.Copy(env, provider.Env)
 	if provider.Function != nil {
 		provider.Function.addPaths(env, at.dir)

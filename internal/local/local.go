@@ -233,6 +233,7 @@ func (r *Runtime) Set(provider Provider) error {
 		provider.Queue = r.config.Queue
 	}
 	provider.Env, provider.Secrets = maps.Clone(provider.Env), slices.Clone(provider.Secrets)
+	provider.Given, provider.Without = maps.Clone(provider.Given), slices.Clone(provider.Without)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,6 +24,10 @@ type Provider struct {
 	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
 	// LAMBDA_TASK_ROOT).
 	Env map[string]string
+	// Given is added to the environment too, below Env, and Without names the variables of [Config.Environ] that its processes do not
+	// get. Neither is part of what an answer of [Runtime.Schema] is kept by: they may differ in every run.
+	Given   map[string]string
+	Without []string
 	// Secrets are texts that must not be seen in the log, beside those of events.
 	Secrets []string
 	// Timeout is how long one event may take, counted from its delivery to the process. Zero means [DefaultTimeout].

@@ -13,6 +13,7 @@
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
 //	  Thing: {onEvent: ./on_event.py, isComplete: ./is_complete.py, queryInterval: 5s, totalTimeout: 30m}
 //	  Aws: {builtin: aws, allow: ["ssm:GetParameter"]}
+//	  Poll: {run: ./poll.py, aws: local}
 //	  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
 //	  Hook: {run: "https://hook.example.com/", delivery: webhook}
 //	macros:
@@ -82,6 +83,14 @@ const (
 // DeliveryWebhook is the request document as a POST, signed as Standard Webhooks has it.
 const DeliveryWebhook = "webhook"
 
+// Where the AWS calls of a provider go.
+const (
+	// AWSLocal is this server, with keys of its own.
+	AWSLocal = "local"
+	// AWSEnvironment is where the environment of the server says.
+	AWSEnvironment = "environment"
+)
+
 // Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
 type Pair struct {
 	Name, Text string
@@ -117,6 +126,8 @@ type Provider struct {
 	// Delivery says how a Target that is a URL gets requests: [DeliveryWebhook]. Empty means that the service token says so: a
 	// notification of SNS behind a topic, a webhook behind any other token.
 	Delivery string
+	// AWS says where the AWS calls of its processes go: [AWSLocal], [AWSEnvironment], or empty for what fits the server.
+	AWS string
 	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
 	Builtin string
 	// Allow is what Builtin may do. Empty means nothing.

@@ -42,6 +42,7 @@ providers:
     queryInterval: 7s    # no divisor of the next
     totalTimeout: 30m
   Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
+  Poll: {run: ./poll.py, aws: local}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -67,6 +68,7 @@ providers:
 				QueryInterval: 7 * time.Second, TotalTimeout: 30 * time.Minute, Place: file + ":20:3",
 			},
 			{Name: "Disk", Target: "./disk.py", Runtime: project.RuntimeFC, Initializer: "disk.connect", Place: file + ":25:3"},
+			{Name: "Poll", Target: "./poll.py", AWS: project.AWSLocal, Place: file + ":26:3"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -148,6 +150,13 @@ func TestParseProblems(t *testing.T) {
 			"1:117: provider C: delivery is for a URL: run: https://…",
 			"1:155: provider D: delivery is about a program, and builtin names a provider in this one: keep one of them",
 		}},
+		{"aws", "providers: {A: {run: x, aws: here}, B: {run: x, runtime: fc, aws: local}, C: {run: 'http://127.0.0.1/', aws: local}, " +
+			"D: {builtin: aws, aws: local}}", []string{
+			`1:30: provider A: aws: want local or environment, got "here"`,
+			"1:67: provider B: aws is about functions of Lambda that run here",
+			"1:110: provider C: aws is about functions of Lambda that run here",
+			"1:141: provider D: aws is about a program, and builtin names a provider in this one: keep one of them",
+		}},
 		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
 			`1:34: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "25h"`,
 			`1:61: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "soon"`,
@@ -160,7 +169,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, initializer, delivery, builtin, allow`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, aws, initializer, delivery, builtin, allow`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{

@@ -92,6 +92,11 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 				r.problem(v, "%s: runtime: want lambda or fc, got %q; leave it out to have it follow the service token", what, p.Runtime)
 			}
 		}),
+		note("aws", func(v *yaml.Node) {
+			if p.AWS = r.text(v, "aws"); p.AWS != "" && p.AWS != AWSLocal && p.AWS != AWSEnvironment {
+				r.problem(v, "%s: aws: want local or environment, got %q", what, p.AWS)
+			}
+		}),
 		note("initializer", func(v *yaml.Node) { p.Initializer = r.text(v, "initializer") }),
 		note("delivery", func(v *yaml.Node) {
 			if p.Delivery = r.text(v, "delivery"); p.Delivery != "" && p.Delivery != DeliveryWebhook {
@@ -112,7 +117,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 // fitting finds keys that do not go together.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
 	if found["builtin"] != nil {
-		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery"} {
+		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery", "aws"} {
 			if v := found[name]; v != nil {
 				r.problem(v, "%s: %s is about a program, and builtin names a provider in this one: keep one of them", what, name)
 			}
@@ -139,6 +144,9 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 	}
 	if v := found["delivery"]; v != nil && !strings.Contains(p.Target, "://") {
 		r.problem(v, "%s: delivery is for a URL: run: https://…", what)
+	}
+	if v := found["aws"]; v != nil && (p.Runtime == RuntimeFC || strings.Contains(p.Target, "://")) {
+		r.problem(v, "%s: aws is about functions of Lambda that run here", what)
 	}
 	for _, name := range []string{"runtime", "initializer"} {
 		v := found[name]

@@ -79,6 +79,9 @@ func (c *call) create() (answer, error) {
 		return answer{}, err
 	}
 	r, err := functions.ParseReference(c.place, in.FunctionName, "")
+	if err == nil {
+		err = c.config.Functions.Fixed(c.place, in.FunctionName)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -169,6 +172,9 @@ func (c *call) updateConfiguration() (answer, error) {
 // toChange returns the function that is to be changed, if it is at the revision, where one is given.
 func (c *call) toChange(revision string) (catalog.Item[catalog.Function], error) {
 	r, err := c.reference()
+	if err == nil {
+		err = c.config.Functions.Fixed(c.place, c.r.PathValue("name"))
+	}
 	if err != nil {
 		return catalog.Item[catalog.Function]{}, err
 	}
@@ -217,6 +223,9 @@ func (c *call) updateCode() (answer, error) {
 
 func (c *call) remove() (answer, error) {
 	r, err := c.reference()
+	if err == nil {
+		err = c.config.Functions.Fixed(c.place, c.r.PathValue("name"))
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -214,14 +214,10 @@ func invalidContent(text string) error {
 
 // reference is the function that the path names, with the qualifier of the query.
 func (c *call) reference() (functions.Reference, error) {
-	return functions.ParseReference(c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
+	return c.config.Functions.Reference(c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
 }
 
 // function returns the item of that function.
 func (c *call) function() (catalog.Item[catalog.Function], error) {
-	r, err := c.reference()
-	if err != nil {
-		return catalog.Item[catalog.Function]{}, err
-	}
-	return c.config.Functions.Get(c.ctx, r.Place, r.ARN())
+	return c.config.Functions.Show(c.ctx, c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
 }

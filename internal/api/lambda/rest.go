@@ -139,6 +139,9 @@ func (c *call) publishLayer() (answer, error) {
 		return answer{}, err
 	}
 	code, err := in.Content.code()
+	if err == nil {
+		err = c.config.Functions.Fixed(c.place, "")
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +51,10 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 		return fmt.Errorf("buckets: %w", err)
 	}
 	c.functions, err = functions.New(functions.Config{
-		Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
+		Declared: declarations{n.providers}, Secrets: n.secretsOf, Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
 		Environment: func(place catalog.Place, name string) map[string]string {
-			return n.localAWS(n.processKeys.issue(place.Account, name))
+			return n.localAWS(os.Environ(), n.processKeys.issue(place.Account, name))
 		},
 	})
 	if err != nil {
@@ -68,7 +69,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
-	n.providers.invoked = c.functions.Request
+	n.functions, n.providers.invoked = c.functions, c.functions.Request
 	n.providers.match = c.functions.Match
 	return n.providers.standForCDK(c.variables, c.logical)
 }
@@ -85,6 +86,29 @@ func (n *Node) openNotifications(base *url.URL) (err error) {
 		})
 	}
 	return err
+}
+
+// openDeclared opens the Lambda API of a node without local AWS emulation: it has the local providers and nothing else.
+func (n *Node) openDeclared() (err error) {
+	n.functions, err = functions.New(functions.Config{
+		Catalog: catalog.New(n.store), Runtime: n.runtime, Declared: declarations{n.providers}, DeclaredOnly: true,
+		Secrets: n.secretsOf, Log: n.log,
+	})
+	if err == nil {
+		n.providers.invoked = n.functions.Request
+	}
+	return err
+}
+
+// secretsOf returns the secrets in the properties of a request, for the log of functions that are called with it.
+func (n *Node) secretsOf(ctx context.Context, id wire.RequestID) []string {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	r, err := n.store.Request(ctx, id)
+	if err != nil {
+		return nil // it is long over, or another server's
+	}
+	return slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
 }
 
 // close ends what is still going on.
@@ -135,15 +159,18 @@ func (n *Node) ownKey(id string) (sigv4.Key, bool) {
 
 // variables returns the AWS variables of what stands in for functions of an account. The map holds a key.
 func (c *cloud) variables(account string) map[string]string {
-	return awsVariables(c.url, c.key(account))
+	return awsVariables(os.Environ(), c.url, c.key(account))
 }
 
-// localAWS returns the variables that lead the AWS calls of a process to this server. The map holds the key.
-func (n *Node) localAWS(key sigv4.Key) map[string]string { return awsVariables(n.record.URL, key) }
+// localAWS returns the variables that lead the AWS calls of a process to this server, and to the endpoints in environ. The map holds
+// the key.
+func (n *Node) localAWS(environ []string, key sigv4.Key) map[string]string {
+	return awsVariables(environ, n.record.URL, key)
+}
 
-func awsVariables(url string, key sigv4.Key) map[string]string {
+func awsVariables(environ []string, url string, key sigv4.Key) map[string]string {
 	return functionenv.Variables(functionenv.Config{
-		Environ: os.Environ(), URL: url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
+		Environ: environ, URL: url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
 	})
 }
 

@@ -42,6 +42,8 @@ type Definition struct {
 	Initializer string `json:"initializer,omitempty"`
 	// Delivery is that of [project.Provider].
 	Delivery string `json:"delivery,omitempty"`
+	// AWS is that of [project.Provider].
+	AWS string `json:"aws,omitempty"`
 }
 
 // DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
@@ -82,7 +84,7 @@ type Function struct {
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
 	d := Definition{
 		Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler,
-		Runtime: declared.Runtime, Initializer: declared.Initializer, Delivery: declared.Delivery,
+		Runtime: declared.Runtime, Initializer: declared.Initializer, Delivery: declared.Delivery, AWS: declared.AWS,
 	}
 	for text, duration := range map[*string]time.Duration{
 		&d.Timeout: declared.Timeout, &d.QueryInterval: declared.QueryInterval, &d.TotalTimeout: declared.TotalTimeout,

@@ -24,10 +24,10 @@ const (
 	objectTimeout   = time.Hour
 )
 
-// openFaces adds the services of the cloud to what the server is made of. Without a cloud it adds the certificate of notifications
-// alone.
+// openFaces adds the certificate of notifications and the services that local providers call back through to what the server is made of,
+// and the services of the local AWS emulation if there is one.
 func (n *Node) openFaces(c *server.Config) error {
-	if n.notifications == nil {
+	if n.functions == nil {
 		return nil
 	}
 	certificate := n.notifications.Certificate()
@@ -38,19 +38,18 @@ func (n *Node) openFaces(c *server.Config) error {
 		}
 		return nil
 	}
-	if n.cloud == nil {
-		return nil
-	}
-	var err error
-	if c.Sessions, err = sigv4.NewSessions(n.store.Root().Derive("sessions")); err != nil {
-		return err
-	}
 	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
-	functions, err := lambda.New(lambda.Config{Functions: n.cloud.functions, Caller: caller[lambda.Caller], Log: n.log})
+	functions, err := lambda.New(lambda.Config{Functions: n.functions, Caller: caller[lambda.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}
 	c.Faces["lambda"] = long(server.JSONFace(functions), functionTimeout)
+	if n.cloud == nil {
+		return nil
+	}
+	if c.Sessions, err = sigv4.NewSessions(n.store.Root().Derive("sessions")); err != nil {
+		return err
+	}
 
 	buckets, err := s3.New(s3.Config{Objects: n.cloud.objects, Caller: caller[s3.Caller], Log: n.log})
 	if err != nil {

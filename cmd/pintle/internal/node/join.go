@@ -25,11 +25,11 @@ import (
 
 func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	n.providers = newProviders(n.store, n.notes, n.config.Region, n.log)
-	n.providers.calledOut = n.processKeys.calledOut
+	n.providers.calledOut, n.providers.aws = n.processKeys.calledOut, n.newAWSRule(account)
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
-				if n.providers.calls.Done(id, outcome) || n.cloud != nil && n.cloud.functions.Done(id, outcome) {
+				if n.providers.calls.Done(id, outcome) || n.functions != nil && n.functions.Done(id, outcome) {
 					return
 				}
 				n.notes.end(wire.RequestID(id))

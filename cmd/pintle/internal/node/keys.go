@@ -20,6 +20,8 @@ const processKey = "PROCESS"
 type processKeys struct {
 	root store.Root
 	now  func() time.Time
+	// shared reports whether a key is one that all processes may have: that of the server's own environment.
+	shared func(id string) bool
 
 	mu     sync.Mutex
 	owners map[string]keyOwner    // by the id of the key
@@ -30,7 +32,7 @@ type processKeys struct {
 type keyOwner struct{ account, name string }
 
 func newProcessKeys(root store.Root, now func() time.Time) *processKeys {
-	return &processKeys{root: root, now: now, owners: map[string]keyOwner{}, called: map[string][]time.Time{}}
+	return &processKeys{root: root, now: now, shared: func(string) bool { return false }, owners: map[string]keyOwner{}, called: map[string][]time.Time{}}
 }
 
 // issue returns the key of a provider or function. The same name always has the same key, on all nodes of a database.
@@ -64,16 +66,17 @@ const maxCalled = 16
 // something. The returned func takes the record back: the call failed, so nothing will come of it. It is nil if nothing was
 // recorded.
 func (k *processKeys) note(id sigv4.Identity, changes func() bool) (failed func()) {
-	if !strings.HasPrefix(id.AccessKeyID, processKey) || !slices.Contains(answering, id.Service) || !changes() {
+	shared := k.shared(id.AccessKeyID)
+	if !shared && !strings.HasPrefix(id.AccessKeyID, processKey) || !slices.Contains(answering, id.Service) || !changes() {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of, ok := k.owners[id.AccessKeyID]
-	if !ok {
+	if !ok && !shared {
 		return nil
 	}
-	name, at := owner(of.name), k.now()
+	name, at := owner(of.name), k.now() // the name is empty for a shared key
 	calls := append(k.called[name], at)
 	k.called[name] = calls[max(0, len(calls)-maxCalled):]
 	return func() {
@@ -87,9 +90,14 @@ func (k *processKeys) note(id sigv4.Identity, changes func() bool) (failed func(
 
 // calledOut reports whether a process of a provider or function, named as the runtime has it, called Lambda, Step Functions, SNS
 // or EventBridge of this server at or after since, with success or with an answer still to come. Calls that change nothing do not count.
+// A call with a key that all processes share counts for each of them.
 func (k *processKeys) calledOut(name string, since time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	calls := k.called[owner(name)]
-	return len(calls) > 0 && !calls[len(calls)-1].Before(since)
+	for _, name := range []string{owner(name), ""} {
+		if calls := k.called[name]; len(calls) > 0 && !calls[len(calls)-1].Before(since) {
+			return true
+		}
+	}
+	return false
 }

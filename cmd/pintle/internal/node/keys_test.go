@@ -68,6 +68,12 @@ func TestCalledOut(t *testing.T) {
 			t.Errorf("%s: the call counts for another time or provider", service)
 		}
 	}
+	keys.shared = func(id string) bool { return id == "THEIRS" }
+	now = now.Add(time.Second)
+	keys.note(sigv4.Identity{AccessKeyID: "THEIRS", Service: "lambda"}, yes)
+	if !keys.calledOut("Database", now) || !keys.calledOut("Site", now) {
+		t.Error("a call with a shared key does not count for all")
+	}
 	for range 3 * maxCalled {
 		call("sns", yes)
 	}

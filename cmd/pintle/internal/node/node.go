@@ -25,6 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/frugal"
+	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -137,9 +138,10 @@ type Node struct {
 	notes     *notes
 	providers *providers
 	texts     *fetch.Fetcher
-	runtime   *local.Runtime     // nil in a Reader
-	delivery  *delivery.Delivery // nil in a Reader
-	cloud     *cloud             // nil if there is none
+	runtime   *local.Runtime       // nil in a Reader
+	delivery  *delivery.Delivery   // nil in a Reader
+	cloud     *cloud               // nil if there is none
+	functions *functions.Functions // nil in a Reader
 	// notifications signs what goes to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
@@ -198,6 +200,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	root := n.store.Root()
 	n.processKeys = newProcessKeys(root, time.Now)
+	n.processKeys.shared = func(id string) bool {
+		_, ok := n.ownKey(id)
+		return ok
+	}
 	if err := n.listen(); err != nil {
 		return nil, err
 	}
@@ -232,10 +238,15 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
 	}
-	if config.Cloud && config.Role != Reader {
-		if err := n.openCloud(base); err != nil {
-			return nil, err
-		}
+	switch {
+	case config.Role == Reader:
+	case config.Cloud:
+		err = n.openCloud(base)
+	default:
+		err = n.openDeclared()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := n.openNotifications(base); err != nil {
 		return nil, err
@@ -358,10 +369,10 @@ func (n *Node) Run(ctx context.Context) error {
 		return errors.Join(n.delivery.Run(ctx), n.runtime.Close())
 	})
 	group.Go(func() error {
-		if n.cloud == nil {
+		if n.functions == nil {
 			return nil
 		}
-		return n.cloud.functions.Run(serving) // they are called by processes for as long as there are any
+		return n.functions.Run(serving) // they are called by processes for as long as there are any
 	})
 	group.Go(func() error {
 		<-ctx.Done()
@@ -414,6 +425,9 @@ func (n *Node) Close() error {
 	}
 	if n.cloud != nil {
 		errs = append(errs, n.cloud.close())
+	}
+	if n.functions != nil {
+		errs = append(errs, n.functions.Close()) // again, if there is a cloud, which does no harm
 	}
 	if n.door != nil {
 		errs = append(errs, n.door.Close())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -46,6 +47,8 @@ type providers struct {
 	// calledOut reports whether a process of a provider or template function, by its name in the runtime, has called a service of
 	// this server since a time through which it can have something answer later. It is set before anything is served.
 	calledOut func(name string, since time.Time) bool
+	// aws says where the AWS calls of processes go. It is set before the providers are loaded.
+	aws awsRule
 
 	// builds are under way; they end when ctx does.
 	ctx    context.Context
@@ -76,6 +79,9 @@ type known struct {
 	broken  error    // why it cannot be run, nil if it can
 	builds  []string // the Go packages of it, by their names in the runtime
 	built   bool     // they were, or are being, built
+	// functions are what its programs are as functions of Lambda; elsewhere says that their AWS calls do not go to this server.
+	functions []functions.Declared
+	elsewhere bool
 }
 
 func newProviders(rows rows, notes *notes, region string, log *slog.Logger) *providers {
@@ -147,6 +153,7 @@ func (p *providers) use(name string, d Definition) error {
 		err = p.run(name, d, parsed)
 	}
 	k := &known{url: parsed.url, webhook: parsed.webhook, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
+	k.functions, k.elsewhere = callablePrograms(parsed), !parsed.builtin && !p.aws.local(d)
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
 		k.broken = err
@@ -178,6 +185,7 @@ func (p *providers) run(name string, d Definition, parsed parsed) error {
 		programs = append(programs, framework)
 	}
 	for _, program := range programs {
+		p.aws.apply(&program, d)
 		if err := p.runtime.Set(program); err != nil {
 			return err
 		}

@@ -1,0 +1,147 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/functionenv"
+	"github.com/pintle-dev/pintle/internal/functions"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+)
+
+// awsRule says where the AWS calls of local providers go that do not say so themselves.
+type awsRule struct {
+	// dev sends them to this server.
+	dev bool
+	// configured is what of this process's environment configures calls of AWS; they are left to that. Empty sends them to this server.
+	configured string
+	// account is that of the providers' keys.
+	account string
+	// issue makes the key of a provider, by its name in the runtime.
+	issue func(account, name string) sigv4.Key
+	// variables returns the AWS variables of a process with a key, where the server's environment is environ. Nil changes no
+	// environment.
+	variables func(environ []string, key sigv4.Key) map[string]string
+}
+
+// newAWSRule returns the rule of a node.
+func (n *Node) newAWSRule(account string) awsRule {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	return awsRule{
+		dev: n.config.Dev, configured: functionenv.Configured(os.Environ(), home), account: account,
+		issue: n.processKeys.issue, variables: n.localAWS,
+	}
+}
+
+// local reports whether the AWS calls of a provider's processes go to this server.
+func (r awsRule) local(d Definition) bool {
+	switch {
+	case r.variables == nil || d.Runtime == project.RuntimeFC || d.AWS == project.AWSEnvironment:
+		return false
+	case d.AWS == project.AWSLocal:
+		return true
+	case functionenv.Chooses(d.Env):
+		return false
+	}
+	return r.dev || r.configured == ""
+}
+
+// apply gives the program of a provider the variables that lead its AWS calls to this server, if they are to go there.
+func (r awsRule) apply(p *local.Provider, d Definition) {
+	if !r.local(d) || p.Serve != nil {
+		return
+	}
+	key := r.issue(r.account, p.Name)
+	environ := os.Environ()
+	if d.AWS == project.AWSLocal {
+		p.Given = r.variables(nil, key) // all services, whatever endpoints the environment has
+	} else {
+		p.Given = r.variables(environ, key)
+	}
+	p.Secrets = append(p.Secrets, string(key.Secret))
+	for _, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); functionenv.Decides(name) {
+			p.Without = append(p.Without, name)
+		}
+	}
+}
+
+// declarations are the local providers as functions of Lambda. It fulfils [functions.Declarations].
+type declarations struct{ *providers }
+
+// Account implements [functions.Declarations].
+func (d declarations) Account() string { return d.aws.account }
+
+// Function implements [functions.Declarations].
+func (d declarations) Function(name string) (functions.Declared, bool) {
+	for _, f := range d.Functions() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return functions.Declared{}, false
+}
+
+// Functions implements [functions.Declarations]. Of two providers whose functions have one name, the first by name counts.
+func (d declarations) Functions() []functions.Declared {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	byName := map[string]functions.Declared{}
+	for _, name := range slices.Sorted(maps.Keys(d.known)) {
+		k := d.known[name]
+		for _, f := range k.functions {
+			f.Broken = k.broken
+			if _, taken := byName[f.Name]; !taken {
+				byName[f.Name] = f
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b functions.Declared) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// callablePrograms returns the functions that the programs of a provider are.
+func callablePrograms(parsed parsed) []functions.Declared {
+	var list []functions.Declared
+	for _, program := range parsed.programs {
+		if program.Contract == bootstrap.FC {
+			continue
+		}
+		list = append(list, functions.Declared{
+			Name: local.FunctionName(program.Name), Program: program.Name, Runtime: shownRuntime(program), Handler: program.Handler,
+			Timeout: cmp.Or(program.Timeout, local.DefaultTimeout),
+		})
+	}
+	return list
+}
+
+// shownRuntime returns the runtime of Lambda that a program is shown with.
+func shownRuntime(p local.Provider) string {
+	if p.Target.Kind() == local.Script {
+		switch filepath.Ext(p.Target.Path()) {
+		case ".py":
+			return "python3.13"
+		case ".js", ".cjs", ".mjs":
+			return "nodejs22.x"
+		}
+	}
+	return "provided.al2023"
+}
+
+// awsElsewhere reports whether the AWS calls of a local provider go where the environment says, and not to this server: then this server
+// does not see that it calls Lambda or EventBridge to have something answer later.
+func (p *providers) awsElsewhere(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.known[owner(name)]
+	return k != nil && k.elsewhere
+}

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/sigv4"
+)
+
+// TestAWSRule: where the AWS calls of a local provider go.
+func TestAWSRule(t *testing.T) {
+	own := map[string]string{"AWS_PROFILE": "work"}
+	one := map[string]string{"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9000"}
+	for name, test := range map[string]struct {
+		dev        bool
+		configured string
+		d          Definition
+		want       bool
+	}{
+		"nothing is configured":                {false, "", Definition{}, true},
+		"AWS is configured":                    {false, "~/.aws/credentials", Definition{}, false},
+		"AWS is configured, aws: local":        {false, "AWS_PROFILE", Definition{AWS: "local"}, true},
+		"nothing configured, environment":      {false, "", Definition{AWS: "environment"}, false},
+		"--dev":                                {true, "AWS_PROFILE", Definition{}, true},
+		"--dev, environment":                   {true, "", Definition{AWS: "environment"}, false},
+		"--dev, keys of its own":               {true, "", Definition{Env: own}, false},
+		"keys of its own, aws: local":          {false, "", Definition{Env: own, AWS: "local"}, true},
+		"an endpoint of one service":           {false, "", Definition{Env: one}, true},
+		"--dev, a function of Alibaba Cloud's": {true, "", Definition{Runtime: "fc"}, false},
+	} {
+		r := awsRule{dev: test.dev, configured: test.configured, variables: func([]string, sigv4.Key) map[string]string { return nil }}
+		if got := r.local(test.d); got != test.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+		if (awsRule{dev: true}).local(test.d) {
+			t.Errorf("%s: a rule without variables changes an environment", name)
+		}
+	}
+}
+
+// TestAWSApply: a provider whose calls come here gets a key of its own, hidden in its log, and inherits no other.
+func TestAWSApply(t *testing.T) {
+	t.Setenv("AWS_PROFILE", "work")
+	t.Setenv("AWS_REGION", "eu-west-1")
+	keys := newProcessKeys(testRoot(t), time.Now)
+	r := awsRule{dev: true, account: "000000000000", issue: keys.issue, variables: func(environ []string, key sigv4.Key) map[string]string {
+		return awsVariables(environ, "http://127.0.0.1:4600", key)
+	}}
+	p := local.Provider{Name: "User", Secrets: []string{"before"}}
+	r.apply(&p, Definition{})
+	key := keys.issue("000000000000", "User")
+	if p.Given["AWS_ACCESS_KEY_ID"] != key.ID || p.Given["AWS_ENDPOINT_URL_EVENTBRIDGE"] != "http://127.0.0.1:4600" {
+		t.Errorf("given %v", p.Given["AWS_ACCESS_KEY_ID"])
+	}
+	if diff := cmp.Diff([]string{"before", string(key.Secret)}, p.Secrets); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.Contains(p.Without, "AWS_PROFILE") || slices.Contains(p.Without, "AWS_REGION") {
+		t.Errorf("without %q", p.Without)
+	}
+}
+
+// TestDeclarations: local providers are functions by the names that their processes have.
+func TestDeclarations(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"user.py", "site.mjs"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte("\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
+	defer p.close()
+	p.aws.account = "000000000000"
+	user, site := filepath.Join(dir, "user.py"), filepath.Join(dir, "site.mjs")
+	for name, d := range map[string]Definition{
+		"User": {Target: user, Timeout: "2m0s"},
+		"arn:aws:lambda:us-east-1:123456789012:function:Site": {Target: site, Handler: "site.run"},
+		"Pair":   {OnEvent: &Function{Target: user, Handler: "on"}},
+		"Hook":   {Target: "http://127.0.0.1:8080/hook"},
+		"Disk":   {Target: user, Runtime: "fc"},
+		"Broken": {Target: filepath.Join(dir, "none.py")},
+	} {
+		if err := p.use(name, d); (err != nil) != (name == "Broken") {
+			t.Fatal(name, err)
+		}
+	}
+	var got []string
+	for _, f := range (declarations{p}).Functions() {
+		got = append(got, strings.Join([]string{f.Name, f.Program, f.Runtime, f.Handler, f.Timeout.String()}, " "))
+	}
+	want := []string{
+		"Pair-onEvent Pair/onEvent python3.13 on 15m0s",
+		"Site arn:aws:lambda:us-east-1:123456789012:function:Site nodejs22.x site.run 15m0s",
+		"User User python3.13  2m0s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := (declarations{p}).Function("Hook"); ok {
+		t.Error("a URL is a function")
+	}
+	if !p.awsElsewhere("User") || !p.awsElsewhere("Pair/onEvent") || p.awsElsewhere("Nobody") {
+		t.Error("where their AWS calls go")
+	}
+}
