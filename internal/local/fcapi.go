@@ -18,6 +18,7 @@ func (p *process) handleFC(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+fcRoot+"/invocation/next", p.fcNext)
 	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/response", p.fcEnd(p.response))
 	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/error", p.fcEnd(p.invocationError))
+	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/idle", p.idle)
 	mux.HandleFunc("POST "+fcRoot+"/init/error", p.initError)
 }
 

@@ -105,6 +105,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 		}
 	}
 	if p.take(inv.event.ID) == inv {
+		inv.left = p.leaves(inv, nil)
 		inv.result <- outcome
 	}
 }

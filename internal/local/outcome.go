@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pintle-dev/pintle/wire"
@@ -77,6 +78,12 @@ type Outcome struct {
 	// Over, of [Returned], says that nothing of the event goes on in the process: it is a function of Lambda, which is stopped when it
 	// has returned. Of any other provider that is not known.
 	Over bool
+	// Inside, of [Returned], says that a [ServeFunc] has returned, which answers by itself.
+	Inside bool
+	// Work, of [Returned], returns what the process still does for the event, such as "1 thread"; empty for nothing. It may be
+	// called again and again, by one goroutine at a time, and takes up to a second unless ctx ends. Nil means that this cannot
+	// be known, or that there is nothing: see Over and Inside.
+	Work func(ctx context.Context) string
 	// Log is the end of what the process printed since it got the event (since its start, if this was its first): at
 	// most 20 lines and 4 KiB. For a program that could not be built it is the end of the build's output.
 	Log []string

@@ -22,6 +22,8 @@ type invocation struct {
 	event    Event
 	timeout  time.Duration
 	deadline time.Time    // set when it is handed over, before sent
+	begun    time.Time    // likewise
+	left     *work        // set before result if its handler has returned, nil if that cannot be seen
 	sent     chan error   // the outcome of each attempt to hand it over
 	result   chan Outcome // what the process said; at most one
 }
@@ -32,7 +34,7 @@ func newInvocation(event Event, timeout time.Duration) *invocation {
 
 // begin sets the deadline: the time a process takes to start is not the handler's.
 func (i *invocation) begin(now time.Time) {
-	i.deadline = now.Add(i.timeout)
+	i.begun, i.deadline = now, now.Add(i.timeout)
 	if d := i.event.Deadline; !d.IsZero() && d.Before(i.deadline) {
 		i.deadline = d
 	}
@@ -67,6 +69,7 @@ type process struct {
 	mu      sync.Mutex
 	asked   bool // for its first event, or it listens for it
 	current *invocation
+	hints   map[string]*work // by event: what runners reported as still running
 }
 
 // start starts a process for the event. Its supervisor ends when the process does.

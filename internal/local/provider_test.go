@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -153,6 +154,30 @@ func runProvider(behaviour string) {
 		case "answer-and-exit":
 			api.post("invocation/"+id+"/response", `"bye"`)
 			os.Exit(0)
+		case "answer-and-compute": // until it is told to stop
+			computing.Store(true)
+			go func() {
+				for computing.Load() {
+				}
+			}()
+			api.post("invocation/"+id+"/response", "null")
+		case "stop-computing":
+			computing.Store(false)
+			api.post("invocation/"+id+"/response", "null")
+		case "hint": // says that it goes on working
+			request, err := http.NewRequest(http.MethodPost, string(api)+"invocation/"+id+"/response", strings.NewReader("null"))
+			if err != nil {
+				panic(err)
+			}
+			request.Header.Set("Pintle-Working", t.Answer)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				panic(err)
+			}
+			response.Body.Close()
+		case "idle": // reports twice that it does no longer
+			path := "invocation/" + t.Answer + "/idle"
+			api.post("invocation/"+id+"/response", fmt.Sprint([]int{api.post(path, ""), api.post(path, "")}))
 		case "release": // waits until the test lets it go
 			conn := dial(t.Answer)
 			_, _ = io.ReadAll(conn)
@@ -187,6 +212,9 @@ func dial(addr string) net.Conn {
 	kept = append(kept, conn)
 	return conn
 }
+
+// computing says that a goroutine of the provider uses the CPU.
+var computing atomic.Bool
 
 var kept []net.Conn // so that no connection is collected and closed
 

@@ -37,6 +37,7 @@ func (p *process) handler() http.Handler {
 		mux.HandleFunc("GET "+root+"/invocation/next", p.next)
 		mux.HandleFunc("POST "+root+"/invocation/{id}/response", p.response)
 		mux.HandleFunc("POST "+root+"/invocation/{id}/error", p.invocationError)
+		mux.HandleFunc("POST "+root+"/invocation/{id}/idle", p.idle)
 		mux.HandleFunc("POST "+root+"/init/error", p.initError)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,6 +166,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		replyUnknownID(w)
 		return
 	}
+	inv.left = p.leaves(inv, r.Header)
 	inv.result <- outcome
 	if over != nil {
 		reply(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", outcome.Message)

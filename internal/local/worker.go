@@ -201,6 +201,12 @@ func (w *worker) await(inv *invocation) Outcome {
 	if said, ok := inv.said(); ok {
 		outcome = said
 	}
+	if outcome.Kind == Returned {
+		outcome.Inside = w.pool.provider.Serve != nil
+		if inv.left != nil {
+			outcome.Work = inv.left.what
+		}
+	}
 	outcome.Delivered = true
 	outcome.Log = p.log.end()
 	return outcome

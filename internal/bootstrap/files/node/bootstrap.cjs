@@ -15,6 +15,7 @@ const {pathToFileURL} = require('node:url');
 const {format} = require('node:util');
 const reroute = require('./reroute.cjs');
 const log = require('./log.cjs');
+const work = require('./work.cjs');
 
 const OLDEST = 18;
 const contract = process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : require('./fc.cjs');
@@ -80,6 +81,7 @@ function postError(route, error, id) {
 
 let current = null; // the invocation that runs
 let telling = Promise.resolve(); // what became of the one before
+let asking = false; // for the next event
 
 // Invocation is one event on its way through the handler. The first that settles it counts.
 class Invocation {
@@ -125,6 +127,7 @@ class Invocation {
       else if (!this.later) this.later = {result};
     };
     current = this;
+    this.before = work.resources();
     try {
       const first = contract.initializer(this.headers);
       let returned;
@@ -148,6 +151,12 @@ class Invocation {
     await telling;
   }
 
+  async respond(route, body) {
+    const left = work.left(this.before, 0);
+    await call('POST', route + '/response', body, left ? {[work.HEADER]: left.replace(/[^ -~]/g, '?')} : {});
+    if (left) work.watch(this.before, () => asking, host, port, contract.api + route + '/idle');
+  }
+
   async tell({error, result}) {
     const route = '/invocation/' + this.id;
     let body;
@@ -160,7 +169,7 @@ class Invocation {
       }
     }
     if (error !== undefined) await postError(route + '/error', error, this.id);
-    else await call('POST', route + '/response', body);
+    else await this.respond(route, body);
   }
 }
 
@@ -293,7 +302,9 @@ async function main() {
     process.exit(1);
   }
   for (;;) {
+    asking = true;
     const {status, headers, bytes} = await call('GET', '/invocation/next');
+    asking = false;
     if (status !== 200) process.exit(1);
     await new Invocation(headers).run(exported, bytes);
     if (dying) return; // and ask for no event that would be lost

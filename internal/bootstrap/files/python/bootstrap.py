@@ -99,6 +99,7 @@ class Lambda:
 
 
 contract = Lambda
+work = None  # the module pintle_work, which main imports as long as its folder is found
 
 
 class Runtime:
@@ -110,8 +111,11 @@ class Runtime:
     def next(self):
         return self._call("GET", "/invocation/next")
 
-    def response(self, done, body):
-        self._call("POST", "/invocation/" + done + "/response", body)
+    def response(self, done, body, running=()):
+        headers = {work.HEADER: printable(work.describe(running))} if running else None
+        self._call("POST", "/invocation/" + done + "/response", body, headers)
+        if running:
+            work.watch(running, os.environ[contract.ADDRESS], contract.API + "/invocation/" + done + "/idle")
 
     def error(self, done, report):
         self._report("/invocation/" + done + "/error", report)
@@ -286,7 +290,7 @@ def handle(runtime, file, handler, headers, text):
     global current
     done = current = headers[contract.REQUEST]
     contract.begin(headers)
-    process = os.getpid()
+    process, before = os.getpid(), work.threads()
     try:
         context = contract.Context(headers)
         first = contract.initializer(headers)
@@ -301,13 +305,15 @@ def handle(runtime, file, handler, headers, text):
             runtime.error(done, {**failure(error), "requestId": done})
     else:
         if os.getpid() == process:
-            runtime.response(done, body)
+            runtime.response(done, body, work.left(before))
     if os.getpid() != process:
         os._exit(0)  # a copy that the handler made of this process, which is not to speak for it
 
 
 def main():
-    global contract
+    global contract, work
+    import pintle_work as work
+
     file, wanted = sys.argv[1], sys.argv[2:]
     if Lambda.ADDRESS not in os.environ:
         import pintle_fc

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package local
+
+import "time"
+
+// Only Linux shows other processes without the help of a program: elsewhere what runners report is all that is known.
+
+func (*process) bornSince(time.Time) bool { return false }
+
+func (*process) cpu() (time.Duration, bool) { return 0, false }
