@@ -27,6 +27,10 @@ func FailedText(reason string, id RequestID) string {
 		" (RequestId: " + string(id) + ")"
 }
 
+// TextReturned begins the failure of a request whose provider's handler returned without an answer. It is Pintle's own:
+// the services wait for the timeout of the request.
+const TextReturned = "The provider's handler returned without sending a response"
+
 // TimeoutText is the failure of a request that was not answered in time.
 func TimeoutText(id RequestID) string {
 	return "CloudFormation did not receive a response from your Custom Resource. Please check your logs for requestId [" +

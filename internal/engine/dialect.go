@@ -161,6 +161,7 @@ const (
 	failedByProvider  failure = "CustomResourceFailed"
 	failedByNative    failure = "ResourceFailed"
 	failedInTime      failure = "Timeout"
+	failedInSilence   failure = "NoResponse"
 	failedInDelivery  failure = "DeliveryFailed"
 	failedInAnswer    failure = "InvalidResponse"
 	failedAsDeclared  failure = "StackValidationFailed"

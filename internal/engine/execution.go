@@ -199,7 +199,7 @@ func (m *machine) stepped(r *store.Request, outcome Outcome) error {
 	own := r.State == store.RequestReady && r.Owner == m.node()
 	executed := r.State == store.RequestWaiting && r.Executor == m.node()
 	switch outcome.Kind {
-	case Answered, Provided, Awaiting, Waiting, TimedOut:
+	case Answered, Provided, Awaiting, Waiting, Silent, TimedOut:
 		return store.ErrNotFound // an execution is nobody's to answer
 	case Accepted:
 		m.void = !own
@@ -226,7 +226,7 @@ func (m *machine) stepped(r *store.Request, outcome Outcome) error {
 			failure = asl.Failure{Error: "Lambda.Unknown", Cause: outcome.Text}
 		}
 		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Failed(at, failure) })
-	case Answered, TimedOut, Provided, Awaiting, Waiting:
+	case Answered, TimedOut, Provided, Awaiting, Waiting, Silent:
 	}
 	return nil
 }

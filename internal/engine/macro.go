@@ -33,7 +33,7 @@ func (m *machine) macroReply(r *store.Request, id string, outcome Outcome) (temp
 		return template.Node{}, &macroFailure{"Failed to execute transform " + id, withLog(outcome)}
 	case TimedOut:
 		return template.Node{}, &macroFailure{"Failed to execute transform " + id, "it has not returned within " + r.Body.Timeout.String()}
-	case Accepted, Answered, Provided, Awaiting, Waiting:
+	case Accepted, Answered, Provided, Awaiting, Waiting, Silent:
 		return malformed("it ended as no macro can: " + outcome.Kind.String())
 	}
 	if len(outcome.Body) > maxReply {

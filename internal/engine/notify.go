@@ -55,7 +55,7 @@ func (m *machine) told(r *store.Request, outcome Outcome) {
 	case Refused, Died:
 		r.Ending = outcome.Kind.String()
 		m.audit(r, "a notification to "+store.ShownURL(r.Body.Token.Text())+" was not delivered: "+m.scrub(r, outcome.Text))
-	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting, Returned:
+	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting, Silent, Returned:
 	}
 }
 

@@ -18,6 +18,8 @@ type Observer interface {
 	Answered(dialect string, answer AnswerKind)
 	// Failed is told of a resource that has failed.
 	Failed(dialect string, cause Cause)
+	// Silent is told of a handler that returned without an answer, once for each delivery of its request.
+	Silent(dialect string)
 	// TookOver is told how many requests of dead nodes this one has taken over, 1 at least.
 	TookOver(requests int)
 }
@@ -51,6 +53,7 @@ const (
 	CauseProvider    Cause = "provider"    // its provider said so
 	CauseNative      Cause = "native"      // a type of Pintle's own said so
 	CauseTimeout     Cause = "timeout"     // its provider kept silent
+	CauseSilent      Cause = "silent"      // its provider's handler returned without an answer
 	CauseDelivery    Cause = "delivery"    // its provider could not be reached, refused, or died
 	CauseAnswer      Cause = "answer"      // what its provider answered is no answer
 	CauseDeclaration Cause = "declaration" // its declaration is wrong, as its properties have turned out
@@ -62,7 +65,7 @@ const (
 // Causes lists all causes.
 func Causes() []Cause {
 	return []Cause{
-		CauseProvider, CauseNative, CauseTimeout, CauseDelivery, CauseAnswer, CauseDeclaration, CausePolicy, CauseChange, CauseCancelled,
+		CauseProvider, CauseNative, CauseTimeout, CauseSilent, CauseDelivery, CauseAnswer, CauseDeclaration, CausePolicy, CauseChange, CauseCancelled,
 	}
 }
 
@@ -75,6 +78,8 @@ func (f failure) cause() Cause {
 		return CauseNative
 	case failedInTime:
 		return CauseTimeout
+	case failedInSilence:
+		return CauseSilent
 	case failedInDelivery:
 		return CauseDelivery
 	case failedInAnswer:
@@ -97,6 +102,7 @@ func (nobody) Began(string, store.Kind)                             {}
 func (nobody) Ended(string, store.Kind, store.Phase, time.Duration) {}
 func (nobody) Answered(string, AnswerKind)                          {}
 func (nobody) Failed(string, Cause)                                 {}
+func (nobody) Silent(string)                                        {}
 func (nobody) TookOver(int)                                         {}
 
 // observed keeps something for the observer until the decision is committed.

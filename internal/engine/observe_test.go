@@ -28,6 +28,7 @@ func (d *diary) Answered(dialect string, answer engine.AnswerKind) {
 	d.note(dialect, "answered", answer)
 }
 func (d *diary) Failed(dialect string, cause engine.Cause) { d.note(dialect, "failed", cause) }
+func (d *diary) Silent(dialect string)                     { d.note(dialect, "silent") }
 func (d *diary) TookOver(requests int)                     { d.note("took over", requests) }
 
 // An observer is told of everything once, whatever becomes of it.

@@ -28,6 +28,9 @@ const (
 	Awaiting
 	// Waiting: the provider's process has done its part for now, and the provider is to be asked again.
 	Waiting
+	// Silent: the provider's handler returned, and no answer has come. It may be reported twice: first with what may still
+	// answer, and again when that no longer may.
+	Silent
 	// Returned: a macro, or the function of an execution's task, has returned.
 	Returned
 )
@@ -51,6 +54,8 @@ func (k OutcomeKind) String() string {
 		return "awaiting"
 	case Waiting:
 		return "waiting"
+	case Silent:
+		return "silent"
 	case Returned:
 		return "returned"
 	}
@@ -73,7 +78,10 @@ type Outcome struct {
 	Result native.Result
 	// Held, of Provided, says that what there is is a nested stack which waits at a clean-up to be released.
 	Held bool
-	// After, of Waiting, is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
+	// Over, of Silent, says that nothing of the request runs on this node any more, so that it outlives the node.
+	Over bool
+	// After, of Silent, is how long an answer may still take if nothing is known that may send one: the Text says what may. Of
+	// Waiting it is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
 	// wants to be given up, zero for never; ID, of a Create, is what there is so far, empty if that is not known; Pending is
 	// the JSON that it wants to be asked with, a secret.
 	After   time.Duration
@@ -85,7 +93,7 @@ type Outcome struct {
 	// Error and Cause, of Died and Refused, are how a task of an execution has failed: data of the execution, whole and
 	// secret. Without an Error it is one of ours, and the Text its cause.
 	Error, Cause string
-	// Text, of Refused and Died, is what to tell people; of Provided why it failed, empty if it did not; of Waiting how far it
+	// Text, of Refused and Died, is what to tell people; of Silent what may still answer, empty for nothing; of Provided why it failed, empty if it did not; of Waiting how far it
 	// is, empty for nothing. Log are the last lines the process wrote, scrubbed.
 	Text string
 	Log  []string

@@ -64,6 +64,13 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 	if outcome.Kind == Waiting {
 		return true, m.waits(request, outcome)
 	}
+	if outcome.Kind == Silent {
+		m.silent(request, outcome)
+		return true, nil
+	}
+	if outcome.Kind == TimedOut && request.Silence.Settles() {
+		return true, m.finish(request, endedSilent, m.silence(request))
+	}
 	if outcome.Kind == TimedOut && request.Body.Aim != "" {
 		m.withNested(request) // it ends when the nested stack's operation does
 		return true, nil
@@ -133,6 +140,8 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 		m.void = !own && !executed
 	case Waiting:
 		m.void = !executed
+	case Silent:
+		m.void = !executed && (r.State != store.RequestWaiting || r.Executor != 0)
 	case Answered, Provided, Awaiting, TimedOut, Returned:
 		return false
 	}
@@ -150,7 +159,7 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if holder(r) != r.First {
 		r.First = 0
 	}
-	r.State, r.Delivered, r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)
+	r.State, r.Delivered, r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout), nil
 	if r.Cancelled {
 		r.Due = minTime(r.Due, m.now.Add(m.cancelledWait))
 	}
@@ -236,6 +245,9 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 		return v
 	case TimedOut:
 		text := words.timedOut(r.ID) + m.lastSaid(r, " Its provider said last: ")
+		if r.Silence != nil && m.fidelity != FidelityAWS {
+			text += " Its handler had returned without an answer."
+		}
 		return verdict{reason: m.failure(failedInTime, r.Logical, text), reached: true}
 	case Refused, Died:
 		// A node that died may have delivered it, and only not have come to say so.
@@ -245,7 +257,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			text += "\nLast lines of its log:\n" + strings.Join(outcome.Log, "\n")
 		}
 		return verdict{reason: m.failure(failedInDelivery, r.Logical, m.scrub(r, text)), reached: reached}
-	case Accepted, Awaiting, Waiting, Returned:
+	case Accepted, Awaiting, Waiting, Silent, Returned:
 	}
 	return verdict{reason: "unknown outcome", reached: true}
 }

@@ -25,6 +25,7 @@ const (
 	accounted    invariant = "what a provider reported is owned, deleted, retained or a listed orphan"
 	oneInFlight  invariant = "an instance has one request in flight"
 	askedRightly invariant = "who is not done is asked again, once at a time and no longer than it has time"
+	heardOut     invariant = "a handler that returned silently is waited for while something may answer, and then for the settle time"
 	agreed       invariant = "at rest the providers have what the template says"
 	inOrder      invariant = "requests respect the dependencies"
 	truthful     invariant = "a request says what is true"
@@ -68,6 +69,8 @@ type watch struct {
 	moved map[wire.RequestID]bool
 	// resting are those that asked again and were delayed when they were looked at last.
 	resting map[wire.RequestID]bool
+	// delivered are the requests with their providers, and since when; settling those whose settle time runs, and its end.
+	delivered, settling map[wire.RequestID]time.Time
 	// asked are the resources of which something was asked in the phase under way.
 	asked []wire.LogicalID
 	// assumed is what a resource is taken to be, though it is not known to be.
@@ -80,6 +83,7 @@ type watch struct {
 func newWatch() watch {
 	return watch{
 		places: map[wire.RequestID]int{}, first: map[wire.RequestID]store.Incarnation{}, moved: map[wire.RequestID]bool{}, resting: map[wire.RequestID]bool{},
+		delivered: map[wire.RequestID]time.Time{}, settling: map[wire.RequestID]time.Time{},
 		assumed: map[wire.PhysicalID]value.Value{}, story: newStory(),
 	}
 }
@@ -178,6 +182,7 @@ func (s *sim) handedOn(r store.Request) {
 
 func (s *sim) checkRequests() {
 	s.checkWaits()
+	s.checkSilences()
 	open := askedOf(s.open())
 	for n, r := range open {
 		s.handedOn(r)

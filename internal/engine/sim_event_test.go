@@ -180,6 +180,8 @@ func (s *sim) countEvent(e store.Event) {
 		s.count("denied by the stack policy")
 	case strings.Contains(e.Reason, "did not receive a response"):
 		s.count("request timed out")
+	case strings.HasPrefix(e.Reason, wire.TextReturned):
+		s.count("request returned without an answer")
 	case strings.HasPrefix(e.Reason, "Operation timed out"):
 		s.count("given up while it waits")
 	case strings.Contains(e.Reason, "attribute error"), strings.Contains(e.Reason, "ServiceTimeout"):

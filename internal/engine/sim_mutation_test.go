@@ -129,6 +129,24 @@ var mutations = []mutation{
 		found: []invariant{askedRightly, settledOnce},
 	},
 	{
+		name: "a handler that returned silently is waited for all the same", file: "silent.go",
+		from:  "		r.Due = minTime(r.Due, m.now.Add(min(max(outcome.After, 0), mostSettle)))",
+		to:    "		_ = mostSettle",
+		found: []invariant{heardOut},
+	},
+	{
+		name: "what may still answer is not waited for", file: "silent.go",
+		from:  `if silence.Awaits == "" {` + "\n		r.Due",
+		to:    "if true {\n		r.Due",
+		found: []invariant{heardOut},
+	},
+	{
+		name: "a request that is sent again keeps its silence", file: "settle.go",
+		from:  "r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout), nil",
+		to:    "r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)",
+		found: []invariant{heardOut},
+	},
+	{
 		name: "what is said of one try counts for another", file: "settle.go",
 		from:  "m.void = m.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try",
 		to:    "_ = r",

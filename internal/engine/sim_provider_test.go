@@ -54,6 +54,9 @@ func (s *sim) handle(row store.Request, n *simNode) {
 		if s.chance(50) {
 			s.become(id, r)
 		}
+		if s.local && s.chance(70) {
+			s.silent(row, n)
+		}
 		return
 	case dice < 6:
 		delivered := s.chance(80)
@@ -108,6 +111,9 @@ func (s *sim) handle(row store.Request, n *simNode) {
 	}
 	if s.chance(3) {
 		members += `, "Pad": "` + strings.Repeat("x", wire.MaxResponse) + `"`
+	}
+	if s.local && s.chance(5) {
+		s.silent(row, n)
 	}
 	s.answerLater(r, of, []byte(document(r, members)))
 }

@@ -182,6 +182,7 @@ var mustCover = []string{
 	"provider died", "provider refused", "provider not done", "provider not done when it was asked again", "asked again",
 	"asked again by another node", "asked again about what was cancelled", "provider died when it was asked again",
 	"given up while it waits",
+	"returned silently", "returned silently when it was asked again", "returned silently, and still works", "request returned without an answer",
 	"request cancelled: create", "request cancelled: update", "request delivered again", "request timed out",
 	"resource replaced", "resource orphaned", "resource retained", "resource spared", "resource given up",
 	"resource skipped", "resource: attribute read", "resource: property failed", "output failed",

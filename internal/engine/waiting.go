@@ -128,7 +128,7 @@ func (m *machine) askAgain(row *store.Request) error {
 func (m *machine) polled(row *store.Request, outcome Outcome) error {
 	if outcome.Kind == Accepted { // the view holds nothing else
 		if row.State == store.RequestReady {
-			row.State, row.Owner, row.Delivered = store.RequestWaiting, 0, m.now
+			row.State, row.Owner, row.Delivered, row.Silence = store.RequestWaiting, 0, m.now, nil
 			row.Due = minTime(row.Wait.Deadline, maxTime(row.Wait.End(), m.now).Add(lastWords))
 			if outcome.Local {
 				row.Executor = m.node()
@@ -156,7 +156,12 @@ func (m *machine) polled(row *store.Request, outcome Outcome) error {
 		}
 		outcome.Delivered = true // the request itself was
 		return m.finish(r, outcome.Kind.String(), m.judge(r, outcome))
+	case Silent:
+		m.silent(row, outcome)
 	case TimedOut:
+		if row.Silence.Settles() {
+			return m.finish(r, endedSilent, m.silence(r))
+		}
 		return m.overdue(r, row)
 	case Accepted, Answered, Provided, Awaiting, Returned:
 	}

@@ -26,10 +26,10 @@ const namespace = "pintle"
 type Metrics struct {
 	registry *prometheus.Registry
 
-	began, ended, answers, failures, served *prometheus.CounterVec
-	lasted, serving                         *prometheus.HistogramVec
-	takeovers, retries, unaudited           prometheus.Counter
-	commits, batches                        prometheus.Histogram
+	began, ended, answers, failures, silences, served *prometheus.CounterVec
+	lasted, serving                                   *prometheus.HistogramVec
+	takeovers, retries, unaudited                     prometheus.Counter
+	commits, batches                                  prometheus.Histogram
 }
 
 var _ engine.Observer = (*Metrics)(nil)
@@ -46,6 +46,8 @@ func New(version string) *Metrics {
 			"Answers to requests, by what they were.", "dialect", "outcome"),
 		failures: counters("failures_total",
 			"Failures of resources, by their cause; each try of a clean-up is one.", "dialect", "cause"),
+		silences: counters("silent_returns_total",
+			"Handlers that returned without an answer to their request.", "dialect"),
 		served: counters("http_requests_total",
 			"HTTP requests served, by whom they were for.", "door", "code"),
 		lasted: histograms("operation_duration_seconds", "How long operations took, rollbacks and clean-ups included.",
@@ -65,7 +67,7 @@ func New(version string) *Metrics {
 	}
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "The program that runs: always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}}, func() float64 { return 1 })
-	m.registry.MustRegister(m.began, m.ended, m.answers, m.failures, m.served, m.lasted, m.serving, m.takeovers, m.retries, m.unaudited,
+	m.registry.MustRegister(m.began, m.ended, m.answers, m.failures, m.silences, m.served, m.lasted, m.serving, m.takeovers, m.retries, m.unaudited,
 		m.commits, m.batches, info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.zero()
 	return m
@@ -93,6 +95,7 @@ func (m *Metrics) zero() {
 		for _, answer := range engine.AnswerKinds() {
 			m.answers.WithLabelValues(name, string(answer))
 		}
+		m.silences.WithLabelValues(name)
 		for _, cause := range engine.Causes() {
 			m.failures.WithLabelValues(name, string(cause))
 		}
@@ -119,6 +122,9 @@ func (m *Metrics) Answered(dialect string, answer engine.AnswerKind) {
 func (m *Metrics) Failed(dialect string, cause engine.Cause) {
 	m.failures.WithLabelValues(dialect, string(cause)).Inc()
 }
+
+// Silent implements [engine.Observer].
+func (m *Metrics) Silent(dialect string) { m.silences.WithLabelValues(dialect).Inc() }
 
 // TookOver implements [engine.Observer].
 func (m *Metrics) TookOver(requests int) { m.takeovers.Add(float64(requests)) }

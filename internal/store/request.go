@@ -71,6 +71,18 @@ func (w *Wait) End() time.Time {
 	return w.Until
 }
 
+// Silence says that the handler of a request has returned, and that no answer had come by then.
+type Silence struct {
+	// Since is when that became known.
+	Since time.Time `json:"since"`
+	// Awaits says what may still answer, in words for people; empty if nothing may, and then the request ends at Due, which is
+	// soon.
+	Awaits string `json:"awaits,omitempty"`
+}
+
+// Settles reports whether nothing may still answer. It is false for nil.
+func (s *Silence) Settles() bool { return s != nil && s.Awaits == "" }
+
 // Request is one asking of a provider, a notification, or a timer.
 type Request struct {
 	ID        wire.RequestID   `json:"-"`
@@ -100,6 +112,10 @@ type Request struct {
 	// Execution is how far an execution has come, of [TypeExecution], nil for all others. It is replaced rather than changed
 	// too.
 	Execution *Execution `json:"execution,omitempty"`
+
+	// Silence says that the handler of a waiting request returned without an answer, nil if that is not known. It is replaced
+	// rather than changed. In other states it may be left from before and says nothing.
+	Silence *Silence `json:"silence,omitempty"`
 
 	// Late counts the answers that came after it was settled, as far as they are on record.
 	Late int `json:"late,omitempty"`
