@@ -88,7 +88,7 @@ type Config struct {
 	// Node returns this node's incarnation; requests of any other owner are dropped unsent. Required.
 	Node func() store.Incarnation
 	// Report records an outcome. It is called again until it returns nil, store.ErrClosed or store.ErrNotFound. For a
-	// request that a local process executes it may be called a second time, after Accepted with Died or Waiting. Required.
+	// request that a local process executes it may be called again after Accepted: with Died or Waiting, or with Silent. Required.
 	Report func(ctx context.Context, id wire.RequestID, outcome Outcome) error
 	// ResponseURL returns the URL that the provider is to answer at, signed now for longer than the request's timeout.
 	// Its error is what the request is refused with. Required.
@@ -105,6 +105,9 @@ type Config struct {
 	// Away is for a node without the functions and topics of this machine: it reports whether a service token names one. What is for
 	// one waits for a node that has them, and so do the tasks of executions. Nil means that this node has them.
 	Away func(ctx context.Context, token wire.ServiceToken) bool
+	// CalledOut reports whether a process of a local provider has called a service of this server since the time by which an
+	// answer may still come, such as a function. Nil means that none ever does.
+	CalledOut func(provider string, since time.Time) bool
 	// Native serves the requests of native types, which have no service token. Nil knows none.
 	Native *native.Registry
 	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.
@@ -135,6 +138,9 @@ type Config struct {
 	// Backoff bounds the first pause between two tries; it doubles up to ten seconds, and the pause is a random part
 	// of it. Zero means [DefaultBackoff].
 	Backoff time.Duration
+	// Look is how long after the silent return of a local handler it is first looked for its answer and for what its process
+	// still does. Zero means [DefaultLook].
+	Look time.Duration
 	// Queue is how many requests are in hand at most: queued, being sent, waiting for another try or for Report. Zero
 	// means [DefaultQueue].
 	Queue int
@@ -169,8 +175,8 @@ func New(config Config) (*Delivery, error) {
 		return nil, errors.New("delivery: WebhookSecret must have at least 24 bytes")
 	case config.ROSResponse < 0 || config.ROSResponse > wire.MaxROSResponse:
 		return nil, fmt.Errorf("delivery: ROSResponse must be from 0 to %d", wire.MaxROSResponse)
-	case config.RetryFor < 0, config.Backoff < 0, config.Queue < 0, config.Sends < 0, config.Poll < 0, config.Drain < 0:
-		return nil, errors.New("delivery: RetryFor, Backoff, Queue, Sends, Poll and Drain must not be negative")
+	case config.RetryFor < 0, config.Backoff < 0, config.Queue < 0, config.Sends < 0, config.Poll < 0, config.Drain < 0, config.Look < 0:
+		return nil, errors.New("delivery: RetryFor, Backoff, Queue, Sends, Poll, Drain and Look must not be negative")
 	}
 	setDefault(&config.ROSResponse, wire.MaxResponse)
 	setDefault(&config.RetryFor, DefaultRetryFor)
@@ -179,8 +185,12 @@ func New(config Config) (*Delivery, error) {
 	setDefault(&config.Sends, DefaultSends)
 	setDefault(&config.Poll, DefaultPoll)
 	setDefault(&config.Drain, DefaultDrain)
+	setDefault(&config.Look, DefaultLook)
 	if config.Progress == nil {
 		config.Progress = func(wire.RequestID, string) {}
+	}
+	if config.CalledOut == nil {
+		config.CalledOut = func(string, time.Time) bool { return false }
 	}
 	if config.Retried == nil {
 		config.Retried = func() {}
@@ -254,7 +264,13 @@ func (d *Delivery) Run(ctx context.Context) error {
 			continue
 		}
 		for _, end := range d.runs.ended() {
-			d.wg.Go(func() { d.report(hard, end.of, end.outcome) })
+			d.wg.Go(func() {
+				if s, ok := end.outcome.(silent); ok {
+					d.listen(ctx, hard, end, s)
+					return
+				}
+				d.report(hard, end.of, end.outcome)
+			})
 		}
 		select {
 		case <-ctx.Done():

@@ -26,6 +26,8 @@ type Provider struct {
 	Function wire.ServiceToken
 	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.
 	Account string
+	// Later says that its answers may come long after its handler has returned, from elsewhere.
+	Later bool
 	// Unsure says that it cannot be told now who serves the token: what is to be sent rests, and is looked at again. The rest does
 	// not count then.
 	Unsure bool
@@ -98,7 +100,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	outcome, busy := d.invoke(of, event, hide, name)
+	outcome, busy := d.invoke(of, event, hide, provider)
 	for said := false; busy; {
 		turn := d.runs.await(name)
 		if turn == nil {
@@ -106,7 +108,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 			return nil
 		}
 		// Once more: what would have given this turn may have ended before the wait began.
-		if outcome, busy = d.invoke(of, event, hide, name); !busy {
+		if outcome, busy = d.invoke(of, event, hide, provider); !busy {
 			d.runs.leave(name, turn, false)
 			break
 		}
@@ -124,7 +126,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 		if event, err = d.event(s, hide); err != nil { // anew: its response URL ages
 			return Refused{Text: hide.text(err.Error())}
 		}
-		outcome, busy = d.invoke(of, event, hide, name)
+		outcome, busy = d.invoke(of, event, hide, provider)
 	}
 	if _, taken := outcome.(Accepted); !taken {
 		return outcome
@@ -141,9 +143,9 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 }
 
 // invoke tries to hand the request over. The outcome is nil if the runtime is closed.
-func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, name string) (outcome Outcome, busy bool) {
-	id := of.about
-	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, name, hide, o) }) {
+func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, provider Provider) (outcome Outcome, busy bool) {
+	id, name := of.about, provider.Name
+	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, provider, hide, o) }) {
 		return Accepted{Local: true}, false // still running since before the row was taken over
 	}
 	event.Started = func() { d.runs.start(id) }
@@ -231,7 +233,8 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 }
 
 // ended returns what is to be reported of the end of an invocation; nil if nothing is.
-func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome) Outcome {
+func (d *Delivery) ended(of asking, provider Provider, hide *scrubber, o local.Outcome) Outcome {
+	name := provider.Name
 	if of.task {
 		return d.taskEnded(of, name, o)
 	}
@@ -241,12 +244,11 @@ func (d *Delivery) ended(of asking, name string, hide *scrubber, o local.Outcome
 		if of.macro {
 			return Returned{Body: o.Result}
 		}
-		// The answer may have been sent already, or be sent by something the handler has started.
 		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
-		if o.Over && of.once {
-			return Accepted{} // what it began elsewhere, such as an execution, goes on without this node
+		if o.Inside || !of.once && of.try == 0 {
+			return nil // it answers by itself, or no answer is expected
 		}
-		return nil
+		return silent{provider: provider, over: o.Over, work: o.Work, hide: hide}
 	case local.Waiting:
 		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
 		return Waiting{

@@ -9,7 +9,7 @@ import (
 )
 
 // Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
-// [Awaiting], [Waiting], [Returned], and [Poll] around those of a request that asks again.
+// [Awaiting], [Waiting], [Silent], [Returned], and [Poll] around those of a request that asks again.
 type Outcome interface{ outcome() }
 
 // Accepted says that the provider has the request; its answer will come by the response URL.
@@ -77,6 +77,17 @@ type Waiting struct {
 	Pending json.RawMessage
 }
 
+// Silent says that the handler of a request returned, and that no answer has come. It is reported again when what may still
+// answer has changed.
+type Silent struct {
+	// Awaits says what may still answer, in words for people; empty if nothing is known that may. It is scrubbed.
+	Awaits string
+	// Settle is how long an answer may still take if nothing is known that may send one.
+	Settle time.Duration
+	// Over says that nothing of the request runs in a process of this node any more.
+	Over bool
+}
+
 // Returned says that a macro, or the function of an execution's task, has returned.
 type Returned struct {
 	// Body is what it returned, unread: at most [MaxReturned] bytes.
@@ -90,7 +101,7 @@ type Poll struct {
 	For wire.RequestID
 	// Try is the try that was sent.
 	Try int
-	// Outcome is [Accepted], [Refused], [Died], [Waiting] or [Returned].
+	// Outcome is [Accepted], [Refused], [Died], [Waiting], [Silent] or [Returned].
 	Outcome Outcome
 }
 
@@ -101,5 +112,6 @@ func (Died) outcome()     {}
 func (Provided) outcome() {}
 func (Awaiting) outcome() {}
 func (Waiting) outcome()  {}
+func (Silent) outcome()   {}
 func (Returned) outcome() {}
 func (Poll) outcome()     {}

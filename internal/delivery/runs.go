@@ -3,6 +3,7 @@ package delivery
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/wire"
@@ -17,6 +18,7 @@ type runs struct {
 	limit int // of those who wait
 
 	mu      sync.Mutex
+	silent  map[wire.RequestID]chan struct{} // returned silently: closed when the request is settled
 	running map[wire.RequestID]*run
 	ends    []end
 	waiting map[string][]chan struct{} // by provider, in turn
@@ -28,6 +30,8 @@ type run struct {
 	provider string
 	end      func(asking, local.Outcome) Outcome
 	started  chan struct{} // closed when a process has got it, or it has ended
+	began    time.Time     // when a process got it; zero if none has
+	settled  bool          // its request was settled meanwhile
 	told     bool          // that it is being executed was recorded
 	outcome  Outcome       // it ended before that
 }
@@ -36,6 +40,9 @@ type run struct {
 type end struct {
 	of      asking
 	outcome Outcome
+	// settled, of a silent return, is closed when the request is settled, and began is when a process got it.
+	settled chan struct{}
+	began   time.Time
 }
 
 func newRuns(limit int) *runs {
@@ -43,6 +50,7 @@ func newRuns(limit int) *runs {
 		wake:    make(chan struct{}, 1),
 		limit:   limit,
 		running: map[wire.RequestID]*run{},
+		silent:  map[wire.RequestID]chan struct{}{},
 		waiting: map[string][]chan struct{}{},
 	}
 }
@@ -85,6 +93,7 @@ func (r *run) start() {
 	select {
 	case <-r.started:
 	default:
+		r.began = time.Now()
 		close(r.started)
 	}
 }
@@ -105,7 +114,7 @@ func (r *runs) accepted(id wire.RequestID, recorded bool) {
 	case found == nil:
 	case found.outcome != nil:
 		delete(r.running, id)
-		if recorded {
+		if recorded && !found.answered() {
 			r.report(found)
 		}
 	default:
@@ -133,13 +142,50 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	if came == nil || found.told {
 		delete(r.running, id)
 	}
-	if came != nil && found.told {
+	if came != nil && found.told && !found.answered() {
 		r.report(found)
 	}
 }
 
+// answered reports whether the run has ended in a silent return that says nothing, because its request is settled. The
+// caller holds mu.
+func (r *run) answered() bool {
+	_, is := r.outcome.(silent)
+	return is && r.settled
+}
+
+// settle notes that a request is settled.
+func (r *runs) settle(id wire.RequestID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.running[id]; found != nil {
+		found.settled = true
+	}
+	if settled := r.silent[id]; settled != nil {
+		delete(r.silent, id)
+		close(settled)
+	}
+}
+
+// leaveSilent forgets a silent return of which nothing more is to be reported.
+func (r *runs) leaveSilent(id wire.RequestID, settled chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.silent[id] == settled {
+		delete(r.silent, id)
+	}
+}
+
 func (r *runs) report(found *run) {
-	r.ends = append(r.ends, end{found.of, found.outcome})
+	e := end{of: found.of, outcome: found.outcome, began: found.began}
+	if _, is := found.outcome.(silent); is {
+		e.settled = make(chan struct{})
+		if before := r.silent[found.of.about]; before != nil {
+			close(before) // of an earlier delivery, of which nothing matters any more
+		}
+		r.silent[found.of.about] = e.settled
+	}
+	r.ends = append(r.ends, e)
 	signal(r.wake)
 }
 

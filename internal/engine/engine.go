@@ -39,6 +39,9 @@ type Config struct {
 	// Dispatch takes requests that were committed and are ready to be delivered. It must not block; what it does not
 	// take is found by [store.Store.Claim]. Nil leaves them all to Claim.
 	Dispatch func([]store.Request)
+	// Settled is told of each request of a provider that a decision of this node has settled, once that is durable. It must not
+	// block. It may be told again of one that was settled before. Nil is told nothing.
+	Settled func(wire.RequestID)
 	// Serves reports whether this node has the process of a provider that is to be asked again. Among several nodes one that
 	// has not leaves it to the others. Nil means that it has all.
 	Serves func(wire.ServiceToken) bool
@@ -88,6 +91,7 @@ type Engine struct {
 	store    store.Store
 	dispatch func([]store.Request)
 	serves   func(wire.ServiceToken) bool
+	settled  func(wire.RequestID)
 	stored   Stored
 	hidden   Hidden
 	snippet  func(context.Context, string) (string, error)
@@ -121,6 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		store:    cfg.Store,
 		dispatch: cfg.Dispatch,
 		serves:   cfg.Serves,
+		settled:  cfg.Settled,
 		stored:   cfg.Stored,
 		hidden:   cfg.Hidden,
 		snippet:  cfg.Snippet,
@@ -350,9 +355,10 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	var ready []store.Request
 	var attend []wire.StackID
 	var told []func(Observer)
+	var settled []wire.RequestID
 	var earliest time.Time // of the deadlines that were set; zero if none was
 	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
-		ready, earliest = nil, zeroTime
+		ready, settled, earliest = nil, nil, zeroTime
 		dialect := CloudFormation
 		if view.Stack.Key != 0 {
 			var err error
@@ -373,11 +379,17 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 			if !r.Due.IsZero() && (earliest.IsZero() || r.Due.Before(earliest)) {
 				earliest = r.Due
 			}
+			if r.State == store.RequestSettled && r.Asks() && e.settled != nil {
+				settled = append(settled, r.ID)
+			}
 		}
 		return delta, err
 	})
 	if err != nil {
 		return err
+	}
+	for _, id := range settled { // first, so that what is sent next finds the process free
+		e.settled(id)
 	}
 	if len(ready) > 0 && e.dispatch != nil {
 		e.dispatch(ready)

@@ -91,6 +91,9 @@ const (
 	AWSEnvironment = "environment"
 )
 
+// AnswersLater says that a provider's answers may come long after its handler has returned.
+const AnswersLater = "later"
+
 // Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
 type Pair struct {
 	Name, Text string
@@ -128,6 +131,9 @@ type Provider struct {
 	Delivery string
 	// AWS says where the AWS calls of its processes go: [AWSLocal], [AWSEnvironment], or empty for what fits the server.
 	AWS string
+	// Answers is [AnswersLater] if answers may come long after Target has returned, sent by something else. Empty means that
+	// they are sent before it returns.
+	Answers string
 	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
 	Builtin string
 	// Allow is what Builtin may do. Empty means nothing.

@@ -41,7 +41,7 @@ providers:
     isComplete: {run: ./f.js, handler: isReady}
     queryInterval: 7s    # no divisor of the next
     totalTimeout: 30m
-  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect}
+  Disk: {run: ./disk.py, runtime: fc, initializer: disk.connect, answers: later}
   Poll: {run: ./poll.py, aws: local}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -67,7 +67,7 @@ providers:
 				IsComplete:    &project.Function{Target: "./f.js", Handler: "isReady"},
 				QueryInterval: 7 * time.Second, TotalTimeout: 30 * time.Minute, Place: file + ":20:3",
 			},
-			{Name: "Disk", Target: "./disk.py", Runtime: project.RuntimeFC, Initializer: "disk.connect", Place: file + ":25:3"},
+			{Name: "Disk", Target: "./disk.py", Runtime: project.RuntimeFC, Initializer: "disk.connect", Answers: project.AnswersLater, Place: file + ":25:3"},
 			{Name: "Poll", Target: "./poll.py", AWS: project.AWSLocal, Place: file + ":26:3"},
 		},
 	}
@@ -157,6 +157,13 @@ func TestParseProblems(t *testing.T) {
 			"1:110: provider C: aws is about functions of Lambda that run here",
 			"1:141: provider D: aws is about a program, and builtin names a provider in this one: keep one of them",
 		}},
+		{"answers", "providers: {A: {run: x, answers: soon}, B: {onEvent: x, answers: later}, C: {run: 'http://127.0.0.1/', answers: later}, " +
+			"D: {builtin: aws, answers: later}}", []string{
+			`1:34: provider A: answers: want later, got "soon"; leave it out if the handler sends its answer before it returns`,
+			"1:66: provider B: answers is about run: what onEvent and isComplete return is the answer",
+			"1:113: provider C: answers is about what runs here, and run is a URL",
+			"1:148: provider D: answers is about a program, and builtin names a provider in this one: keep one of them",
+		}},
 		{"durations", "providers: {A: {run: x, timeout: 25h}, B: {run: x, timeout: soon}}", []string{
 			`1:34: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "25h"`,
 			`1:61: timeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "soon"`,
@@ -169,7 +176,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
 		{"merge", "tags: &t {a: b}\nproviders:\n  A: {run: x, <<: *t}", []string{
-			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, aws, initializer, delivery, builtin, allow`,
+			`3:15: provider A has no key "<<": known are run, onEvent, isComplete, queryInterval, totalTimeout, env, timeout, concurrency, handler, runtime, aws, initializer, delivery, answers, builtin, allow`,
 		}},
 		{"not a map", "- a", []string{"1:1: the project file: want a map of names and values, got a list"}},
 		{"names", "tags: {[a]: b, '': c}", []string{

@@ -103,6 +103,11 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 				r.problem(v, "%s: delivery: want webhook, got %q; leave it out to have it follow the service token", what, p.Delivery)
 			}
 		}),
+		note("answers", func(v *yaml.Node) {
+			if p.Answers = r.text(v, "answers"); p.Answers != "" && p.Answers != AnswersLater {
+				r.problem(v, "%s: answers: want later, got %q; leave it out if the handler sends its answer before it returns", what, p.Answers)
+			}
+		}),
 		note("builtin", func(v *yaml.Node) {
 			p.Builtin = r.text(v, "builtin")
 			if err := CheckBuiltin(p.Builtin); err != nil && p.Builtin != "" {
@@ -117,7 +122,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 // fitting finds keys that do not go together.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
 	if found["builtin"] != nil {
-		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery", "aws"} {
+		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery", "aws", "answers"} {
 			if v := found[name]; v != nil {
 				r.problem(v, "%s: %s is about a program, and builtin names a provider in this one: keep one of them", what, name)
 			}
@@ -148,10 +153,12 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 	if v := found["aws"]; v != nil && (p.Runtime == RuntimeFC || strings.Contains(p.Target, "://")) {
 		r.problem(v, "%s: aws is about functions of Lambda that run here", what)
 	}
-	for _, name := range []string{"runtime", "initializer"} {
+	for _, name := range []string{"runtime", "initializer", "answers"} {
 		v := found[name]
 		switch {
 		case v == nil:
+		case found["onEvent"] != nil && name == "answers":
+			r.problem(v, "%s: answers is about run: what onEvent and isComplete return is the answer", what)
 		case found["onEvent"] != nil:
 			r.problem(v, "%s: %s is about run: a function that returns its result is called in one way only", what, name)
 		case strings.Contains(p.Target, "://"):

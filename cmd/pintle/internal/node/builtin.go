@@ -35,8 +35,8 @@ func (d Definition) checkBuiltin() error {
 	if err := project.CheckBuiltin(d.Builtin); err != nil {
 		return err
 	}
-	if d.Target != "" || d.OnEvent != nil || d.IsComplete != nil || len(d.Env) > 0 || d.Handler != "" || d.Runtime != "" || d.Initializer != "" || d.AWS != "" {
-		return errors.New("builtin is a provider in this program, which has no target, functions, env, handler, runtime, initializer and aws")
+	if d.Target != "" || d.OnEvent != nil || d.IsComplete != nil || len(d.Env) > 0 || d.Handler != "" || d.Runtime != "" || d.Initializer+d.AWS+d.Answers != "" {
+		return errors.New("builtin is a provider in this program, which has no target, functions, env, handler, runtime, initializer, aws and answers")
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ type Definition struct {
 	Delivery string `json:"delivery,omitempty"`
 	// AWS is that of [project.Provider].
 	AWS string `json:"aws,omitempty"`
+	// Answers is that of [project.Provider].
+	Answers string `json:"answers,omitempty"`
 }
 
 // DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
@@ -84,7 +86,7 @@ type Function struct {
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
 	d := Definition{
 		Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler,
-		Runtime: declared.Runtime, Initializer: declared.Initializer, Delivery: declared.Delivery, AWS: declared.AWS,
+		Runtime: declared.Runtime, Initializer: declared.Initializer, Delivery: declared.Delivery, AWS: declared.AWS, Answers: declared.Answers,
 	}
 	for text, duration := range map[*string]time.Duration{
 		&d.Timeout: declared.Timeout, &d.QueryInterval: declared.QueryInterval, &d.TotalTimeout: declared.TotalTimeout,
@@ -329,6 +331,10 @@ func (d Definition) parse(name string) (parsed, error) {
 		return fail("delivery: want webhook, got %q", d.Delivery)
 	case d.Delivery != "" && !strings.Contains(d.Target, "://"):
 		return fail("delivery is for a URL")
+	case d.Answers != "" && d.Answers != project.AnswersLater:
+		return fail("answers: want later, got %q", d.Answers)
+	case d.Answers != "" && (d.OnEvent != nil || strings.Contains(d.Target, "://")):
+		return fail("answers is about a target that is run here")
 	case d.OnEvent == nil && (d.IsComplete != nil || d.QueryInterval != "" || d.TotalTimeout != ""):
 		return fail("isComplete, queryInterval and totalTimeout are asked for after onEvent, which is missing")
 	case d.OnEvent == nil:

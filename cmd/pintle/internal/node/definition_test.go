@@ -106,11 +106,11 @@ func TestDefineFunctions(t *testing.T) {
 func TestDefineRuntime(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := handlers(t)
-	d, err := node.Define(dir, project.Provider{Name: "Disk", Target: "a.py", Runtime: project.RuntimeFC, Initializer: "a.start"}, nil)
+	d, err := node.Define(dir, project.Provider{Name: "Disk", Target: "a.py", Runtime: project.RuntimeFC, Initializer: "a.start", Answers: project.AnswersLater}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(node.Definition{Target: filepath.Join(dir, "a.py"), Runtime: "fc", Initializer: "a.start"}, d); diff != "" {
+	if diff := cmp.Diff(node.Definition{Target: filepath.Join(dir, "a.py"), Runtime: "fc", Initializer: "a.start", Answers: "later"}, d); diff != "" {
 		t.Error(diff)
 	}
 	program, ok, err := d.Program("Disk")
@@ -138,6 +138,8 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 		"isComplete: the target must be an absolute path":        {OnEvent: file, IsComplete: &node.Function{Target: "a.py"}},
 		"the target must be an absolute path or a URL":           {Target: "a.py"},
 		"isComplete: target /does/not/exist: /does/not/exist do": {OnEvent: file, IsComplete: &node.Function{Target: "/does/not/exist"}},
+		"answers: want later, got ":                              {Target: filepath.Join(dir, "a.py"), Answers: "soon"},
+		"answers is about a target that is run here":             {Target: "http://127.0.0.1/", Answers: "later"},
 		"runtime and initializer are about a target that is ru":  {OnEvent: file, Runtime: "fc"},
 		"runtime and initializer are about a target that is run": {Target: "http://127.0.0.1/", Initializer: "x"},
 		"builtin is a provider in this program, which has no ta": {Builtin: "aws", Runtime: "fc"},

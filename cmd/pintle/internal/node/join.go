@@ -69,6 +69,13 @@ func (n *Node) dispatch(ready []store.Request) {
 	}
 }
 
+// settled tells delivery of a request that is settled.
+func (n *Node) settled(id wire.RequestID) {
+	if n.delivery != nil {
+		n.delivery.Settled(id)
+	}
+}
+
 // newSigner returns a signer of URLs below one base. Signers of different bases know nothing of each other's URLs.
 func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
 	return wire.NewSigner(wire.SignerConfig{
@@ -131,6 +138,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Notifications: n.notifications,
 		Local:         n.providers,
+		CalledOut:     n.providers.calledOut,
 		Native:        types,
 		References:    n.references,
 		AllowPrivate:  n.config.AllowPrivate,
@@ -168,6 +176,8 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		told = engine.Outcome{
 			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, ID: o.ID, Pending: o.Pending, Delivered: true,
 		}
+	case delivery.Silent:
+		told = engine.Outcome{Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Over: o.Over, Delivered: true}
 	case delivery.Returned:
 		told = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}
 	default:

@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/remote"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -73,6 +74,8 @@ type known struct {
 	function string
 	shown    string // what runs, without anything secret
 	pair     bool   // it is two functions
+	// later says that its answers may come long after its handler has returned.
+	later bool
 	// builtin says that it is in this program.
 	builtin bool
 	state   string
@@ -152,7 +155,7 @@ func (p *providers) use(name string, d Definition) error {
 	if err == nil && p.runtime != nil {
 		err = p.run(name, d, parsed)
 	}
-	k := &known{url: parsed.url, webhook: parsed.webhook, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
+	k := &known{url: parsed.url, webhook: parsed.webhook, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, later: d.Answers == project.AnswersLater, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
 	k.functions, k.elsewhere = callablePrograms(parsed), !parsed.builtin && !p.aws.local(d)
 	if err != nil {
 		k.state = StateBroken + ": " + err.Error()
@@ -306,6 +309,7 @@ func (p *providers) found(name string) delivery.Provider {
 	provider := delivery.Provider{Name: name}
 	if k := p.known[name]; k != nil {
 		provider.URL, provider.Webhook, provider.Function = k.url, k.webhook, wire.ServiceToken(k.function)
+		provider.Later = k.later
 	}
 	return provider
 }

@@ -1,0 +1,88 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// DefaultLook is how long after a silent return delivery first checks whether the answer has come and whether the process
+	// still works. An answer that the handler sends last and does not wait for is usually there by then.
+	DefaultLook = time.Second
+	// looksEvery times that is the pause between further checks.
+	looksEvery = 3
+)
+
+// What may still answer after a handler has returned silently, in words for people.
+const (
+	awaitsLater  = "pintle.yaml says that its answers come later"
+	awaitsCalled = "it called Lambda, Step Functions, SNS or EventBridge of this server, which may lead to an answer"
+	awaitsWork   = "its process still works on it: "
+)
+
+// silent is a handler's return without an answer, as far as is known here. It is reported as [Silent], later and perhaps more
+// than once.
+type silent struct {
+	provider Provider
+	over     bool                         // nothing of it runs in the process
+	work     func(context.Context) string // nil if that cannot be seen
+	hide     *scrubber
+}
+
+func (silent) outcome() {}
+
+// Settled tells that a request is settled, whatever by: no more is reported of a handler that returned without an answer. It
+// is for the engine, never blocks, and ignores requests that are not known.
+func (d *Delivery) Settled(id wire.RequestID) { d.runs.settle(id) }
+
+// listen reports a silent return once it is known that no answer has come, and goes on until nothing may answer any more, the
+// request is settled or soft ends.
+func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
+	defer d.runs.leaveSilent(e.of.about, e.settled)
+	pause := d.config.Look
+	if !s.over && !wait(soft, e.settled, pause) {
+		return
+	}
+	for said, first := "", true; !isClosed(e.settled) && soft.Err() == nil; first = false {
+		awaits, lasting := d.awaits(soft, e, s)
+		if soft.Err() != nil || isClosed(e.settled) {
+			return
+		}
+		if first || awaits != said {
+			d.config.Log.Debug("a handler returned without an answer", "provider", s.provider.Name, "request", e.of.about, "awaits", awaits)
+			d.report(hard, e.of, Silent{Awaits: awaits, Settle: local.Settle, Over: s.over})
+			said = awaits
+		}
+		if awaits == "" || lasting || !wait(soft, e.settled, looksEvery*pause) {
+			return
+		}
+	}
+}
+
+// awaits returns what may still answer, and whether that will not change.
+func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, lasting bool) {
+	switch {
+	case s.provider.Later:
+		return awaitsLater, true
+	case d.config.CalledOut(s.provider.Name, e.began):
+		return awaitsCalled, true
+	case s.work == nil:
+		return "", true
+	}
+	if work := s.work(ctx); work != "" {
+		return awaitsWork + s.hide.text(work), false
+	}
+	return "", true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
