@@ -112,8 +112,9 @@ oracle: ## the CDK's own handler beside ours, and its framework over our functio
 callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
 	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
 
-handlers: ## pintle check on handlers that use other people's libraries; installs those into a cache first
-	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=handlers,cdk,node,boto3 go test ./internal/check -count=1 -run '^TestHandlers$$' -v
+handlers: ## check, deploy and serve handlers on other people's libraries; installs those into a cache first
+	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=handlers,cdk,node,boto3 \
+		go test ./internal/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
 
 cdk: ## deploy apps of the CDK with its own command; installs it into a cache first
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/cdk ./examples/cdk

@@ -16,25 +16,25 @@ import (
 	"github.com/pintle-dev/pintle/internal/require"
 )
 
-// others are libraries of other people, each with a handler that uses it as its own pages show: a note whose text is changed in
-// place, and whose name replaces it.
-var others = []struct {
-	library string
-	// handler is the file or folder in testdata/handlers.
-	handler string
-}{
-	{"aws-lambda-go `cfn` 1.55.1 (Go)", "awslambdago"},
-	{"aws-cloudformation-custom-resource 5.1.0 (npm)", "aws-cloudformation-custom-resource.js"},
-	{"cfn-custom-resource 5.0.16 (npm)", "cfn-custom-resource.js"},
-	{"cfn-lambda 5.1.0 (npm)", "cfn-lambda.js"},
-	{"cfn-response 1.0.1 (npm)", "cfn-response.js"},
-	{"cfn-response-async 1.0.0 (npm)", "cfn-response-async.js"},
-	{"cfn-response-promise 1.1.0 (npm)", "cfn-response-promise.js"},
-	{"custom-resource-helper 1.0.15 (npm)", "custom-resource-helper.js"},
-	{"CDK's nodejs-entrypoint 2.276.0", "cdk-entrypoint"},
-	{"cfn-handler 1.3.0 (PyPI)", "cfn_handler_note.py"},
-	{"cfnresponse 1.1.5 (PyPI)", "cfnresponse_note.py"},
-	{"crhelper 2.0.12 (PyPI)", "crhelper_note.py"},
+// library is a library of other people with a handler that uses it as its own pages show: a note whose text is changed in place and
+// whose name replaces it. The list is testdata/libraries.json, which a test of the command reads as well.
+type library struct {
+	Library string
+	// Handler is the file or directory in testdata/handlers.
+	Handler string
+}
+
+func libraries(t *testing.T) []library {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "libraries.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []library
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // cdkNote is what the CDK's entrypoint calls.
@@ -59,13 +59,14 @@ func TestHandlers(t *testing.T) {
 	cdk := require.CDK(t)
 	require.Tool(t, "node")
 	require.Python(t, "boto3")
+	others := libraries(t)
 	got := make([][]broken, len(others))
 	t.Run("each", func(t *testing.T) {
 		for i, other := range others {
-			t.Run(other.handler, func(t *testing.T) {
+			t.Run(other.Handler, func(t *testing.T) {
 				t.Parallel()
-				path := filepath.Join("testdata", "handlers", other.handler)
-				if other.handler == "cdk-entrypoint" {
+				path := filepath.Join("testdata", "handlers", other.Handler)
+				if other.Handler == "cdk-entrypoint" {
 					path = cdkHandler(t, cdk)
 				}
 				c := target(t, path, map[string]string{
@@ -80,8 +81,8 @@ func TestHandlers(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	golden(t, got)
-	page(t, got)
+	golden(t, others, got)
+	page(t, others, got)
 }
 
 // cdkHandler returns a folder with the CDK's entrypoint and what it calls.
@@ -115,11 +116,11 @@ func collect(r check.Report) []broken {
 	return all
 }
 
-func golden(t *testing.T, got [][]broken) {
+func golden(t *testing.T, others []library, got [][]broken) {
 	t.Helper()
 	byLibrary := map[string][]broken{}
 	for i, other := range others {
-		byLibrary[other.library] = got[i]
+		byLibrary[other.Library] = got[i]
 	}
 	text, err := json.MarshalIndent(byLibrary, "", "  ")
 	if err != nil {
@@ -129,7 +130,7 @@ func golden(t *testing.T, got [][]broken) {
 }
 
 // page holds the table of docs/check.md to what was found.
-func page(t *testing.T, got [][]broken) {
+func page(t *testing.T, others []library, got [][]broken) {
 	t.Helper()
 	const begin, end = "<!-- handlers: begin -->\n", "<!-- handlers: end -->\n"
 	path := filepath.Join("..", "..", "docs", "check.md")
@@ -145,7 +146,7 @@ func page(t *testing.T, got [][]broken) {
 	var table strings.Builder
 	table.WriteString("\n| library | errors | warnings | notes |\n|---|---|---|---|\n")
 	for i, other := range others {
-		fmt.Fprintf(&table, "| %s |%s|%s|%s|\n", other.library,
+		fmt.Fprintf(&table, "| %s |%s|%s|%s|\n", other.Library,
 			cell(got[i], check.Error), cell(got[i], check.Warning), cell(got[i], check.Note))
 	}
 	table.WriteString("\n")
