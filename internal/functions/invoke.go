@@ -192,7 +192,7 @@ func (f *Functions) send(id string, t target, holds int64) (done chan local.Outc
 		secrets = f.config.Secrets(f.ctx, c.request)
 	}
 	err = f.config.Runtime.Invoke(t.name, local.Event{
-		ID: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace, Secrets: secrets,
+		ID: id, Invocation: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace, Secrets: secrets,
 	})
 	if err == nil {
 		return c.done, nil

@@ -25,7 +25,7 @@ const fcToken = "acs:fc:cn-beijing:1234567890123456:services/shop.v2/functions/t
 func (k *kit) sendFC(id, payload string, secrets ...string) local.Outcome {
 	k.t.Helper()
 	event := local.Event{
-		ID: id, Payload: []byte(payload), Secrets: secrets, WantResult: true, FunctionARN: fcToken, Contract: local.ContractOf(fcToken),
+		ID: id, Invocation: "i-" + id, Payload: []byte(payload), Secrets: secrets, WantResult: true, FunctionARN: fcToken, Contract: local.ContractOf(fcToken),
 	}
 	if err := k.Invoke("P", event); err != nil {
 		k.t.Fatal(err)
@@ -72,7 +72,7 @@ func TestFCPrograms(t *testing.T) {
 			delete(header, "x-fc-function-deadline")
 			delete(header, "x-fc-control-path")
 			wantHeader := map[string]string{
-				"x-fc-request-id": "1", "x-fc-function-type": "0", "x-fc-function-name": "thing", "x-fc-function-handler": "bootstrap",
+				"x-fc-request-id": "i-1", "x-fc-function-type": "0", "x-fc-function-name": "thing", "x-fc-function-handler": "bootstrap",
 				"x-fc-function-memory": "128", "x-fc-function-timeout": "90", "x-fc-service-name": "shop", "x-fc-qualifier": "v2",
 				"x-fc-region": "cn-beijing", "x-fc-account-id": "1234567890123456", "x-fc-retry-count": "0",
 				"x-fc-function-initializer": "index.start", "x-fc-initialization-timeout": "60",
@@ -263,7 +263,7 @@ func TestFCHandlers(t *testing.T) {
 			if err := json.Unmarshal(o.Result, &told); err != nil {
 				t.Fatalf("%v: %+v", err, o)
 			}
-			want := []any{"context", "key", "s-secret", "t-secret", "key", "thing", "user.handler", 128.0, 120.0, "shop", "v2", "cn-beijing", "1234567890123456", "user.handler", 1.0}
+			want := []any{"i-context", "key", "s-secret", "t-secret", "key", "thing", "user.handler", 128.0, 120.0, "shop", "v2", "cn-beijing", "1234567890123456", "user.handler", 1.0}
 			if diff := cmp.Diff(want, told); diff != "" {
 				t.Error(diff)
 			}

@@ -80,7 +80,7 @@ func (p *process) initialized() {
 
 // fcHeader is the header of an event.
 func (p *process) fcHeader(h http.Header, inv *invocation) {
-	p.fc.tell(h, fcHandle, inv.event.ID, inv.event.FunctionARN, inv.deadline)
+	p.fc.tell(h, fcHandle, inv.id, inv.event.FunctionARN, inv.deadline)
 	if inv.event.Waits {
 		h.Set(wire.HeaderWaits, wire.Waits)
 	}

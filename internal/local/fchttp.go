@@ -104,7 +104,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 			Kind: Errored, Type: "Runtime.BrokenReply", Message: "the provider's process broke off the connection on which it had the event",
 		}
 	}
-	if p.take(inv.event.ID) == inv {
+	if p.take(inv.id) == inv {
 		inv.left = p.leaves(inv, nil)
 		inv.result <- outcome
 	}

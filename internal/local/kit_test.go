@@ -67,7 +67,7 @@ func newKit(t *testing.T, behaviour string, change func(*local.Config, *local.Pr
 
 func (k *kit) invoke(id string, t task, secrets ...string) {
 	k.t.Helper()
-	event := local.Event{ID: id, Payload: t.payload(), Secrets: secrets, WantResult: true}
+	event := local.Event{ID: id, Invocation: "i-" + id, Payload: t.payload(), Secrets: secrets, WantResult: true}
 	if err := k.Invoke("P", event); err != nil {
 		k.t.Fatal(err)
 	}

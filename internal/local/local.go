@@ -60,9 +60,13 @@ var (
 
 // Event is one invocation of a provider.
 type Event struct {
-	// ID is the invocation's request ID: 1 to 128 of letters, digits, '-', '_' and '.'. It comes back in
-	// [Config.Done].
+	// ID names the event to the caller: 1 to 128 of letters, digits, '-', '_' and '.'. It comes back in [Config.Done] and
+	// [Config.Log]. The handler does not see it.
 	ID string
+	// Invocation is the request ID that the handler sees, in its context and in the paths of the Runtime API; of the same form
+	// as ID. Empty means a new UUID for each time the event is handed to a process: on AWS, the ID of an invocation is
+	// never that of a request of CloudFormation.
+	Invocation string
 	// Resource names what the event is about; empty for nothing. One for the same resource goes to the process that had the
 	// last, if that is free, or will be within half a second.
 	Resource string
@@ -313,6 +317,9 @@ func (r *Runtime) program(name string) (*program, error) {
 func (r *Runtime) Invoke(name string, event Event) error {
 	if !validID(event.ID) {
 		return fmt.Errorf("event ID %q: want 1 to 128 of letters, digits, '-', '_' and '.'", event.ID)
+	}
+	if event.Invocation != "" && !validID(event.Invocation) {
+		return fmt.Errorf("invocation ID %q: want 1 to 128 of letters, digits, '-', '_' and '.'", event.Invocation)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

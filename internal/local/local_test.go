@@ -283,7 +283,7 @@ func TestEnvironmentAndHeaders(t *testing.T) {
 		}
 	}
 	header := func(name string) string { return strings.Join(got.Header[name], ",") }
-	if id := header("Lambda-Runtime-Aws-Request-Id"); id != "11111111-2222" {
+	if id := header("Lambda-Runtime-Aws-Request-Id"); id != "i-11111111-2222" {
 		t.Errorf("request ID %q", id)
 	}
 	if arn := header("Lambda-Runtime-Invoked-Function-Arn"); arn != "arn:aws:lambda:eu-west-1:123456789012:function:P" {
@@ -347,7 +347,7 @@ func TestHundredEventsOverFewProcesses(t *testing.T) {
 		if err := json.Unmarshal(r.outcome.Result, &got); err != nil {
 			t.Fatalf("%v: %v", r.outcome, err)
 		}
-		if id := got.Header["Lambda-Runtime-Aws-Request-Id"]; !slices.Equal(id, []string{r.id}) {
+		if id := got.Header["Lambda-Runtime-Aws-Request-Id"]; !slices.Equal(id, []string{"i-" + r.id}) {
 			t.Errorf("the outcome of %s was reported for %s", id, r.id)
 		}
 		pids[got.Pid], ids[r.id] = true, true

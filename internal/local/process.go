@@ -1,7 +1,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net"
@@ -21,6 +23,7 @@ const lastWords = time.Second
 type invocation struct {
 	event    Event
 	timeout  time.Duration
+	id       string       // the one that the process knows it by; set when it is handed over
 	deadline time.Time    // set when it is handed over, before sent
 	begun    time.Time    // likewise
 	left     *work        // set before result if its handler has returned, nil if that cannot be seen
@@ -32,12 +35,21 @@ func newInvocation(event Event, timeout time.Duration) *invocation {
 	return &invocation{event: event, timeout: timeout, sent: make(chan error, 1), result: make(chan Outcome, 1)}
 }
 
-// begin sets the deadline: the time a process takes to start is not the handler's.
+// begin sets the deadline, since the time a process takes to start is not the handler's, and the ID.
 func (i *invocation) begin(now time.Time) {
+	i.id = cmp.Or(i.event.Invocation, newInvocationID())
 	i.begun, i.deadline = now, now.Add(i.timeout)
 	if d := i.event.Deadline; !d.IsZero() && d.Before(i.deadline) {
 		i.deadline = d
 	}
+}
+
+// newInvocationID returns a random UUID.
+func newInvocationID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // said returns what the process said about the event, if it has.

@@ -73,7 +73,7 @@ func (p *process) handOver(w http.ResponseWriter, r *http.Request) {
 	case inv := <-p.deliver:
 		err := p.send(w, inv)
 		if err != nil {
-			p.take(inv.event.ID)
+			p.take(inv.id)
 		}
 		inv.sent <- err
 	case <-r.Context().Done():
@@ -110,7 +110,7 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
-	h.Set("Lambda-Runtime-Aws-Request-Id", inv.event.ID)
+	h.Set("Lambda-Runtime-Aws-Request-Id", inv.id)
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(inv.deadline.UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", cmp.Or(inv.event.FunctionARN, p.functionARN))
 	h.Set("Lambda-Runtime-Trace-Id", cmp.Or(inv.event.Trace.XRay(), traceID(time.Now())))
@@ -123,7 +123,7 @@ func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 func (p *process) take(id string) *invocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.current == nil || p.current.event.ID != id {
+	if p.current == nil || p.current.id != id {
 		return nil
 	}
 	inv := p.current
@@ -135,7 +135,7 @@ func (p *process) take(id string) *invocation {
 func (p *process) running(id string) *Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.current == nil || p.current.event.ID != id {
+	if p.current == nil || p.current.id != id {
 		return nil
 	}
 	return &p.current.event

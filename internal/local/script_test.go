@@ -59,7 +59,7 @@ func newScriptKit(t *testing.T, files map[string]string, declared project.Provid
 // send invokes P with a payload and returns the outcome.
 func (k *kit) send(id, payload string, secrets ...string) local.Outcome {
 	k.t.Helper()
-	event := local.Event{ID: id, Payload: []byte(payload), Secrets: secrets, WantResult: true}
+	event := local.Event{ID: id, Invocation: "i-" + id, Payload: []byte(payload), Secrets: secrets, WantResult: true}
 	if err := k.Invoke("P", event); err != nil {
 		k.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func commonCases(handler, valueError string) []scriptCase {
 	return []scriptCase{
 		{"echo", `{"do":"echo","n":1.5,"s":"ü\u0000"}`, returned(`{"got":{"do":"echo","n":1.5,"s":"ü\u0000"},"text":"grüße"}`)},
 		{"nothing", `{"do":"nothing"}`, returned("null")},
-		{"context", `{"do":"context"}`, returned(`["context","arn:aws:lambda:us-east-1:000000000000:function:P","P","$LATEST","128","/aws/lambda/P","` +
+		{"context", `{"do":"context"}`, returned(`["i-context","arn:aws:lambda:us-east-1:000000000000:function:P","P","$LATEST","128","/aws/lambda/P","` +
 			handler + `","b"]`)},
 		{"raise", `{"do":"raise","who":"me"}`, local.Outcome{
 			Kind: local.Errored, Delivered: true, Type: valueError, Message: "no such user: me",

@@ -37,7 +37,8 @@ const clients = {
   },
 };
 
-exports.handler = async ({ResourceProperties, ResponseURL, StackId, RequestId, LogicalResourceId}) => {
+exports.handler = async ({ResourceProperties, ResponseURL, StackId, RequestId, LogicalResourceId}, context) => {
+  if (context.awsRequestId === RequestId) throw new Error('the ID of the invocation is that of the request');
   const [client, form] = ResourceProperties.Client.split(':');
   let url = ResponseURL;
   if (form === 'port') url = url.replace('http:', 'https:');

@@ -7,7 +7,8 @@ import urllib.parse
 import urllib.request
 
 
-def handler(event, _):
+def handler(event, context):
+    assert context.aws_request_id != event["RequestId"]
     client, form = event["ResourceProperties"]["Client"].split(":")
     url = urllib.parse.urlsplit(event["ResponseURL"])
     assert url.scheme == "http" and url.port

@@ -21,7 +21,10 @@ Net::HTTP.start(http.host, http.port, read_timeout: nil) do |runtime|
     event = runtime.get(URI("#{api}next").path)
     path, said = '/response', 'null'
     begin
-      answer(JSON.parse(event.body))
+      request = JSON.parse(event.body)
+      raise 'the ID of the invocation is that of the request' if event['Lambda-Runtime-Aws-Request-Id'] == request['RequestId']
+
+      answer(request)
     rescue StandardError => e
       path = '/error'
       said = JSON.generate('errorType' => e.class.name, 'errorMessage' => e.message)

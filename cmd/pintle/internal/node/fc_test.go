@@ -27,6 +27,8 @@ def start(context):
     started.append(context.request_id)
 def handler(event, context):
     e = json.loads(event)
+    if context.request_id == e["RequestId"]:
+        raise ValueError("the ID of the invocation is that of the request")
     p = e.get("ResourceProperties")
     if p.get("Do") == "raise":
         raise ValueError("no such disk")
@@ -42,6 +44,7 @@ def handler(event, context):
 	fcNode = `
 exports.handler = (event, context, callback) => {
   const e = JSON.parse(event);
+  if (context.requestId === e.RequestId) throw new Error('the ID of the invocation is that of the request');
   const p = e.ResourceProperties;
   const body = {Status: 'SUCCESS', PhysicalResourceId: 'node', StackId: e.StackId, RequestId: e.RequestId, LogicalResourceId: e.LogicalResourceId,
     Data: {z: p.X + p.Y, region: context.region}};
