@@ -65,6 +65,9 @@ type Catalog struct {
 	Subscriptions *Shelf[Subscription]
 	Machines      *Shelf[Machine]
 	Groups        *Shelf[LogGroup]
+	// Rules are [Everywhere], so that one list has all that may be due. See [RuleName].
+	Rules   *Shelf[Rule]
+	Targets *Shelf[Target]
 	// Buckets are [Everywhere].
 	Buckets *Shelf[Bucket]
 	Records *Shelf[Record]
@@ -80,6 +83,7 @@ func New(rows Rows) *Catalog {
 		Functions: &Shelf[Function]{rows, "function"}, Layers: &Shelf[Layer]{rows, "layer"},
 		Topics: &Shelf[Topic]{rows, "topic"}, Subscriptions: &Shelf[Subscription]{rows, "subscription"},
 		Machines: &Shelf[Machine]{rows, "machine"}, Groups: &Shelf[LogGroup]{rows, "loggroup"},
+		Rules: &Shelf[Rule]{rows, "rule"}, Targets: &Shelf[Target]{rows, "target"},
 		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"}, Tags: &Shelf[Tags]{rows, "tags"}, Keys: &Shelf[Key]{rows, "key"},
 	}
 }

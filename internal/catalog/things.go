@@ -132,6 +132,51 @@ type Machine struct {
 	Logging json.RawMessage   `json:"logging,omitempty"`
 }
 
+// RuleName returns the name of the item of a rule of EventBridge.
+func RuleName(place Place, name string) string {
+	return place.Account + "/" + place.Region + "/" + name
+}
+
+// Rule is a rule of EventBridge on the default event bus. Its item has the name of [RuleName].
+type Rule struct {
+	Place       Place             `json:"place"`
+	Name        string            `json:"name"`
+	Schedule    string            `json:"schedule,omitempty"`
+	Pattern     string            `json:"pattern,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Role        string            `json:"role,omitempty"`
+	Disabled    bool              `json:"disabled,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty"`
+	Made        time.Time         `json:"made,omitzero"`
+	// Start is when the schedule began to count, Next when the rule fires next: zero for never.
+	Start time.Time `json:"start,omitzero"`
+	Next  time.Time `json:"next,omitzero"`
+	// Poll says that a function made the rule: it fires soon, and then at growing intervals up to those of its schedule. Fired counts
+	// those firings.
+	Poll  bool `json:"poll,omitempty"`
+	Fired int  `json:"fired,omitempty"`
+	// Running says that targets of such a rule are being called. A node that dies leaves it set.
+	Running bool `json:"running,omitempty"`
+}
+
+// Target is a target of a rule of EventBridge, in the place of the rule. Its item has the name RULE/ID.
+type Target struct {
+	ARN  string `json:"arn"`
+	Role string `json:"role,omitempty"`
+	// Input, InputPath and the transformer say what the target gets; at most one is given. Any may hold secrets.
+	Input       *string      `json:"input,omitempty"`
+	InputPath   string       `json:"inputPath,omitempty"`
+	Transformer *Transformer `json:"transformer,omitempty"`
+	// Rest is what else was declared of it, and is only recorded.
+	Rest json.RawMessage `json:"rest,omitempty"`
+}
+
+// Transformer is the InputTransformer of a target.
+type Transformer struct {
+	Paths    map[string]string `json:"paths,omitempty"`
+	Template string            `json:"template"`
+}
+
 // LogGroup is a log group of CloudWatch Logs: a record. Its item has its name.
 type LogGroup struct {
 	// Retention is for how many days lines are to be kept; 0 is for ever.

@@ -101,6 +101,7 @@ func runProvider(behaviour string) {
 	case "host":
 		runHost()
 	}
+	hinted := "" // the invocation whose handler left work behind
 	for {
 		id, payload, header := api.next()
 		var t task
@@ -175,8 +176,9 @@ func runProvider(behaviour string) {
 				panic(err)
 			}
 			response.Body.Close()
+			hinted = id
 		case "idle": // reports twice that it does no longer
-			path := "invocation/" + t.Answer + "/idle"
+			path := "invocation/" + hinted + "/idle"
 			api.post("invocation/"+id+"/response", fmt.Sprint([]int{api.post(path, ""), api.post(path, "")}))
 		case "release": // waits until the test lets it go
 			conn := dial(t.Answer)

@@ -100,7 +100,7 @@ func (p *process) leaves(inv *invocation, header http.Header) *work {
 			p.hints = map[string]*work{}
 		}
 		if len(p.hints) < maxHints {
-			p.hints[inv.event.ID] = left
+			p.hints[inv.id] = left
 		} else {
 			left.hint = ""
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/events"
 	"github.com/pintle-dev/pintle/internal/api/lambda"
 	"github.com/pintle-dev/pintle/internal/api/logs"
 	"github.com/pintle-dev/pintle/internal/api/query"
@@ -38,12 +39,21 @@ func (n *Node) openFaces(c *server.Config) error {
 		}
 		return nil
 	}
-	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody}
+	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody, "events": events.MaxBody}
 	functions, err := lambda.New(lambda.Config{Functions: n.functions, Caller: caller[lambda.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}
 	c.Faces["lambda"] = long(server.JSONFace(functions), functionTimeout)
+	tokens, err := query.NewTokens(c.TokenKey)
+	if err != nil {
+		return err
+	}
+	schedules, err := events.New(events.Config{Rules: n.rules, Caller: n.rulesCaller, Tokens: tokens, Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["events"] = server.JSONFace(schedules)
 	if n.cloud == nil {
 		return nil
 	}
@@ -67,10 +77,6 @@ func (n *Node) openFaces(c *server.Config) error {
 	}
 	c.Faces["states"] = server.JSONFace(machines)
 
-	tokens, err := query.NewTokens(c.TokenKey)
-	if err != nil {
-		return err
-	}
 	groups, err := logs.New(logs.Config{Groups: n.cloud.catalog.Groups, Caller: caller[logs.Caller], Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err

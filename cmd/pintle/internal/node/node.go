@@ -31,6 +31,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/metrics"
 	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/rules"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -142,6 +143,7 @@ type Node struct {
 	delivery  *delivery.Delivery   // nil in a Reader
 	cloud     *cloud               // nil if there is none
 	functions *functions.Functions // nil in a Reader
+	rules     *rules.Rules         // nil in a Reader
 	// notifications signs what goes to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
@@ -244,6 +246,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		err = n.openCloud(base)
 	default:
 		err = n.openDeclared()
+	}
+	if err == nil && config.Role != Reader {
+		err = n.openRules()
 	}
 	if err != nil {
 		return nil, err
@@ -373,6 +378,12 @@ func (n *Node) Run(ctx context.Context) error {
 			return nil
 		}
 		return n.functions.Run(serving) // they are called by processes for as long as there are any
+	})
+	group.Go(func() error {
+		if n.rules == nil {
+			return nil
+		}
+		return n.rules.Run(ctx)
 	})
 	group.Go(func() error {
 		<-ctx.Done()
