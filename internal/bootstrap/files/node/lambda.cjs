@@ -2,6 +2,8 @@
 
 // How Lambda calls a handler. fc.cjs has the same for Function Compute.
 
+const sdk = require('./sdk.cjs');
+
 const env = process.env;
 
 module.exports = {
@@ -10,6 +12,7 @@ module.exports = {
   handler: '_HANDLER',
 
   start() {
+    sdk.start();
     if (!/nodejs/.test(env.AWS_EXECUTION_ENV)) {
       env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs' + process.versions.node.split('.')[0] + '.x';
     }
