@@ -110,7 +110,7 @@ func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, lis
 			return s.follow(ctx, p, name, stack.ID, "delete", r, asJSON)
 		case stack.State == stacks.Working:
 			s.app.say("stack %s is at work (%s): watching that first", name, stack.Status)
-			c, err := s.watch(ctx, stack.ID, s.app.watcher(name, asJSON))
+			c, err := s.watch(ctx, p, name, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
 				return err

@@ -312,7 +312,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			return err
 		case stack.State == stacks.Working:
 			s.app.say("stack %s is at work already (%s): watching that first", want.stack, stack.Status)
-			c, err := s.watch(ctx, stack.ID, s.app.watcher(want.stack, asJSON))
+			c, err := s.watch(ctx, p, want.stack, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
 				return err

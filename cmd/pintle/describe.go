@@ -94,7 +94,7 @@ func (a *app) showStack(ctx context.Context, o *readOptions, given string) error
 	if err != nil {
 		return err
 	}
-	s, _, name, err := a.readStack(ctx, o, given)
+	s, p, name, err := a.readStack(ctx, o, given)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) showStack(ctx context.Context, o *readOptions, given string) error
 	if asJSON {
 		return a.document(d)
 	}
-	a.printDescription(d)
+	a.printDescription(p, d)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (s *session) resources(ctx context.Context, stack string) ([]resourceDocume
 	return list, err
 }
 
-func (a *app) printDescription(d description) {
+func (a *app) printDescription(p place, d description) {
 	head := [][]string{{"stack", d.Name}, {"status", d.Status}}
 	add := func(label, text string) {
 		if text != "" {
@@ -188,11 +188,19 @@ func (a *app) printDescription(d description) {
 		for _, r := range d.Requests {
 			left := ""
 			if r.RemainingSeconds != nil {
-				left = display.Span(seconds(*r.RemainingSeconds)) + " left"
+				left = "fails in " + display.Span(seconds(*r.RemainingSeconds))
+				if r.State != "waiting" {
+					left = "sent in " + display.Span(seconds(*r.RemainingSeconds))
+				}
 			}
 			rows = append(rows, []string{string(r.Logical), r.Type, r.State, "since " + stamp(r.Since), left, r.Progress})
 		}
 		fmt.Fprint(a.stdout, "\nnot answered yet\n"+indented(rows))
+		for _, r := range d.Requests {
+			if r.Silent != nil {
+				fmt.Fprintf(a.stdout, "  answer %s by hand: %s\n", r.Logical, p.answer(d.Name, string(r.Logical)))
+			}
+		}
 	}
 	a.printLeft("given up", d.Left, true)
 	a.printLeft("left in place", d.Left, false)

@@ -103,7 +103,7 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 				"go on with: "+s.goOn(ctx, p, id))
 		}
 		if out != nil {
-			out.Tick(s.app.now(), s.waiting(ctx, id))
+			out.Tick(s.app.now(), s.waiting(ctx, p, name, id))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return events, failed(errors.New("stopped: the stack is not at rest"))

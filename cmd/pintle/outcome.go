@@ -12,7 +12,7 @@ import (
 func (s *session) follow(ctx context.Context, p place, name, id, action string, r *result, asJSON bool) error {
 	r.Action = action
 	began := s.app.now()
-	c, err := s.watch(ctx, id, s.app.watcher(name, asJSON))
+	c, err := s.watch(ctx, p, name, id, asJSON)
 	r.Events = append(r.Events, eventDocuments(c.events)...)
 	if err != nil {
 		return err

@@ -124,7 +124,16 @@ func (p place) retry(verb string) string {
 
 // look returns the command line that shows something of a stack.
 func (p place) look(verb, stack string) string {
-	line := "pintle " + verb + " " + quote(stack)
+	return p.about("pintle " + verb + " " + quote(stack))
+}
+
+// answer returns the command line that answers for the provider of a resource.
+func (p place) answer(stack, resource string) string {
+	return p.about("pintle respond " + quote(stack) + " " + quote(resource) + " --status SUCCESS")
+}
+
+// about adds the flags to a command line by which it finds the stack that it names.
+func (p place) about(line string) string {
 	if p.given != "" && p.dataGiven == "" && p.connection.endpoint == "" {
 		line += " --project " + quote(p.given)
 	}

@@ -100,6 +100,7 @@ const (
 	faultDied      = "the provider's: its process ended before it answered"
 	faultUnstarted = "the provider's: it could not be started"
 	faultSilent    = "the provider's: it took the request and did not answer in time"
+	faultReturned  = "the provider's: its handler returned and never answered"
 	faultSignals   = "of those who signal it: they told of a failure, or of too few successes in time"
 	faultTemplate  = "the template's"
 	faultNative    = "of what the template asks for, or of what is there already: the type is this machine's own"
@@ -113,6 +114,8 @@ func fault(reason string) string {
 	switch first := firstLineOf(reason); {
 	case strings.HasPrefix(first, "Received response status [FAILED]"):
 		return faultAnswered
+	case strings.HasPrefix(first, wire.TextReturned):
+		return faultReturned
 	case strings.HasPrefix(first, "CloudFormation did not receive a response"):
 		return faultSilent
 	case strings.HasPrefix(first, wire.TextTooLong), strings.HasPrefix(first, wire.TextInvalidPhysicalID),
@@ -153,6 +156,8 @@ func rosFault(class string) string {
 		return faultInvalid
 	case "Timeout":
 		return faultSilent
+	case "NoResponse":
+		return faultReturned
 	case "DeliveryFailed":
 		return faultDelivery
 	case "ResourceFailed":

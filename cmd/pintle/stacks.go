@@ -23,16 +23,19 @@ func shown(events []stacks.Event) []display.Event {
 
 // waiting returns the unsettled requests of a stack as they are displayed. They are an adornment: without them the
 // watching goes on.
-func (s *session) waiting(ctx context.Context, stack string) []display.Waiting {
+func (s *session) waiting(ctx context.Context, p place, name, stack string) []display.Waiting {
 	requests, err := s.operator.requests(ctx, stack)
 	if err != nil {
 		return nil
 	}
 	list := make([]display.Waiting, len(requests))
 	for i, r := range requests {
-		list[i] = display.Waiting{Logical: string(r.Logical), Left: -1, Progress: r.Progress}
+		list[i] = display.Waiting{
+			Logical: string(r.Logical), Type: r.Type, Provider: r.Provider, Left: -1, Progress: r.Progress, Silent: r.Silent != nil,
+		}
 		if r.RemainingSeconds != nil && r.State == "waiting" {
-			list[i].Left = seconds(*r.RemainingSeconds)
+			list[i].Left, list[i].Since = seconds(*r.RemainingSeconds), r.Since
+			list[i].Answer = p.answer(name, string(r.Logical))
 		}
 	}
 	return list

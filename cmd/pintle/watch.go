@@ -27,9 +27,13 @@ type course struct {
 	events []stacks.Event // from the operation's first to its last
 }
 
-// watch shows the newest operation of a stack from its beginning to its end. If ctx ends before, the error is that of
+// heartbeat is how often lines say what is waited for.
+const heartbeat = 30 * time.Second
+
+// watch shows the newest operation of a stack, which people know by a name, from its beginning to its end. If ctx ends before, the error is that of
 // ctx and the course is what was seen.
-func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) (course, error) {
+func (s *session) watch(ctx context.Context, p place, name, stackID string, asJSON bool) (course, error) {
+	w := s.app.watcher(name, asJSON)
 	defer w.End()
 	s.begun = true
 	c := course{}
@@ -38,7 +42,7 @@ func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) 
 		lastWait = redraw
 	}
 	for {
-		stack, fresh, waiting, err := s.look(ctx, stackID, seen)
+		stack, fresh, waiting, err := s.look(ctx, p, name, stackID, seen)
 		switch {
 		case ctx.Err() != nil:
 			return c, ctx.Err()
@@ -70,7 +74,7 @@ func (s *session) watch(ctx context.Context, stackID string, w display.Watcher) 
 }
 
 // look asks once: for the stack first, so that the events of a final status are all there.
-func (s *session) look(ctx context.Context, stackID, seen string) (
+func (s *session) look(ctx context.Context, p place, name, stackID, seen string) (
 	stack stacks.Stack, fresh []stacks.Event, waiting []display.Waiting, err error,
 ) {
 	if stack, err = s.stacks.Stack(ctx, stackID); err != nil {
@@ -80,7 +84,7 @@ func (s *session) look(ctx context.Context, stackID, seen string) (
 		return stack, nil, nil, err
 	}
 	if stack.State == stacks.Working {
-		waiting = s.waiting(ctx, stackID)
+		waiting = s.waiting(ctx, p, name, stackID)
 	}
 	return stack, fresh, waiting, nil
 }
@@ -94,7 +98,9 @@ func (a *app) watcher(stack string, asJSON bool) display.Watcher {
 	case a.screen != nil:
 		return display.NewTable(a.stdout, a.screen, stack)
 	}
-	return display.NewLines(a.stdout, time.Local)
+	lines := display.NewLines(a.stdout, time.Local)
+	lines.Heartbeat = heartbeat
+	return lines
 }
 
 // interrupted is how a command ends that was told to stop while it watched.

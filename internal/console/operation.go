@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/picture"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -43,6 +45,8 @@ type barRow struct {
 	bar
 	Status  status
 	Request *store.Request // that waits, nil if none is known
+	// Deadline is when the request fails; zero if it is not with its provider.
+	Deadline time.Time
 }
 
 // operationPage shows an operation with its timeline.
@@ -121,12 +125,13 @@ func (c *Console) bars(ctx context.Context, view *operationView, op *store.Opera
 
 // draw makes the picture, with the deadlines of what is still asked.
 func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars []bar) error {
-	waiting := map[wire.LogicalID]*store.Request{}
+	waiting, deadlines := map[wire.LogicalID]*store.Request{}, map[wire.RequestID]time.Time{}
 	if !op.Phase.Final() {
 		rows, err := c.Rows.OpenRequests(v.r.Context(), view.Stack.Key, maxDeadlines)
 		if err != nil {
 			return err
 		}
+		deadlines = engine.Deadlines(rows)
 		tries := map[wire.RequestID]int{}
 		for i := range rows {
 			if rows[i].Wait != nil {
@@ -147,8 +152,8 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 		row := barRow{bar: b, Status: resourceStatus(view.Stack.Dialect, b.Verb, b.Progress)}
 		d := picture.Bar{Name: string(b.Logical), Status: row.Status.Text, State: row.Status.Class, Start: b.Start, End: b.End}
 		if r := waiting[b.Logical]; r != nil && b.End.IsZero() {
-			row.Request = r
-			d.Link, d.Deadline = requestURL(r.ID), deadline(r)
+			row.Request, row.Deadline = r, deadlines[r.ID]
+			d.Link, d.Deadline = requestURL(r.ID), row.Deadline
 			if r.Wait != nil {
 				d.Status += ", try " + strconv.Itoa(r.Wait.Try)
 			}

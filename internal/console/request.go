@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/picture"
@@ -20,6 +21,9 @@ type requestView struct {
 	Request  *store.Request
 	Status   status
 	Progress string
+	// Deadline is when it fails; zero if it is not with its provider. Answer is as that of a [requestRow].
+	Deadline time.Time
+	Answer   string
 	Lines    []string // of its provider's log
 	// Token is the service token, Properties and Old what was sent, and Config how a URL is called: JSON, secrets masked.
 	Token, Properties, Old, Config string
@@ -67,7 +71,7 @@ func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
 
 func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
 	view := requestView{
-		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r.ID),
+		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r), Answer: answer(stack, r),
 		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
 	}
 	if form := v.r.PostForm; problem != "" {
@@ -75,6 +79,13 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		if view.Typed.NoEcho {
 			view.Typed.Data = "" // they are to be seen nowhere
 		}
+	}
+	if r.State == store.RequestWaiting {
+		open, err := c.Rows.OpenRequests(v.r.Context(), stack.Key, maxDeadlines)
+		if err != nil {
+			return err
+		}
+		view.Deadline = engine.Deadlines(append(open, *r))[r.ID] // it may not be among the first
 	}
 	revision, err := c.Engine.Revision(v.r.Context(), *stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

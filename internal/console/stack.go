@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -66,6 +67,10 @@ type requestRow struct {
 	*store.Request
 	Status   status
 	Progress string
+	// Deadline is when it fails; zero for a request that is not with its provider.
+	Deadline time.Time
+	// Answer is the command that answers for its provider, empty if there is no cause for that.
+	Answer string
 }
 
 // resourceRow is a resource in a list.
@@ -169,6 +174,7 @@ func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) er
 		return err
 	}
 	view.MoreWaiting = len(rows) == 4*maxWaiting
+	deadlines := engine.Deadlines(rows)
 	for i := range rows {
 		if !rows[i].Asks() {
 			continue
@@ -177,16 +183,21 @@ func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) er
 			view.MoreWaiting = true
 			break
 		}
-		view.Waiting = append(view.Waiting, requestRow{&rows[i], requestStatus(&rows[i]), c.progress(rows[i].ID)})
+		view.Waiting = append(view.Waiting, requestRow{
+			Request: &rows[i], Status: requestStatus(&rows[i]), Progress: c.progress(&rows[i]),
+			Deadline: deadlines[rows[i].ID], Answer: answer(view.Stack, &rows[i]),
+		})
 	}
 	return nil
 }
 
-func (c *Console) progress(id wire.RequestID) string {
-	if c.Progress == nil {
-		return ""
+// progress says what holds a request up, empty for nothing.
+func (c *Console) progress(r *store.Request) string {
+	text := ""
+	if c.Progress != nil {
+		text = c.Progress(r.ID)
 	}
-	return c.Progress(id)
+	return cmp.Or(text, engine.Standing(r))
 }
 
 // fillResources adds a page of resources in the order in which they were begun, or all that one logical id has.

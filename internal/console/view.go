@@ -93,7 +93,7 @@ func requestStatus(r *store.Request) status {
 		return status{"settled: " + r.Ending, picture.Stopped}
 	case r.Cancelled:
 		return status{string(r.State) + ", cancelled", picture.Stopped}
-	case r.State == store.RequestWaiting && deadline(r).IsZero():
+	case r.State == store.RequestWaiting && engine.Deadlines([]store.Request{*r})[r.ID].IsZero():
 		return status{"with its nested stack", picture.Running}
 	case r.State == store.RequestWaiting:
 		return status{"with its provider", picture.Running}
@@ -103,13 +103,12 @@ func requestStatus(r *store.Request) status {
 	return status{"on its way to its provider", picture.Waiting}
 }
 
-// deadline is when the provider of a request is given up. It is zero for one that is not with its provider, and for one that waits for
-// a nested stack: that has times of its own, and such a request is due in a hundred years.
-func deadline(r *store.Request) time.Time {
-	if r.State != store.RequestWaiting || r.Due.Sub(r.Created) > 10*365*24*time.Hour {
-		return time.Time{}
+// answer returns the command that answers for a provider whose handler returned without an answer, empty for all others.
+func answer(stack *store.Stack, r *store.Request) string {
+	if engine.Standing(r) == "" {
+		return ""
 	}
-	return r.Due
+	return "pintle respond " + stack.Name + " " + string(r.Logical) + " --status SUCCESS"
 }
 
 // childURL is the path of the stack that an instance is, empty if it is none.
@@ -182,7 +181,6 @@ func (c *Console) functions() template.FuncMap {
 		},
 		"request": requestURL,
 		"told":    requestIn,
-		"due":     deadline,
 		"child":   childURL,
 		"dialect": dialectName,
 		"stands":  func(s *store.Stack) status { return stackStatus(s) },

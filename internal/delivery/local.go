@@ -26,6 +26,8 @@ type Provider struct {
 	Function wire.ServiceToken
 	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.
 	Account string
+	// Timeout is how long a process of it may take for one event; zero if that is not known.
+	Timeout time.Duration
 	// Later says that its answers may come long after its handler has returned, from elsewhere.
 	Later bool
 	// Unsure says that it cannot be told now who serves the token: what is to be sent rests, and is looked at again. The rest does
@@ -146,12 +148,12 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, provider Provider) (outcome Outcome, busy bool) {
 	id, name := of.about, provider.Name
 	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, provider, hide, o) }) {
-		return Accepted{Local: true}, false // still running since before the row was taken over
+		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the row was taken over
 	}
 	event.Started = func() { d.runs.start(id) }
 	err := d.config.Local.Invoke(name, event)
 	if err == nil {
-		return Accepted{Local: true}, false
+		return Accepted{Local: true, Within: provider.Timeout}, false
 	}
 	d.runs.drop(id)
 	switch {

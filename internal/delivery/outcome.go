@@ -17,6 +17,8 @@ type Accepted struct {
 	// Local says that a process of this node executes the request, so that it dies with the node. One that is not, after one
 	// that was, says that the process is done with it.
 	Local bool
+	// Within, of Local, is how long the process may take; zero if that is not known.
+	Within time.Duration
 	// Once says that the request must not be sent again.
 	Once bool
 }

@@ -133,7 +133,7 @@ func TestSilentAndSettled(t *testing.T) {
 
 // Nothing is expected of the handler of a notification, and what answers by itself has done so.
 func TestNotSilent(t *testing.T) {
-	for name, r := range map[string]store.Request{"notification": notification(localTopic), "inside": request("a", 1, localTopic)} {
+	for name, r := range map[string]store.Request{"notification": stackEvent(localTopic), "inside": request("a", 1, localTopic)} {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan struct{})
 			w := startSilent(t, func(_ *delivery.Config, o *local.Outcome) {

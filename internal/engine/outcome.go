@@ -68,6 +68,8 @@ type Outcome struct {
 	// Local, of Accepted, says that a process of this node executes the request and dies with it. Accepted again and not so, it
 	// outlives the node: the process is done, and the answer comes from something that it began elsewhere.
 	Local bool
+	// Within, of Accepted and Local, is how long that process may take; zero if that is not known.
+	Within time.Duration
 	// AtOnce, of Accepted, says that the mark of it is not to be held back: the request must not be sent again if that can be helped.
 	AtOnce bool
 	// Body, of Returned, is what the macro or function returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it

@@ -166,8 +166,12 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if r.Body.Aim != "" {
 		m.withNested(r)
 	}
+	r.Within = 0
 	if outcome.Local {
-		r.Executor = m.node() // not its owner: another node may have taken the row over meanwhile
+		r.Executor = m.node()                                                         // not its owner: another node may have taken the row over meanwhile
+		if outcome.Within < r.Body.Timeout && m.environment.fidelity != FidelityAWS { // AWS does not tell of it
+			r.Within = max(outcome.Within, 0)
+		}
 	}
 	r.Owner = 0
 	m.changeRequest(r)

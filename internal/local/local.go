@@ -280,6 +280,16 @@ func (r *Runtime) Has(name string) bool {
 	return r.pools[name] != nil
 }
 
+// Timeout returns how long a process of the provider may take for an event, 0 if no provider has this name.
+func (r *Runtime) Timeout(name string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.pools[name]; p != nil {
+		return p.provider.Timeout
+	}
+	return 0
+}
+
 // Match returns the name of the provider that answers for the service token, or false when there is none.
 func (r *Runtime) Match(token wire.ServiceToken) (name string, ok bool) { return Match(token, r.Has) }
 

@@ -113,6 +113,10 @@ type Request struct {
 	// too.
 	Execution *Execution `json:"execution,omitempty"`
 
+	// Within is how long the process that executes it may take, from Delivered; zero if that is not known, or not less than the
+	// request has anyway.
+	Within time.Duration `json:"within,omitempty"`
+
 	// Silence says that the handler of a waiting request returned without an answer, nil if that is not known. It is replaced
 	// rather than changed. In other states it may be left from before and says nothing.
 	Silence *Silence `json:"silence,omitempty"`

@@ -4,32 +4,48 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // Request is a request that is not settled.
 type Request struct {
-	ID         wire.RequestID  `json:"id"`
-	Logical    wire.LogicalID  `json:"logicalId"`
-	Type       string          `json:"type"`  // Create, Update or Delete
-	State      string          `json:"state"` // delayed, ready or waiting
-	Resource   string          `json:"resourceType"`
+	ID       wire.RequestID `json:"id"`
+	Logical  wire.LogicalID `json:"logicalId"`
+	Type     string         `json:"type"`  // Create, Update or Delete
+	State    string         `json:"state"` // delayed, ready or waiting
+	Resource string         `json:"resourceType"`
+	// Provider names who was asked, such as "function Certificates"; empty for a type of Pintle's own, or if it is secret.
+	Provider   string          `json:"provider,omitempty"`
 	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
 	// Cancelled says that the stack no longer waits for it as such, only for what it made.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Since is when it came into this state, as far as that is kept: when it was made or delivered.
 	Since time.Time `json:"since"`
-	// Due is when a waiting request times out and a delayed one is sent; absent for a ready one.
+	// Due is when a waiting request fails unless it is answered, and when a delayed one is sent; absent for a ready one. A
+	// request fails at the earliest of several times: see [engine.Deadlines].
 	Due *time.Time `json:"due,omitempty"`
 	// RemainingSeconds is the time until Due, 0 if it has passed.
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
+	// Silent says that its provider's handler returned without an answer; nil if that is not known.
+	Silent *Silent `json:"silent,omitempty"`
 	// Progress says what holds it up: if its provider is not done, what that said last.
 	Progress string `json:"progress,omitempty"`
 	// Tries is how often its provider was asked again, and was not done or did not come to say so.
 	Tries int `json:"tries,omitempty"`
+}
+
+// Silent is a handler's return without an answer.
+type Silent struct {
+	// Since is when that became known.
+	Since time.Time `json:"since"`
+	// Awaits says what may still answer, for people; absent if nothing is known that may: then the request fails soon.
+	Awaits string `json:"awaits,omitempty"`
 }
 
 // Requests is the answer of stacks/{name}/requests, oldest first.
@@ -85,42 +101,77 @@ func (f *face) requests(r *http.Request) (any, error) {
 	}
 	now := f.Now()
 	out := Requests{Requests: make([]Request, 0, len(rows))}
-	waits := map[wire.RequestID]*store.Wait{}
-	for _, row := range rows {
+	waits, deadlines := map[wire.RequestID]*store.Request{}, engine.Deadlines(rows)
+	for i, row := range rows {
 		if row.Wait != nil {
-			waits[row.Wait.For] = row.Wait
+			waits[row.Wait.For] = &rows[i]
 		}
 	}
 	for _, row := range rows {
 		if !row.Asks() {
 			continue
 		}
-		view := f.request(row, now)
-		if wait := waits[row.ID]; wait != nil {
-			view.Tries = wait.Try - 1
-			view.Progress = cmp.Or(view.Progress, wait.Reason, "its provider is not done, and is asked again")
+		view := f.request(row, deadlines[row.ID], now)
+		if try := waits[row.ID]; try != nil {
+			view.Tries = try.Wait.Try - 1
+			view.Silent = silentOf(try)
+			view.Progress = cmp.Or(view.Progress, engine.Standing(try), try.Wait.Reason, "its provider is not done, and is asked again")
 		}
 		out.Requests = append(out.Requests, view)
 	}
 	return out, nil
 }
 
-func (f *face) request(row store.Request, now time.Time) Request {
+// silentOf returns the silent return of a request's handler, nil if there is none.
+func silentOf(row *store.Request) *Silent {
+	if row.State != store.RequestWaiting || row.Silence == nil {
+		return nil
+	}
+	return &Silent{Since: row.Silence.Since, Awaits: row.Silence.Awaits}
+}
+
+// providerOf names the provider that a request is for, without anything that may be secret.
+func providerOf(b *store.RequestBody) string {
+	if b.Native() || len(b.Token.Secrets()) > 0 {
+		return ""
+	}
+	token, err := wire.ParseToken(b.ServiceToken())
+	if err != nil {
+		return ""
+	}
+	switch token.Service {
+	case wire.Lambda, wire.FC:
+		return "function " + token.Name
+	case wire.SNS, wire.Topic:
+		return "topic " + token.Name
+	case wire.Queue:
+		return "queue " + token.Name
+	case wire.HTTP, wire.Web:
+		if u, err := url.Parse(strings.TrimPrefix(string(b.ServiceToken()), "web:")); err == nil {
+			return u.Hostname()
+		}
+	case wire.Other:
+	}
+	return ""
+}
+
+// request returns what is told of a request that fails at a deadline, zero for none.
+func (f *face) request(row store.Request, deadline, now time.Time) Request {
 	view := Request{
 		ID: row.ID, Logical: row.Logical, Type: string(row.Type), State: string(row.State), Cancelled: row.Cancelled,
-		Since: row.Created,
+		Since: row.Created, Silent: silentOf(&row), Progress: engine.Standing(&row),
 	}
 	if row.Body != nil {
-		view.Resource, view.PhysicalID = row.Body.ResourceType, row.Body.PhysicalID
+		view.Resource, view.PhysicalID, view.Provider = row.Body.ResourceType, row.Body.PhysicalID, providerOf(row.Body)
 	}
 	if !row.Delivered.IsZero() {
 		view.Since = row.Delivered
 	}
 	if row.Body != nil && row.Body.Aim != "" {
 		view.Progress = "waits for the nested stack, as long as that takes"
-	} else if !row.Due.IsZero() {
-		remaining := int64(max(row.Due.Sub(now), 0).Round(time.Second) / time.Second)
-		view.Due, view.RemainingSeconds = &row.Due, &remaining
+	} else if due := cmp.Or(deadline, row.Due); !due.IsZero() {
+		remaining := int64(max(due.Sub(now), 0).Round(time.Second) / time.Second)
+		view.Due, view.RemainingSeconds = &due, &remaining
 	}
 	if f.Hooks.Progress != nil {
 		view.Progress = cmp.Or(f.Hooks.Progress(row.ID), view.Progress)

@@ -20,10 +20,26 @@ type Event struct {
 // Waiting is a request that is not settled.
 type Waiting struct {
 	Logical string
-	// Left is the time until the provider's is up; negative if it does not run yet.
+	// Type is what was asked, such as Create, and Provider names who was asked; empty if that is not known.
+	Type, Provider string
+	// Since is when it came to its provider; zero if it has not.
+	Since time.Time
+	// Left is the time until it fails; negative if its time does not run yet.
 	Left time.Duration
 	// Progress says what holds it up, empty for nothing.
 	Progress string
+	// Silent says that its provider's handler returned without an answer.
+	Silent bool
+	// Answer is the command that answers in its provider's place, empty if there is none.
+	Answer string
+}
+
+// failsIn words the time until a request fails.
+func (w Waiting) failsIn() string {
+	if w.Left < 0 {
+		return ""
+	}
+	return "fails in " + Span(w.Left)
 }
 
 // Watcher shows the course of an operation. Its methods are called by one goroutine.

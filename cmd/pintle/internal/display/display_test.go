@@ -292,3 +292,73 @@ func TestDifference(t *testing.T) {
 		}
 	}
 }
+
+// silent is a wait for a handler that returned without an answer.
+func silent(left time.Duration) display.Waiting {
+	return display.Waiting{
+		Logical: "Certificate", Type: "Create", Provider: "function Certificates", Since: at(0), Left: left, Silent: true,
+		Progress: "its handler returned without an answer", Answer: "pintle respond shop Certificate --status SUCCESS",
+	}
+}
+
+func TestLinesOfASilentReturn(t *testing.T) {
+	var out strings.Builder
+	lines := display.NewLines(&out, time.UTC)
+	lines.Tick(at(1), []display.Waiting{silent(5 * time.Second)})
+	lines.Tick(at(2), []display.Waiting{silent(4 * time.Second)})
+	want := "12:00:01  Certificate       …                     its handler returned without an answer; fails in 5.0 s; " +
+		"answer by hand: pintle respond shop Certificate --status SUCCESS\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableOfASilentReturn(t *testing.T) {
+	var out strings.Builder
+	table := display.NewTable(&out, screen(44, 20, false), "shop")
+	table.Events([]display.Event{own(0, "CREATE_IN_PROGRESS", ""), of(0, "Certificate", "CREATE_IN_PROGRESS", "", "")})
+	table.Tick(at(1), []display.Waiting{silent(5 * time.Second)})
+	want := []string{
+		"  Certificate: its handler returned without…", "    pintle respond shop Certificate --status", " SUCCESS", "",
+	}
+	lines := strings.Split(out.String(), "\n")
+	if diff := cmp.Diff(want, lines[max(len(lines)-4, 0):]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHeartbeat(t *testing.T) {
+	var out strings.Builder
+	lines := display.NewLines(&out, time.UTC)
+	lines.Heartbeat = 30 * time.Second
+	waiting := []display.Waiting{
+		{
+			Logical: "Certificate", Type: "Create", Provider: "function Certificates", Since: at(0), Left: time.Hour,
+			Answer: "pintle respond shop Certificate --status SUCCESS",
+		},
+		{Logical: "Later", Type: "Create", Left: -1}, // has not come to its provider
+	}
+	for second := range 91 {
+		waiting[0].Left = time.Hour - time.Duration(second)*time.Second
+		lines.Tick(at(float64(second)), waiting)
+	}
+	lines.Tick(at(119), nil)
+	lines.Tick(at(120), nil)
+	many := make([]display.Waiting, 7)
+	for i := range many {
+		many[i] = display.Waiting{Logical: "R", Type: "Delete", Since: at(140), Left: -1}
+	}
+	lines.Tick(at(150), many)
+	want := strings.Join([]string{
+		"12:00:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 30 s, fails in 59 m 30 s",
+		"12:01:00  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 00 s, " +
+			"fails in 59 m 00 s; answer by hand: pintle respond shop Certificate --status SUCCESS",
+		"12:01:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 30 s, " +
+			"fails in 58 m 30 s; answer by hand: pintle respond shop Certificate --status SUCCESS",
+		strings.Repeat("12:02:30  R                 …                     waiting for R (Delete): 10 s\n", 5) +
+			"12:02:30                    …                     and waiting for 2 more\n",
+	}, "\n")
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

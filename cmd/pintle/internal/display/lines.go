@@ -13,7 +13,10 @@ type Lines struct {
 	zone *time.Location
 	// Dated puts the date in front of the time.
 	Dated bool
+	// Heartbeat is how often a line says what is waited for; zero is never.
+	Heartbeat time.Duration
 
+	beat     time.Time // the next one is due; zero before the first tick
 	logical  int
 	progress map[string]string // by logical ID: what was said last, without its digits
 }
@@ -58,8 +61,77 @@ func (l *Lines) Tick(now time.Time, waiting []Waiting) {
 			continue
 		}
 		l.progress[w.Logical] = said
-		l.line(now, w.Logical, "…", Clean(w.Progress))
+		text := w.Progress
+		if w.Silent {
+			text = strings.TrimSuffix(text+"; "+w.failsIn(), "; ") + w.advice()
+		}
+		l.line(now, w.Logical, "…", Clean(text))
 	}
+	l.heartbeat(now, waiting)
+}
+
+const (
+	// mostBeats is how many requests one heartbeat names.
+	mostBeats = 5
+	// advisedAfter is how long a request is waited for before its heartbeat says what can be done.
+	advisedAfter = time.Minute
+)
+
+// heartbeat says what is waited for, if it is time for that.
+func (l *Lines) heartbeat(now time.Time, waiting []Waiting) {
+	if l.Heartbeat <= 0 {
+		return
+	}
+	if l.beat.IsZero() {
+		l.beat = now.Add(l.Heartbeat)
+	}
+	if now.Before(l.beat) {
+		return
+	}
+	l.beat = now.Add(l.Heartbeat)
+	said, more := 0, 0
+	for _, w := range waiting {
+		if w.Since.IsZero() {
+			continue
+		}
+		if said == mostBeats {
+			more++
+			continue
+		}
+		said++
+		l.line(now, w.Logical, "…", Clean(w.beat(now)))
+	}
+	if more > 0 {
+		l.line(now, "", "…", fmt.Sprintf("and waiting for %d more", more))
+	}
+}
+
+// beat is what a heartbeat says of a request.
+func (w Waiting) beat(now time.Time) string {
+	waited := now.Sub(w.Since)
+	what := w.Type
+	if w.Provider != "" {
+		what += ", " + w.Provider
+	}
+	text := fmt.Sprintf("waiting for %s (%s): %s", w.Logical, what, Span(waited))
+	if w.Left >= 0 {
+		text += ", " + w.failsIn()
+	}
+	if w.Progress != "" {
+		text += "; " + w.Progress
+	}
+	if waited >= advisedAfter {
+		text += w.advice()
+	}
+	return text
+}
+
+// advice is what to do about a request that is not answered, with a lead; empty for nothing.
+func (w Waiting) advice() string {
+	if w.Answer == "" {
+		return ""
+	}
+	return "; answer by hand: " + w.Answer
 }
 
 // End implements [Watcher].

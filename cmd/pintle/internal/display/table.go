@@ -3,6 +3,7 @@ package display
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -134,7 +135,8 @@ func (t *Table) lines(now time.Time, columns, height int) []string {
 			lines[0] += "  " + took
 		}
 	}
-	shown, left := t.choose(height - 3)
+	advice := t.advice(columns)
+	shown, left := t.choose(max(height-3-len(advice), 1))
 	cells := make([][]string, len(shown))
 	widths := make([]int, note)
 	for i, r := range shown {
@@ -153,7 +155,41 @@ func (t *Table) lines(now time.Time, columns, height int) []string {
 	if left > 0 {
 		lines = append(lines, clip(fmt.Sprintf("  and %d more", left), columns))
 	}
+	return append(lines, advice...)
+}
+
+// mostAdvice is how many silent resources the table says what to do about.
+const mostAdvice = 3
+
+// advice says below the rows what to do about handlers that returned without an answer. A command that is wider than the
+// screen continues on the next line.
+func (t *Table) advice(columns int) (lines []string) {
+	var silent []Waiting
+	for _, w := range t.waiting {
+		if w.Silent && w.Answer != "" {
+			silent = append(silent, w)
+		}
+	}
+	slices.SortFunc(silent, func(a, b Waiting) int { return strings.Compare(a.Logical, b.Logical) })
+	for _, w := range silent[:min(len(silent), mostAdvice)] {
+		lines = append(lines, clip("  "+Clean(w.Logical)+": "+Clean(w.Progress), columns))
+		for text := "    " + Clean(w.Answer); text != ""; {
+			line := cutColumns(text, max(columns, 20))
+			lines, text = append(lines, line), text[len(line):]
+		}
+	}
 	return lines
+}
+
+// cutColumns returns as much of the beginning of a text as fits.
+func cutColumns(text string, most int) string {
+	room := most
+	for i, r := range text {
+		if room -= columns(r); room < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // note is the last of the cells: resource, type, status, elapsed, and whatever else is to be said.
@@ -170,7 +206,7 @@ func (t *Table) cells(r *row, now time.Time) []string {
 			cells[note] = Clean(w.Progress)
 		}
 		if w.Left >= 0 {
-			cells[note] = strings.TrimSpace(Span(w.Left) + " left  " + cells[note])
+			cells[note] = strings.TrimSpace(w.failsIn() + "  " + cells[note])
 		}
 	}
 	if r.reason != "" {

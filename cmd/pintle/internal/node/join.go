@@ -160,7 +160,7 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	var told engine.Outcome
 	switch o := outcome.(type) {
 	case delivery.Accepted:
-		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, AtOnce: o.Once, Delivered: true}
+		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Within: o.Within, AtOnce: o.Once, Delivered: true}
 	case delivery.Answered:
 		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Size: o.Size, Delivered: true}
 	case delivery.Refused:

@@ -274,7 +274,7 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 		p.log.Error("a function could not be looked up", "error", err)
 		return delivery.Provider{Unsure: true}, true
 	}
-	return delivery.Provider{Name: name, Account: accountOf(token)}, ok
+	return delivery.Provider{Name: name, Account: accountOf(token), Timeout: p.timeout(name)}, ok
 }
 
 // lookUp returns the name in the runtime of the function of the cloud of this machine that a token names.
@@ -306,12 +306,20 @@ func (p *providers) named(token wire.ServiceToken) (string, bool) {
 func (p *providers) found(name string) delivery.Provider {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	provider := delivery.Provider{Name: name}
+	provider := delivery.Provider{Name: name, Timeout: p.timeout(name)}
 	if k := p.known[name]; k != nil {
 		provider.URL, provider.Webhook, provider.Function = k.url, k.webhook, wire.ServiceToken(k.function)
 		provider.Later = k.later
 	}
 	return provider
+}
+
+// timeout returns how long a process of a provider may take for an event; 0 if no process serves it.
+func (p *providers) timeout(name string) time.Duration {
+	if p.runtime == nil {
+		return 0
+	}
+	return p.runtime.Timeout(name)
 }
 
 // serves reports whether a process of this node can be asked for a service token.
