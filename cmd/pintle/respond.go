@@ -5,48 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 type respondOptions struct {
 	readOptions
-	status, reason, physicalID, request, dataFile string
-	attributes                                    []string
-	noEcho                                        bool
+	status, reason, physicalID, request string
+	// all are the attributes as an object, and set those that are named one by one.
+	all, oldFile  string
+	set           []string
+	noEcho, force bool
 }
-
-// dataFlag is --data: an attribute as everyone expects it of an answer, or the data directory as with all commands.
-type dataFlag struct {
-	dir        *string
-	attributes *[]string
-}
-
-// String returns the directory.
-func (f *dataFlag) String() string {
-	if f.dir == nil {
-		return ""
-	}
-	return *f.dir
-}
-
-// Set takes NAME=VALUE for an attribute and anything else for the directory.
-func (f *dataFlag) Set(text string) error {
-	if strings.Contains(text, "=") {
-		*f.attributes = append(*f.attributes, text)
-	} else {
-		*f.dir = text
-	}
-	return nil
-}
-
-// Type returns what help calls the value.
-func (f *dataFlag) Type() string { return "NAME=VALUE" }
 
 func (a *app) respondCommand() *cobra.Command {
 	var o respondOptions
@@ -58,14 +35,18 @@ The stack then goes on. For a Create say what physical id the thing has: without
 --physical-id it is the one that the resource has or, if it has none yet, a
 generated one, which its provider does not know.
 
-What --data and --data-json give are all of the resource's attributes, also after
-an Update; a secret is better kept in a file, and marked with --no-echo. The
-answer is bound by what binds a provider's, 4,096 bytes for instance.
+An Update keeps the attributes that the resource has, secret if they are.
+--attribute sets one of them, and may be repeated. --attributes gives all of them,
+also none with '{}'; put a secret in a file, and mark it with --no-echo. The answer
+has the limits of a provider's, for example 4,096 bytes.
+
+If a resource or an output reads an attribute that the answer lacks, the stack would
+fail, so the answer is refused. --force gives it nevertheless.
 
 A request can be answered once its provider has it: "pintle describe STACK" lists
 it as waiting. What the provider itself says later changes nothing. Both are on
 the list of "pintle events --audit", with the id of the access key that answered.`,
-		Example: `  pintle respond shop Certificate --status SUCCESS --physical-id cert-7 --data Domain=a.test
+		Example: `  pintle respond shop Certificate --status SUCCESS --physical-id cert-7 --attribute Domain=a.test
   pintle respond shop Certificate --status FAILED --reason "the registry is down"`,
 		Args: cobra.ExactArgs(2),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.respond(ctx, &o, args[0], args[1]) }),
@@ -73,14 +54,14 @@ the list of "pintle events --audit", with the id of the access key that answered
 	o.readOptions.flags(cmd)
 	cmd.ValidArgsFunction = a.completeStack
 	flags := cmd.Flags()
-	o.connection.data = a.getenv(variable("data"))
-	data := flags.Lookup("data")
-	data.Value, data.Annotations = &dataFlag{dir: &o.connection.data, attributes: &o.attributes}, nil
-	data.Usage = "an attribute, `NAME=VALUE`; may be repeated. Without =, the directory of the data, as elsewhere"
 	flags.StringVar(&o.status, "status", "", "what became of it, as `STATUS`: SUCCESS or FAILED")
 	flags.StringVar(&o.physicalID, "physical-id", "", "`ID` of what there is now (default: the one that it has, else a generated one)")
 	flags.StringVar(&o.reason, "reason", "", "`TEXT` that says why; with FAILED it is shown in the event")
-	flags.StringVar(&o.dataFile, "data-json", "", "JSON `FILE` of attributes, an object; --data wins over it")
+	flags.StringArrayVar(&o.set, "attribute", nil, "an attribute, `NAME=VALUE`; may be repeated")
+	flags.StringVar(&o.all, "attributes", "", "all attributes, a `JSON` object or @FILE; --attribute wins over it (default: those that it has)")
+	flags.BoolVar(&o.force, "force", false, "answer also without an attribute that a resource or an output reads")
+	flags.StringVar(&o.oldFile, "data-json", "", "")
+	_ = flags.MarkHidden("data-json") // it was defined a moment ago
 	flags.BoolVar(&o.noEcho, "no-echo", false, "keep the attributes secret")
 	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the one that the resource waits for)")
 	choices(cmd, "status", string(wire.Success), string(wire.Failed))
@@ -108,7 +89,14 @@ func (a *app) respond(ctx context.Context, o *respondOptions, stack, resource st
 		next = s.goOn(ctx, p, stack)
 	}
 	if err := errors.Join(err, s.close()); err != nil {
-		return failed(readable(err), "see what it waits for with: "+p.look("describe", stack))
+		err = readable(err)
+		if strings.HasPrefix(err.Error(), engine.AnswerLacks) {
+			return failed(err, "add what is missing with --attribute NAME=VALUE, or answer nevertheless with --force")
+		}
+		return failed(err, "see what it waits for with: "+p.look("describe", stack))
+	}
+	if len(done.Lacks) > 0 {
+		a.say("warning: the answer lacks %s: the stack will fail", lacking(done.Lacks))
 	}
 	if asJSON {
 		return a.document(done)
@@ -136,35 +124,48 @@ func (s *session) goOn(ctx context.Context, p place, name string) string {
 
 // readAnswer reads the flags. Its errors quote no attribute: they may be secret.
 func (a *app) readAnswer(o *respondOptions) (in operator.Response, err error) {
+	switch {
+	case o.oldFile != "":
+		return in, usagef("give it as --attributes @FILE", "--data-json was renamed")
+	case strings.Contains(o.connection.data, "=") && !isDirectory(a.path(o.connection.data)):
+		return in, usagef("give attributes with --attribute NAME=VALUE", "--data is the directory of the data, not an attribute")
+	}
 	in = operator.Response{
 		Status: wire.Status(strings.ToUpper(o.status)), Request: wire.RequestID(o.request),
-		PhysicalID: wire.PhysicalID(o.physicalID), Reason: o.reason, NoEcho: o.noEcho,
+		PhysicalID: wire.PhysicalID(o.physicalID), Reason: o.reason, NoEcho: o.noEcho, Force: o.force,
 	}
 	if !in.Status.Valid() {
 		return in, usagef("want SUCCESS or FAILED", "--status %q is not known", o.status)
 	}
-	data := map[string]json.RawMessage{}
-	if o.dataFile != "" {
-		// Room for the longest answer, however it is laid out.
-		text, err := readFile(a.path(o.dataFile), operator.MaxResponse)
-		if err != nil {
-			return in, usagef("", "--data-json: %w", err)
-		}
-		if err := json.Unmarshal(text, &data); err != nil || data == nil {
-			return in, usagef(`want {"Name": "value", …}`, "--data-json: %s holds no JSON object", o.dataFile)
-		}
-	}
-	for _, word := range o.attributes {
-		name, value, _ := strings.Cut(word, "=")
-		if name == "" {
-			return in, usagef("want NAME=VALUE", "--data: an attribute needs a name before the =")
-		}
-		if data[name], err = json.Marshal(value); err != nil {
+	if o.all != "" {
+		if in.Data, err = a.object("attributes", o.all); err != nil {
 			return in, err
 		}
 	}
-	if len(data) > 0 {
-		in.Data, err = json.Marshal(data)
+	set := map[string]string{}
+	for _, word := range o.set {
+		name, value, ok := strings.Cut(word, "=")
+		if name == "" || !ok {
+			return in, usagef("want NAME=VALUE", "--attribute: an attribute has a name, a = and a value")
+		}
+		set[name] = value
+	}
+	if len(set) > 0 {
+		in.Set, err = json.Marshal(set)
 	}
 	return in, err
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// lacking says for people what an answer lacks.
+func lacking(reads []operator.AttributeRead) string {
+	list := make([]engine.AttributeRead, len(reads))
+	for i, read := range reads {
+		list[i] = engine.AttributeRead{Attribute: read.Attribute, Resource: read.Resource, Output: read.Output}
+	}
+	return engine.DescribeReads(list)
 }

@@ -62,6 +62,7 @@ type Engine interface {
 	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)
 	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
 	Respond(context.Context, engine.Respond) (engine.Responded, error)
+	AttributeReads(context.Context, store.Stack, wire.LogicalID) ([]engine.AttributeRead, error)
 	CancelUpdate(context.Context, engine.CancelUpdate) error
 	ContinueRollback(context.Context, engine.ContinueRollback) (engine.Started, error)
 	ContinueCreate(context.Context, engine.ContinueCreate) (engine.Started, error)

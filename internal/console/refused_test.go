@@ -91,6 +91,52 @@ func TestFillingIn(t *testing.T) {
 	lacks(t, "what was refused", page, "typed-secret")
 }
 
+// The form of an answer begins with what the resource has, and says what others read. Secret attributes stay out of it.
+func TestFormBeginsWithTheResource(t *testing.T) {
+	w := newWorld(t, nil)
+	two := func(size, of string) string {
+		return resources("A", resource(`"Size": "`+size+`"`), "B", resource(`"Of": {"Fn::GetAtt": ["A", "`+of+`"]}`))
+	}
+	b := w.as(console.Operator)
+	respond := func(form ...string) (before, page string) {
+		path := "/console/requests/" + string(w.take("A").ID)
+		before = b.page(path)
+		return before, b.done(path+"/respond", form...)
+	}
+	w.create("s", two("1", "Name"), engine.Options{})
+	page, _ := respond("status", "SUCCESS", "physicalId", "a-1", "data", `{"Name": "n", "Size": "1"}`)
+	wants(t, "a create", page, `name="physicalId" spellcheck="false" autocomplete="off" value=""`, "empty for none", `autocomplete="off"></textarea>`,
+		"The rest of the stack reads the attribute Name, read by resource B.", "Answer also without them")
+	w.succeed("B", "b")
+
+	w.update("s", two("2", "Name"), engine.Options{})
+	page, _ = respond("status", "SUCCESS")
+	wants(t, "an update", page, `value="a-1"`, "empty to keep those that it has", ">{\n  &#34;Name&#34;: &#34;n&#34;,\n  &#34;Size&#34;: &#34;1&#34;\n}</textarea>")
+	if got := w.status("s"); got != "UPDATE_COMPLETE" {
+		t.Fatalf("the stack is in %s", got)
+	}
+
+	w.update("s", two("3", "Other"), engine.Options{})
+	path := "/console/requests/" + string(w.take("A").ID)
+	code, refused := b.act(path+"/respond", "status", "SUCCESS", "data", `{"Name": "n"}`)
+	wants(t, "an answer that lacks what is read", refused, "The answer lacks the attribute Other, read by resource B.",
+		`<details class="action" open>`, ">{&#34;Name&#34;: &#34;n&#34;}</textarea>")
+	if code != 400 {
+		t.Errorf("it is told %d", code)
+	}
+	b.done(path+"/respond", "status", "SUCCESS", "data", `{"Other": "planted-secret"}`, "noEcho", "1")
+	w.succeed("B", "b")
+
+	w.update("s", two("4", "Other"), engine.Options{})
+	page, _ = respond("status", "SUCCESS")
+	wants(t, "an update of secrets", page, "empty to keep those that it has, which are secret", `autocomplete="off"></textarea>`,
+		`name="noEcho" value="1" checked`)
+	lacks(t, "an update of secrets", page, "planted-secret")
+	if got := w.status("s"); got != "UPDATE_COMPLETE" {
+		t.Errorf("the stack is in %s", got)
+	}
+}
+
 // An action that was decided on when the stack stood otherwise is refused; a form that is sent twice acts once, and says so.
 func TestStaleAndRepeated(t *testing.T) {
 	w := newWorld(t, nil)

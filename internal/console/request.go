@@ -1,7 +1,10 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -37,14 +40,19 @@ type requestView struct {
 	NoEcho   bool // that attributes may be kept secret
 	// Nested is the stack that it is for, nil if it is for a provider, or that is not known yet.
 	Nested *store.Stack
-	// Typed is an answer that was refused, for its writer to mend; nil if none was.
-	Typed *typed
+	// Reads are the attributes that others read, for people; empty for none. Secret says that the resource has attributes that are
+	// secret, which an empty Form.Data keeps.
+	Reads  string
+	Secret bool
+	// Form is what the form of an answer begins with. Refused says that it is an answer that was refused, for its writer to correct.
+	Form    form
+	Refused bool
 }
 
-// typed is an answer by hand as it was written.
-type typed struct {
+// form is an answer by hand.
+type form struct {
 	Status, PhysicalID, Reason, Data string
-	NoEcho                           bool
+	NoEcho, Force                    bool
 }
 
 // requestPage shows a request and its answer.
@@ -74,12 +82,6 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r), Answer: answer(stack, r),
 		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
 	}
-	if form := v.r.PostForm; problem != "" {
-		view.Typed = &typed{form.Get("status"), form.Get("physicalId"), form.Get("reason"), form.Get("data"), form.Get("noEcho") != ""}
-		if view.Typed.NoEcho {
-			view.Typed.Data = "" // they are to be seen nowhere
-		}
-	}
 	if r.State == store.RequestWaiting {
 		open, err := c.Rows.OpenRequests(v.r.Context(), stack.Key, maxDeadlines)
 		if err != nil {
@@ -104,6 +106,20 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	}
 	if err := c.fillAnswer(v.r.Context(), &view, shown); err != nil {
 		return err
+	}
+	if view.Responds && v.session.acts() {
+		if err := c.fillForm(v.r.Context(), &view, hidden); err != nil {
+			return err
+		}
+	}
+	if typed := v.r.PostForm; problem != "" {
+		view.Refused = true
+		view.Form = form{
+			typed.Get("status"), typed.Get("physicalId"), typed.Get("reason"), typed.Get("data"), typed.Get("noEcho") != "", typed.Get("force") != "",
+		}
+		if view.Form.NoEcho {
+			view.Form.Data = "" // they are to be seen nowhere
+		}
 	}
 	if err := c.fillNested(v, &view); err != nil {
 		return err
@@ -143,6 +159,32 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(
 	return nil
 }
 
+// fillForm adds what an answer by hand begins with: the id that the resource has and, for an Update, its attributes. Secret ones stay
+// out of the page.
+func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []string) error {
+	view.Form.PhysicalID = string(view.Request.Body.PhysicalID)
+	if row := view.Instance; row != nil {
+		view.Form.PhysicalID = cmp.Or(view.Form.PhysicalID, string(row.PhysicalID))
+		if data := row.Body.Data; view.Request.Type == wire.Update && !data.IsNull() {
+			var plain bytes.Buffer
+			err := json.Indent(&plain, data.JSON(), "", "  ")
+			if view.Secret = err != nil || plain.String() != indented(data.TaintedWith(hidden)); !view.Secret {
+				view.Form.Data = plain.String()
+			}
+			view.Form.NoEcho = row.Body.NoEcho
+		}
+	}
+	if view.Request.Type == wire.Delete {
+		return nil
+	}
+	reads, err := c.Engine.AttributeReads(ctx, *view.Stack, view.Request.Logical)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	view.Reads = engine.DescribeReads(reads)
+	return err
+}
+
 // fillNested finds the stack that a request is for which no provider answers.
 func (c *Console) fillNested(v *visit, view *requestView) error {
 	if view.Request.Body.Aim == "" || view.Instance == nil || view.Instance.PhysicalID == "" {
@@ -166,7 +208,7 @@ func (c *Console) respond(v *visit) error {
 	in := engine.Respond{
 		Stack: refOf(&stack), Logical: r.Logical, Request: r.ID, Status: wire.Status(form.Get("status")),
 		PhysicalID: wire.PhysicalID(strings.TrimSpace(form.Get("physicalId"))), Reason: strings.TrimSpace(form.Get("reason")),
-		NoEcho: form.Get("noEcho") != "", By: v.by(),
+		NoEcho: form.Get("noEcho") != "", Force: form.Get("force") != "", By: v.by(),
 	}
 	if data := strings.TrimSpace(form.Get("data")); data != "" {
 		in.Data = []byte(data)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -24,12 +26,21 @@ type Respond struct {
 	PhysicalID wire.PhysicalID
 	// Reason says why; with FAILED it is shown in the event, and empty means "answered by hand".
 	Reason string
-	// Data is a JSON object of all the attributes, nil for none; NoEcho makes them secret.
-	Data   json.RawMessage
+	// Data is a JSON object of all the attributes. Nil keeps those that the resource has, secret if they are; a Create has none.
+	Data json.RawMessage
+	// Set is a JSON object of attributes that are set in Data, or in what is kept. Nil sets none.
+	Set json.RawMessage
+	// NoEcho makes the attributes secret.
 	NoEcho bool
+	// Force has a SUCCESS taken that lacks an attribute which another resource or an output reads. Otherwise it is refused: the stack
+	// would fail.
+	Force bool
 	// By says who answers, for the audit list.
 	By string
 }
+
+// AttributeRead is an attribute of a resource that another resource or an output reads.
+type AttributeRead = template.AttributeRead
 
 // IDOrigin is where the physical id of an answer by hand comes from.
 type IDOrigin string
@@ -47,6 +58,8 @@ type Responded struct {
 	Type       wire.RequestType
 	PhysicalID wire.PhysicalID
 	Origin     IDOrigin
+	// Lacks are the attributes that are read and not in the answer, which was given by force.
+	Lacks []AttributeRead
 }
 
 // endedByHand is how a request ends that a person has answered.
@@ -153,17 +166,31 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	response := wire.Response{
 		Dialect: m.dialect.wire(),
 		Status:  in.Status, Reason: in.Reason, PhysicalResourceID: done.PhysicalID, StackID: m.stack.ID, RequestID: r.ID,
-		LogicalResourceID: r.Logical, NoEcho: in.NoEcho, Data: in.Data,
+		LogicalResourceID: r.Logical,
+	}
+	data, noEcho, err := in.attributes(r, instance)
+	if err != nil {
+		return Responded{}, err
+	}
+	if response.NoEcho = noEcho; !data.IsNull() {
+		response.Data = data.JSON()
 	}
 	if response.Status == wire.Failed {
 		response.Reason = cmp.Or(in.Reason, endedByHand)
 	}
 	body, err := response.Encode()
 	if err != nil {
-		return Responded{}, invalid("The data is no JSON object.") // the error quotes it
+		return Responded{}, errAttributes // the error quotes them
 	}
 	if got := m.dialect.answer(body, 0, r); got.problem != "" {
 		return Responded{}, invalid(m.scrub(r, got.explained, got.data) + " Nothing was changed.")
+	}
+	if done.Lacks, err = m.unanswered(in, r, instance, data); err != nil {
+		return Responded{}, err
+	}
+	if len(done.Lacks) > 0 && !in.Force {
+		return Responded{}, invalid(AnswerLacks + DescribeReads(done.Lacks) + ". The stack would fail. Add what is missing, or force " +
+			"the answer. Nothing was changed.")
 	}
 	text := fmt.Sprintf("%s with %s, physical id %s (%s), by %s", endedByHand, in.Status,
 		strconv.Quote(string(done.PhysicalID)), done.Origin, in.By)
@@ -178,6 +205,128 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	r.Ending = endedByHand
 	return done, nil
 }
+
+var errAttributes = invalid("The attributes are not a JSON object. Nothing was changed.")
+
+// attributes returns the attributes of the answer and whether they are secret. Its error does not quote them.
+func (in *Respond) attributes(r *store.Request, i *store.Instance) (data value.Value, noEcho bool, err error) {
+	data, noEcho = value.Value{}, in.NoEcho
+	switch {
+	case in.Data != nil:
+		if data, err = value.Parse(in.Data); err != nil || data.Kind() != value.Map {
+			return data, noEcho, errAttributes
+		}
+	case r.Type == wire.Update && in.Status == wire.Success:
+		data, noEcho = i.Body.Data, noEcho || i.Body.NoEcho
+	}
+	if in.Set == nil {
+		return data, noEcho, nil
+	}
+	set, err := value.Parse(in.Set)
+	if err != nil || set.Kind() != value.Map {
+		return data, noEcho, errAttributes
+	}
+	for _, m := range set.Members() {
+		data = data.With(m.Key, m.Value)
+	}
+	return data, noEcho, nil
+}
+
+// unanswered returns the attributes that the rest of the stack reads, and the answer does not have. Those of a failure, of a Delete and of
+// what is only waited for to be cleaned up are read by nothing.
+func (m *machine) unanswered(in *Respond, r *store.Request, i *store.Instance, data value.Value) ([]AttributeRead, error) {
+	revision := goal(&m.op)
+	if in.Status != wire.Success || r.Type == wire.Delete || r.Operation != m.op.Number || revision == 0 || m.current(r.Logical) != i {
+		return nil, nil
+	}
+	t, err := m.template(revision)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := m.scope(revision)
+	if err != nil {
+		return nil, err
+	}
+	var missing []AttributeRead
+	for _, read := range t.AttributeReads(scope, string(r.Logical)) {
+		if _, ok := m.dialect.attribute(data, read.Attribute); !ok {
+			missing = append(missing, read)
+		}
+	}
+	return missing, nil
+}
+
+// goal returns the number of the revision that an operation goes for now, 0 for none.
+func goal(op *store.Operation) int {
+	switch op.Phase {
+	case store.PhaseApply:
+		return op.To
+	case store.PhaseRevert:
+		return op.From
+	case store.PhasePrepare, store.PhaseCleanup, store.PhaseRevertCleanup, store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted,
+		store.PhaseRevertFailed:
+	}
+	return 0
+}
+
+// AttributeReads returns the attributes of a resource that other resources and outputs read once a request of it has succeeded.
+func (e *Engine) AttributeReads(ctx context.Context, stack store.Stack, logical wire.LogicalID) ([]AttributeRead, error) {
+	op, err := e.store.Operation(ctx, stack.Key, stack.Operation)
+	if err != nil {
+		return nil, err
+	}
+	number := goal(&op)
+	if number == 0 {
+		return nil, nil
+	}
+	revision, err := e.store.Revision(ctx, stack.Key, number)
+	if err != nil {
+		return nil, err
+	}
+	dialect, err := DialectOf(stack.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.env.parsed.of(dialect.language(), &revision)
+	if err != nil {
+		return nil, err
+	}
+	m := newMachine(&e.env, dialect, &store.View{Stack: stack})
+	return t.AttributeReads(m.scopeOf(&revision), string(logical)), nil
+}
+
+// DescribeReads says for people which attributes are read, and by what.
+func DescribeReads(reads []AttributeRead) string {
+	var names []string
+	by := map[string][]string{}
+	for _, read := range reads {
+		reader := "output " + read.Output
+		if read.Output == "" {
+			reader = "resource " + read.Resource
+		}
+		if by[read.Attribute] == nil {
+			names = append(names, read.Attribute)
+		}
+		by[read.Attribute] = append(by[read.Attribute], reader)
+	}
+	for i, name := range names {
+		readers := by[name]
+		if len(readers) > mostReaders {
+			readers = append(readers[:mostReaders:mostReaders], fmt.Sprintf("%d more", len(readers)-mostReaders))
+		}
+		names[i] = "the attribute " + name + ", read by " + strings.Join(readers, ", ")
+	}
+	if len(names) > mostNamed {
+		names = append(names[:mostNamed], fmt.Sprintf("%d more attributes", len(names)-mostNamed))
+	}
+	return strings.Join(names, "; ")
+}
+
+// AnswerLacks is the beginning of the error that [Respond.Force] overrides.
+const AnswerLacks = "The answer lacks "
+
+// mostReaders is how many readers of an attribute a text names.
+const mostReaders = 5
 
 // mayRespond refuses to answer for a provider that has not been asked: it will be, and what it then does would be nobody's.
 func mayRespond(r *store.Request) error {

@@ -45,7 +45,7 @@ func TestRespond(t *testing.T) {
 			w.accept(c)
 			done, err := w.respond(engine.Respond{Logical: "C", PhysicalID: "mine", Data: []byte(`{"key": "k"}`), Reason: "made by hand"})
 			w.must(err)
-			if diff := cmp.Diff(engine.Responded{c.ID, wire.Create, "mine", engine.IDGiven}, done); diff != "" {
+			if diff := cmp.Diff(engine.Responded{Request: c.ID, Type: wire.Create, PhysicalID: "mine", Origin: engine.IDGiven}, done); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			w.answer(c, success("real"))
@@ -103,6 +103,131 @@ func TestRespondChoosesTheID(t *testing.T) {
 	}
 }
 
+// An Update keeps the attributes that the resource has, secret if they are, unless the answer says otherwise.
+func TestRespondKeepsAttributes(t *testing.T) {
+	kept := `{"Data":{"a":"1","b":{"c":["2"]}},"NoEcho":false}`
+	for name, test := range map[string]struct {
+		noEcho bool
+		in     engine.Respond
+		want   string
+	}{
+		"nothing said":    {false, engine.Respond{}, kept},
+		"another id":      {false, engine.Respond{PhysicalID: "other"}, kept},
+		"secret":          {true, engine.Respond{}, `{"Data":{"a":"1","b":{"c":["2"]}},"NoEcho":true}`},
+		"one set":         {false, engine.Respond{Set: []byte(`{"a":"7"}`)}, `{"Data":{"a":"7","b":{"c":["2"]}},"NoEcho":false}`},
+		"secret, one set": {true, engine.Respond{Set: []byte(`{"d":"7"}`)}, `{"Data":{"a":"1","b":{"c":["2"]},"d":"7"},"NoEcho":true}`},
+		"all given":       {true, engine.Respond{Data: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
+		"none":            {false, engine.Respond{Data: []byte(`{}`)}, `{"Data":{},"NoEcho":false}`},
+		"none but one":    {false, engine.Respond{Data: []byte(`{}`), Set: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, engine.FidelityPintle)
+			w.must(w.create(one(`"K": "v"`)))
+			w.accept(w.take("C"))
+			_, err := w.respond(engine.Respond{Logical: "C", PhysicalID: "x", Data: []byte(`{"a":"1","b":{"c":["2"]}}`), NoEcho: test.noEcho})
+			w.must(err)
+			w.must(w.update(one(`"K": "w"`)))
+			w.accept(w.take("C"))
+			test.in.Logical = "C"
+			_, err = w.respond(test.in)
+			w.must(err)
+			resources, err := w.engine.Resources(w.ctx, w.stack())
+			w.must(err)
+			body := resources[0].Body
+			if got := fmt.Sprintf(`{"Data":%s,"NoEcho":%t}`, body.Data.JSON(), body.NoEcho); got != test.want ||
+				body.NoEcho != body.Data.HasSecret() {
+				t.Errorf("%s, secret: %t, want %s", got, body.Data.HasSecret(), test.want)
+			}
+		})
+	}
+}
+
+// A success that lacks what others read would fail the stack, so it is refused unless it is forced.
+func TestRespondLacksAttributes(t *testing.T) {
+	reads := `{"Conditions": {"No": {"Fn::Equals": ["a", "b"]}}, "Resources": {"C": ` + resource(`"K": "v"`) + `,
+		"D": ` + resource(`"K": {"Fn::GetAtt": ["C", "key"]}, "L": {"Fn::If": ["No", {"Fn::GetAtt": ["C", "never"]}, "x"]}`) + `},
+		"Outputs": {"O": {"Value": {"Fn::Sub": "${C.key}-${C.url}"}}, "P": {"Condition": "No", "Value": {"Fn::GetAtt": ["C", "never"]}}}}`
+	const key, url = "the attribute key, read by resource D, output O", "the attribute url, read by output O"
+	refused := func(w *world, in engine.Respond, lacks string) {
+		t.Helper()
+		in.Logical = "C"
+		before := w.history()
+		_, err := w.respond(in)
+		wantCode(t, err, engine.CodeValidation, "The answer lacks "+lacks+". The stack would fail. Add what is missing, or force the answer. Nothing was changed.")
+		if w.history() != before || len(w.audits()) > 0 {
+			t.Errorf("something changed:\n%s\n%s", w.history(), w.audits())
+		}
+	}
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(reads))
+	w.accept(w.take("C"))
+	refused(w, engine.Respond{}, key+"; "+url)
+	refused(w, engine.Respond{Data: []byte(`{"key": "k", "url": null}`)}, url)
+	refused(w, engine.Respond{Set: []byte(`{"url": "u"}`)}, key)
+	_, err := w.respond(engine.Respond{Logical: "C", Set: []byte(`{"url": "u", "key": "k"}`)})
+	w.must(err)
+	w.succeed("D", "d")
+	if w.status() != "CREATE_COMPLETE" {
+		t.Fatal(w.history())
+	}
+	// What an Update keeps is there, and a failure needs nothing.
+	w.must(w.update(strings.Replace(reads, `"K": "v"`, `"K": "w"`, 1)))
+	w.accept(w.take("C"))
+	if _, err = w.respond(engine.Respond{Logical: "C"}); err != nil || w.status() != "UPDATE_COMPLETE" {
+		t.Fatalf("%v\n%s", err, w.history())
+	}
+	w.must(w.update(strings.Replace(reads, `"K": "v"`, `"K": "x"`, 1)))
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C", Status: wire.Failed})
+	w.must(err)
+
+	w = newWorld(t, engine.FidelityPintle)
+	w.must(w.create(reads))
+	w.accept(w.take("C"))
+	done, err := w.respond(engine.Respond{Logical: "C", Data: []byte(`{"key": "k"}`), Force: true})
+	w.must(err)
+	if got := engine.DescribeReads(done.Lacks); got != url {
+		t.Errorf("it lacks %s", got)
+	}
+	w.succeed("D", "d")
+	if !strings.Contains(w.history(), "CREATE_FAILED") && !strings.Contains(w.history(), "ROLLBACK_IN_PROGRESS") {
+		t.Error(w.history())
+	}
+}
+
+// The rollback of an update goes for what the stack was, so that counts. What was cancelled is read by nothing.
+func TestRespondLacksInRollback(t *testing.T) {
+	template := func(k, attribute, fails string) string {
+		return body(map[string]string{
+			"C": resource(`"K": "` + k + `"`), "D": resource(`"K": {"Fn::GetAtt": ["C", "` + attribute + `"]}`), "X": resource(`"K": "` + fails + `"`),
+		})
+	}
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(template("v", "before", "1")))
+	w.accept(w.take("C"))
+	_, err := w.respond(engine.Respond{Logical: "C", PhysicalID: "c", Data: []byte(`{"before": "b"}`)})
+	w.must(err)
+	w.succeed("D", "d")
+	w.succeed("X", "x")
+	w.must(w.update(template("w", "after", "2")))
+	w.accept(w.take("C"))
+	_, err = w.respond(engine.Respond{Logical: "C", Data: []byte(`{"after": "a"}`)})
+	w.must(err)
+	w.fail("X", "x", "r")
+	w.succeed("D", "d")
+	c := w.take("C")
+	w.accept(c)
+	_, err = w.respond(engine.Respond{Logical: "C"})
+	wantCode(t, err, engine.CodeValidation, "The answer lacks the attribute before, read by resource D. The stack would fail.")
+	_, err = w.respond(engine.Respond{Logical: "C", Set: []byte(`{"before": "b"}`)})
+	w.must(err)
+	w.succeed("X", "x")
+	w.succeed("D", "d")
+	if w.status() != "UPDATE_ROLLBACK_COMPLETE" {
+		t.Error(w.history())
+	}
+}
+
 // An answer for a request that was cancelled tells what there is to delete.
 func TestRespondToCancelled(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
@@ -143,8 +268,8 @@ func TestRespondRefusals(t *testing.T) {
 	refuse(engine.Respond{Logical: "C", Status: "DONE"}, "Invalid Response object: 'DONE' is not a valid ResponseStatus")
 	refuse(engine.Respond{Logical: "C", PhysicalID: wire.PhysicalID(strings.Repeat("x", 1025))}, "Invalid PhysicalResourceId")
 	refuse(engine.Respond{Logical: "C", PhysicalID: "a\x00b"}, "control characters")
-	refuse(engine.Respond{Logical: "C", Data: []byte(`["a"]`)}, "Value of property Data must be an object")
-	refuse(engine.Respond{Logical: "C", Data: []byte(`{"a": hunter2}`)}, "The data is no JSON object.")
+	refuse(engine.Respond{Logical: "C", Data: []byte(`["a"]`)}, "The attributes are not a JSON object. Nothing was changed.")
+	refuse(engine.Respond{Logical: "C", Data: []byte(`{"a": hunter2}`)}, "The attributes are not a JSON object. Nothing was changed.")
 	refuse(engine.Respond{Logical: "C", Data: []byte(`{"a": "` + strings.Repeat("x", 4096) + `"}`)}, "Response object is too long")
 
 	_, err = w.respond(engine.Respond{Logical: "C", Request: c.ID})

@@ -257,6 +257,42 @@ func TestROSRespond(t *testing.T) {
 	}
 }
 
+// An Update of ROS that a person answers keeps the attributes too, and must have those that others read.
+func TestROSRespondKeepsAttributes(t *testing.T) {
+	w := newROS(t, engine.Config{})
+	two := func(k, of string) string {
+		return rosBody(map[string]string{
+			"C": rosResource(`"K": "`+k+`"`, ""), "D": rosResource(`"K": {"Fn::GetAtt": ["C", "`+of+`"]}`, ""),
+		})
+	}
+	answer := func(in engine.Respond) error {
+		in.Stack, in.Logical, in.Status, in.By = w.rosRef(), "C", wire.Success, "test"
+		_, err := w.engine.Respond(w.ctx, in)
+		return err
+	}
+	w.must(w.begin(engine.CreateStack{Template: two("v", "Outputs")})) // all of them, whatever they are
+	w.accept(w.take("C"))
+	w.must(answer(engine.Respond{Data: []byte(`{"n": 1}`)}))
+	w.succeed("D", "d")
+	w.must(w.change(engine.UpdateStack{Template: two("w", "n")}))
+	w.accept(w.take("C"))
+	w.must(answer(engine.Respond{}))
+	w.succeed("D", "d")
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
+		t.Fatalf("the stack is %s", status)
+	}
+	w.must(w.change(engine.UpdateStack{Template: two("x", "m")}))
+	w.accept(w.take("C"))
+	if err := answer(engine.Respond{}); err == nil || !strings.Contains(err.Error(), "The answer lacks the attribute m, read by resource D.") {
+		t.Errorf("error %v", err)
+	}
+	w.must(answer(engine.Respond{Set: []byte(`{"m": null}`)})) // which is a value in ROS
+	w.succeed("D", "d")
+	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
+		t.Errorf("the stack is %s", status)
+	}
+}
+
 // rosShelf is a shelf of Alibaba Cloud.
 type rosShelf struct{ shelf }
 

@@ -38,7 +38,7 @@ func TestRespond(t *testing.T) {
 		{"an unknown field", path, `{"status": "SUCCESS", "physicalID2": "hunter2"}`, 400, "must be a JSON object"},
 		{"a wrong type", path, `{"status": "SUCCESS", "noEcho": "hunter2"}`, 400, "noEcho is of the wrong type"},
 		{"no status", path, `{}`, 400, "status must be SUCCESS or FAILED"},
-		{"no object", path, `{"status": "SUCCESS", "data": ["hunter2"]}`, 400, "Value of property Data must be an object"},
+		{"no object", path, `{"status": "SUCCESS", "data": ["hunter2"]}`, 400, "The attributes are not a JSON object"},
 		{"too long", path, `{"status": "SUCCESS", "data": {"a": "` + strings.Repeat("x", wire.MaxResponse) + `"}}`, 400, "Response object is too long"},
 		{"far too long", path, `{"status": "SUCCESS", "data": {"a": "` + strings.Repeat("x", operator.MaxResponse) + `"}}`, 413, "far longer"},
 	} {

@@ -2,6 +2,8 @@ package template
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -106,6 +108,37 @@ func (p *parser) outputValue(n Node, where path, in place) Node {
 
 // References returns which resources the value uses, in every branch, each use once, in the order of the text.
 func (o *DeclaredOutput) References() []Reference { return references(o.Value, nil, o.parameters) }
+
+// AttributeRead is a use of a resource's attribute.
+type AttributeRead struct {
+	// Resource or Output is the logical ID or the key of what reads it; the other is empty.
+	Resource, Output string
+	Attribute        string
+}
+
+// AttributeReads returns the attributes of a resource that others and outputs read in the branches that are taken in a scope, in
+// the order of the template. Attributes whose names are computed are left out.
+func (t *Template) AttributeReads(s *Scope, logicalID string) []AttributeRead {
+	var reads []AttributeRead
+	look := func(n Node, parameters []string, by AttributeRead) {
+		for _, r := range references(n, s, parameters) {
+			if by.Attribute = r.Attribute; r.Resource != logicalID || r.Attribute == "" || strings.HasPrefix(r.Attribute, "${") ||
+				slices.Contains(reads, by) {
+				continue
+			}
+			reads = append(reads, by)
+		}
+	}
+	for _, r := range t.Active(s) {
+		for _, n := range []Node{r.Properties, r.Metadata, r.CreationPolicy} {
+			look(n, r.parameters, AttributeRead{Resource: r.LogicalID})
+		}
+	}
+	for _, o := range t.activeOutputs(s) {
+		look(o.Value, o.parameters, AttributeRead{Output: o.Key})
+	}
+	return reads
+}
 
 func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
 	var active []*DeclaredOutput

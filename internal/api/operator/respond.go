@@ -24,9 +24,22 @@ type Response struct {
 	// PhysicalID empty means the one the resource has, else a generated one.
 	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	// Data is a JSON object of all the attributes, absent for none; NoEcho makes them secret.
-	Data   json.RawMessage `json:"data,omitempty"`
-	NoEcho bool            `json:"noEcho,omitempty"`
+	// Data is a JSON object of all the attributes. Without it an Update keeps those that the resource has, secret if they are.
+	Data json.RawMessage `json:"data,omitempty"`
+	// Set is a JSON object of attributes that are added to those, or replace them.
+	Set json.RawMessage `json:"set,omitempty"`
+	// NoEcho makes the attributes secret.
+	NoEcho bool `json:"noEcho,omitempty"`
+	// Force has a SUCCESS taken that lacks attributes which other resources or outputs read. The stack then fails.
+	Force bool `json:"force,omitempty"`
+}
+
+// AttributeRead is an attribute of a resource that something reads.
+type AttributeRead struct {
+	Attribute string `json:"attribute"`
+	// Resource or Output reads it; the other is empty.
+	Resource string `json:"resource,omitempty"`
+	Output   string `json:"output,omitempty"`
 }
 
 // Responded tells what was answered.
@@ -39,6 +52,8 @@ type Responded struct {
 	PhysicalID wire.PhysicalID `json:"physicalId"`
 	// Origin says where the physical id comes from: given, kept (the resource has it) or generated.
 	Origin string `json:"physicalIdOrigin"`
+	// Lacks are the attributes that are read and not in the answer.
+	Lacks []AttributeRead `json:"lacks,omitempty"`
 }
 
 // respond answers for a provider. Whoever may change the stack may do that.
@@ -59,14 +74,19 @@ func (f *face) respond(r *http.Request) (any, error) {
 	done, err := f.Engine.Respond(r.Context(), engine.Respond{
 		Stack:   engine.Ref{Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: stack.Dialect == engine.ROS.Name()},
 		Logical: logical, Request: in.Request, Status: in.Status, PhysicalID: in.PhysicalID, Reason: in.Reason, Data: in.Data,
-		NoEcho: in.NoEcho, By: "access key " + caller.KeyID + " of account " + caller.Account,
+		Set: in.Set, NoEcho: in.NoEcho, Force: in.Force, By: "access key " + caller.KeyID + " of account " + caller.Account,
 	})
 	if input, ok := engine.InputError(err); ok {
 		return nil, &Error{http.StatusBadRequest, input.Message}
 	} else if err != nil {
 		return nil, err
 	}
+	var lacks []AttributeRead
+	for _, read := range done.Lacks {
+		lacks = append(lacks, AttributeRead{Attribute: read.Attribute, Resource: read.Resource, Output: read.Output})
+	}
 	return Responded{
+		Lacks: lacks,
 		Stack: stack.ID, Logical: logical, Request: done.Request, Type: string(done.Type), Status: in.Status,
 		PhysicalID: done.PhysicalID, Origin: string(done.Origin),
 	}, nil
@@ -90,7 +110,7 @@ func readResponse(r io.Reader) (in Response, err error) {
 	}
 	if err != nil || decoder.More() {
 		return in, &Error{http.StatusBadRequest, `the response must be a JSON object as {"status": "SUCCESS", "physicalId": "…", ` +
-			`"reason": "…", "data": {…}, "noEcho": false, "request": "…"}, of which only status is required`}
+			`"reason": "…", "data": {…}, "set": {…}, "noEcho": false, "force": false, "request": "…"}, of which only status is required`}
 	}
 	if !in.Status.Valid() {
 		return in, &Error{http.StatusBadRequest, "the response's status must be SUCCESS or FAILED"}
