@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,6 +19,8 @@ type taker struct{ events chan local.Event }
 func (taker) Match(wire.ServiceToken) (delivery.Provider, bool) {
 	return delivery.Provider{Name: "Thing"}, true
 }
+
+func (taker) Cancel(string, time.Duration) {}
 
 func (t taker) Invoke(_ string, event local.Event) error {
 	event.Started()

@@ -141,6 +141,8 @@ type Config struct {
 	// Look is how long after the silent return of a local handler it is first looked for its answer and for what its process
 	// still does. Zero means [DefaultLook].
 	Look time.Duration
+	// AfterAnswer is how long a local handler may continue after its request was answered. Zero means [DefaultAfterAnswer].
+	AfterAnswer time.Duration
 	// Queue is how many requests are in hand at most: queued, being sent, waiting for another try or for Report. Zero
 	// means [DefaultQueue].
 	Queue int
@@ -175,8 +177,8 @@ func New(config Config) (*Delivery, error) {
 		return nil, errors.New("delivery: WebhookSecret must have at least 24 bytes")
 	case config.ROSResponse < 0 || config.ROSResponse > wire.MaxROSResponse:
 		return nil, fmt.Errorf("delivery: ROSResponse must be from 0 to %d", wire.MaxROSResponse)
-	case config.RetryFor < 0, config.Backoff < 0, config.Queue < 0, config.Sends < 0, config.Poll < 0, config.Drain < 0, config.Look < 0:
-		return nil, errors.New("delivery: RetryFor, Backoff, Queue, Sends, Poll, Drain and Look must not be negative")
+	case config.RetryFor < 0, config.Backoff < 0, config.Queue < 0, config.Sends < 0, config.Poll < 0, config.Drain < 0, config.Look < 0, config.AfterAnswer < 0:
+		return nil, errors.New("delivery: RetryFor, Backoff, Queue, Sends, Poll, Drain, Look and AfterAnswer must not be negative")
 	}
 	setDefault(&config.ROSResponse, wire.MaxResponse)
 	setDefault(&config.RetryFor, DefaultRetryFor)
@@ -186,6 +188,7 @@ func New(config Config) (*Delivery, error) {
 	setDefault(&config.Poll, DefaultPoll)
 	setDefault(&config.Drain, DefaultDrain)
 	setDefault(&config.Look, DefaultLook)
+	setDefault(&config.AfterAnswer, DefaultAfterAnswer)
 	if config.Progress == nil {
 		config.Progress = func(wire.RequestID, string) {}
 	}

@@ -173,6 +173,8 @@ func (p processes) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return delivery.Provider{Name: "Thing"}, token == localTask
 }
 
+func (processes) Cancel(string, time.Duration) {}
+
 func (p processes) Invoke(_ string, event local.Event) error {
 	event.Started()
 	p.events <- event

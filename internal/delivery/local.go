@@ -43,6 +43,8 @@ type Local interface {
 	// end goes to [Delivery.Done]. local.ErrBusy and local.ErrClosed say that it was not taken and may be later; any
 	// other error is final.
 	Invoke(name string, event local.Event) error
+	// Cancel ends an event that Invoke has taken, after a grace, because its request is settled. See [local.Runtime.Cancel].
+	Cancel(id string, grace time.Duration)
 }
 
 // NewLocal joins the runtime of this machine's processes with the rule that tells which provider serves a token. Give
@@ -83,6 +85,7 @@ type nobody struct{}
 
 func (nobody) Match(wire.ServiceToken) (Provider, bool) { return Provider{}, false }
 func (nobody) Invoke(string, local.Event) error         { return local.ErrUnknown }
+func (nobody) Cancel(string, time.Duration)             {}
 
 // busyPoll bounds the wait for a busy provider, should its turn be taken by another request again and again.
 const busyPoll = 5 * time.Second

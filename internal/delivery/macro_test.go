@@ -40,6 +40,7 @@ func (n named) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 }
 
 func (named) Invoke(string, local.Event) error { return local.ErrUnknown }
+func (named) Cancel(string, time.Duration)     {}
 
 func TestMacroInLambda(t *testing.T) {
 	returned := func(w http.ResponseWriter) { fmt.Fprint(w, `{"status": "success"}`) }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,3 +91,4 @@ func (u atURL) Match(wire.ServiceToken) (delivery.Provider, bool) {
 }
 
 func (atURL) Invoke(string, local.Event) error { return local.ErrUnknown }
+func (atURL) Cancel(string, time.Duration)     {}

@@ -154,17 +154,18 @@ func (r *run) answered() bool {
 	return is && r.settled
 }
 
-// settle notes that a request is settled.
-func (r *runs) settle(id wire.RequestID) {
+// settle notes that a request is settled, and reports whether an invocation of it has not ended.
+func (r *runs) settle(id wire.RequestID) (runs bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found := r.running[id]; found != nil {
-		found.settled = true
+		found.settled, runs = true, true
 	}
 	if settled := r.silent[id]; settled != nil {
 		delete(r.silent, id)
 		close(settled)
 	}
+	return runs
 }
 
 // leaveSilent forgets a silent return of which nothing more is to be reported.

@@ -34,9 +34,24 @@ type silent struct {
 
 func (silent) outcome() {}
 
-// Settled tells that a request is settled, whatever by: no more is reported of a handler that returned without an answer. It
-// is for the engine, never blocks, and ignores requests that are not known.
-func (d *Delivery) Settled(id wire.RequestID) { d.runs.settle(id) }
+// DefaultAfterAnswer is how long a handler may continue after its request was answered, before its process is ended: for logs,
+// clean-ups and records of its own. A handler that needs more has to answer last.
+const DefaultAfterAnswer = 10 * time.Second
+
+// Settled tells that a request is settled, by an answer or by something else. Nothing is reported any more of a handler that
+// returned without an answer, and a process that still handles the request is ended: at once, or after Config.AfterAnswer if
+// it may have answered. With Config.FidelityAWS it continues, as on Lambda. Settled is for the engine, never blocks, and
+// ignores requests that are not known.
+func (d *Delivery) Settled(id wire.RequestID, answered bool) {
+	if !d.runs.settle(id) || d.config.FidelityAWS {
+		return
+	}
+	grace := time.Duration(0)
+	if answered {
+		grace = d.config.AfterAnswer
+	}
+	d.config.Local.Cancel(string(id), grace)
+}
 
 // listen reports a silent return once it is known that no answer has come, and goes on until nothing may answer any more, the
 // request is settled or soft ends.

@@ -104,7 +104,7 @@ func TestSilentAndSettled(t *testing.T) {
 				return
 			}
 			if early {
-				w.Settled("a")
+				w.Settled("a", true)
 				defer close(ended)
 			}
 			o.Work = func(context.Context) string {
@@ -119,10 +119,10 @@ func TestSilentAndSettled(t *testing.T) {
 			<-ended
 		} else {
 			says := <-looks
-			w.Settled("a")
+			w.Settled("a", true)
 			says <- "1 thread"
 		}
-		w.Settled("unknown")
+		w.Settled("unknown", false)
 		w.stop()
 		<-w.ended
 		if len(w.outcomes) > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -201,3 +202,4 @@ func (o onlyAt) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 }
 
 func (onlyAt) Invoke(string, local.Event) error { return local.ErrUnknown }
+func (onlyAt) Cancel(string, time.Duration)     {}

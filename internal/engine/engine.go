@@ -39,9 +39,10 @@ type Config struct {
 	// Dispatch takes requests that were committed and are ready to be delivered. It must not block; what it does not
 	// take is found by [store.Store.Claim]. Nil leaves them all to Claim.
 	Dispatch func([]store.Request)
-	// Settled is told of each request of a provider that a decision of this node has settled, once that is durable. It must not
-	// block. It may be told again of one that was settled before. Nil is told nothing.
-	Settled func(wire.RequestID)
+	// Settled is told of each request of a provider that a decision of this node has settled, once that is durable, and whether
+	// an answer has settled it that the provider may have sent. It must not block. It may be told again of one that was settled
+	// before. Nil is told nothing.
+	Settled func(id wire.RequestID, answered bool)
 	// Serves reports whether this node has the process of a provider that is to be asked again. Among several nodes one that
 	// has not leaves it to the others. Nil means that it has all.
 	Serves func(wire.ServiceToken) bool
@@ -91,7 +92,7 @@ type Engine struct {
 	store    store.Store
 	dispatch func([]store.Request)
 	serves   func(wire.ServiceToken) bool
-	settled  func(wire.RequestID)
+	settled  func(id wire.RequestID, answered bool)
 	stored   Stored
 	hidden   Hidden
 	snippet  func(context.Context, string) (string, error)
@@ -355,7 +356,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	var ready []store.Request
 	var attend []wire.StackID
 	var told []func(Observer)
-	var settled []wire.RequestID
+	var settled []store.Request
 	var earliest time.Time // of the deadlines that were set; zero if none was
 	err := e.decide(ctx, target, func(view *store.View) (store.Delta, error) {
 		ready, settled, earliest = nil, nil, zeroTime
@@ -380,7 +381,7 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 				earliest = r.Due
 			}
 			if r.State == store.RequestSettled && r.Asks() && e.settled != nil {
-				settled = append(settled, r.ID)
+				settled = append(settled, r)
 			}
 		}
 		return delta, err
@@ -388,8 +389,8 @@ func (e *Engine) apply(ctx context.Context, target store.Target, decide func(*ma
 	if err != nil {
 		return err
 	}
-	for _, id := range settled { // first, so that what is sent next finds the process free
-		e.settled(id)
+	for _, r := range settled { // first, so that what is sent next finds the process free
+		e.settled(r.ID, r.Ending == Answered.String())
 	}
 	if len(ready) > 0 && e.dispatch != nil {
 		e.dispatch(ready)

@@ -89,7 +89,8 @@ type Event struct {
 	WantResult bool
 	// Waits says that the handler may return a wire.Waiting instead of finishing, and is then asked again: the event ends
 	// as [Waiting].
-	Waits bool
+	Waits  bool
+	cancel *cancellation // set by Invoke
 	// Started is called when a process has got the event: until then it waited for one to be free, built or started. It
 	// is called at most once, before [Config.Done], under the same rules. Nil is not called.
 	Started func()
@@ -148,6 +149,8 @@ type Runtime struct {
 	pools  map[string]*pool
 	turns  map[string]chan struct{} // to build, by the package's folder
 	ports  map[string]bool          // where processes may listen
+
+	cancels map[string]*cancellation // of the events that have not ended, by their IDs
 }
 
 // New returns a runtime that accepts events at once. No process is started before one is needed.
@@ -184,6 +187,7 @@ func New(config Config) (*Runtime, error) {
 		config.CacheDir = dir
 	}
 	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}}
+	r.cancels = map[string]*cancellation{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
 		if err := r.Set(p); err != nil {
@@ -340,7 +344,12 @@ func (r *Runtime) Invoke(name string, event Event) error {
 	if p == nil {
 		return fmt.Errorf("%w: %q", ErrUnknown, name)
 	}
-	return p.of(event.Contract).accept(event)
+	event.cancel = newCancellation()
+	err := p.of(event.Contract).accept(event)
+	if err == nil {
+		r.cancels[event.ID] = event.cancel
+	}
+	return err
 }
 
 func validID(id string) bool {

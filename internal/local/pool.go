@@ -198,11 +198,17 @@ func (p *pool) next(w *worker) (Event, bool) {
 
 	timer := time.NewTimer(r.config.Idle)
 	defer timer.Stop()
-	select {
-	case event, ok := <-w.events:
-		return event, ok
-	case <-timer.C:
-	case <-r.ctx.Done():
+	for idle := true; idle; {
+		select {
+		case event, ok := <-w.events:
+			return event, ok
+		case <-timer.C:
+			if idle = w.process != nil && w.process.hinted(); idle { // it works for an event that was not answered
+				timer.Reset(r.config.Idle)
+			}
+		case <-r.ctx.Done():
+			idle = false
+		}
 	}
 	r.mu.Lock()
 	if i := slices.Index(p.idle, w); i >= 0 {

@@ -109,6 +109,13 @@ func (p *process) leaves(inv *invocation, header http.Header) *work {
 	return left
 }
 
+// hinted reports whether a runner has reported work that has not ended.
+func (p *process) hinted() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.hints) > 0 && !p.ends()
+}
+
 // idle takes a runner's report that what its handler left behind has ended.
 func (p *process) idle(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")

@@ -39,6 +39,7 @@ func newWorker(p *pool) *worker {
 func (w *worker) run(event Event) {
 	for ok := true; ok; event, ok = w.pool.next(w) {
 		outcome := w.handle(event)
+		w.runtime.ended(event)
 		w.runtime.config.Done(event.ID, outcome)
 	}
 	if w.process != nil {
@@ -51,6 +52,9 @@ func (w *worker) handle(event Event) Outcome {
 	for {
 		if w.runtime.ctx.Err() != nil {
 			return Outcome{Kind: Stopped, Message: stoppedMessage}
+		}
+		if isClosed(event.cancel.begun) {
+			return Outcome{Kind: Stopped, Message: settledMessage}
 		}
 		if !event.Deadline.IsZero() && !time.Now().Before(event.Deadline) {
 			return Outcome{Kind: TimedOut, Message: lateMessage}
@@ -72,6 +76,9 @@ func (w *worker) handle(event Event) Outcome {
 		inv := newInvocation(event, w.pool.provider.Timeout)
 		failed, ok := w.hand(inv)
 		switch {
+		case failed.Kind == Stopped && isClosed(event.cancel.begun):
+			failed.Log = w.process.log.end()
+			return failed // the process may have the next one
 		case ok:
 			w.failures = 0
 			if event.Started != nil {
@@ -173,10 +180,21 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 		case <-late:
 			p.kill()
 			return Outcome{Kind: TimedOut, Message: lateMessage}, false
+		case <-inv.event.cancel.begun:
+			return Outcome{Kind: Stopped, Message: settledMessage}, false
 		case <-w.runtime.ctx.Done():
 			p.stop(config.Grace)
 			return Outcome{Kind: Stopped, Message: stoppedMessage}, false
 		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -193,6 +211,8 @@ func (w *worker) await(inv *invocation) Outcome {
 	case <-timer.C:
 		p.kill()
 		outcome = Outcome{Kind: TimedOut, Message: w.timeoutMessage(inv)}
+	case <-inv.event.cancel.begun:
+		outcome = w.cancelled(inv)
 	case <-w.runtime.ctx.Done():
 		p.stop(w.runtime.config.Grace)
 		outcome = Outcome{Kind: Stopped, Message: stoppedMessage}

@@ -74,7 +74,7 @@ func TestOperator(t *testing.T) {
 		t.Errorf("due %v since %v, %d s left", got.Due, got.Since, left)
 	}
 	got.Since, got.Due, got.RemainingSeconds = time.Time{}, nil, nil
-	want := operator.Request{ID: r.ID, Logical: "R", Type: "Create", State: "waiting", Resource: "Custom::Thing", Progress: "refused, retrying"}
+	want := operator.Request{ID: r.ID, Logical: "R", Type: "Create", State: "waiting", Resource: "Custom::Thing", Provider: "topic CRTest", Progress: "refused, retrying"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

@@ -49,6 +49,8 @@ func (h hosted) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return provider, ok
 }
 
+func (hosted) Cancel(string, time.Duration) {}
+
 func (h hosted) Invoke(_ string, event local.Event) error {
 	event.Started()
 	h.invoke(event.Payload)

@@ -70,9 +70,9 @@ func (n *Node) dispatch(ready []store.Request) {
 }
 
 // settled tells delivery of a request that is settled.
-func (n *Node) settled(id wire.RequestID) {
+func (n *Node) settled(id wire.RequestID, answered bool) {
 	if n.delivery != nil {
-		n.delivery.Settled(id)
+		n.delivery.Settled(id, answered)
 	}
 }
 

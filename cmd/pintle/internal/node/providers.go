@@ -356,6 +356,9 @@ func (p *providers) Invoke(name string, event local.Event) error {
 	return err
 }
 
+// Cancel implements [delivery.Local].
+func (p *providers) Cancel(id string, grace time.Duration) { p.runtime.Cancel(id, grace) }
+
 // requestOf returns the request that an invocation belongs to, in whose log its lines are: that for which a provider, or a function
 // of this machine, has called another function, or its own. Empty stays empty.
 func (p *providers) requestOf(id string) wire.RequestID {
