@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -180,3 +181,5 @@ type mapped struct{ delivery.Provider }
 func (m mapped) Match(wire.ServiceToken) (delivery.Provider, bool) { return m.Provider, true }
 
 func (mapped) Invoke(string, local.Event) error { return local.ErrUnknown }
+
+func (mapped) Cancel(string, time.Duration) {}
