@@ -131,6 +131,12 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 			a.say("the handler returned without an answer; one may still come, waiting up to %s", o.timeout)
 		},
 	}
+	if tried.Framework.Target.Kind() != local.URL && !tried.Later { // else something else may answer
+		config.Settle = local.Settle
+		config.Waiting = func() {
+			a.say("the handler returned without an answer; waiting %s for one, or longer if its process still works", config.Settle)
+		}
+	}
 	result, err := trial.Run(ctx, config)
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
 	switch {
@@ -175,7 +181,7 @@ func (a *app) tried(o *invokeOptions, name string) (node.Apart, error) {
 	}
 	provider, err := local.ParseProvider(dir, declared)
 	if err == nil {
-		return node.Apart{Framework: provider}, nil
+		return node.Apart{Framework: provider, Later: declared.Answers == project.AnswersLater}, nil
 	}
 	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
 		hint := "name one of pintle.yaml, a Go package's folder, an executable or a URL"

@@ -36,6 +36,9 @@ type Order struct {
 	// Settle is how long an answer may take that was not there when the provider was done with the request. Zero means as
 	// long as Timeout.
 	Settle time.Duration
+	// WhileWorking has Settle begin only when the provider's process no longer works on what its handler left behind, as an
+	// engine has it.
+	WhileWorking bool
 	// Secrets are texts that no log may show.
 	Secrets []string
 	// Linger is how long the provider may go on after its answer, so that its log is whole. Zero means two seconds.
@@ -91,6 +94,8 @@ type End struct {
 	Err error
 	// At is when; zero if it has not ended.
 	At time.Time
+	// work is that of [local.Outcome].
+	work func(context.Context) string
 	// Busy says that a URL replied 429 or 503: an engine sends the request again.
 	Busy bool
 }
@@ -274,7 +279,7 @@ func died(o local.Outcome) error {
 // await waits for the answer and then, for a moment, for what the provider does after it.
 func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result, error) {
 	ended := e.ended
-	var settled <-chan time.Time // never, before the end and without a bound
+	var settled <-chan struct{} // never, before the end and without a bound
 	for {
 		select {
 		case a := <-e.answers:
@@ -304,11 +309,13 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 			}
 			e.order.Waiting()
 			if e.order.Settle > 0 {
-				timer := time.NewTimer(e.order.Settle)
-				defer timer.Stop()
-				settled = timer.C
+				settled = e.settle(limited, end)
 			}
 		case <-settled:
+			if limited.Err() != nil {
+				settled = nil // the next case says it
+				continue
+			}
 			return Result{
 				Problem: fmt.Errorf("no answer when the handler had returned, nor within %s of that", e.order.Settle),
 				Took:    time.Since(e.since(start)),
@@ -321,6 +328,33 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 				Problem: fmt.Errorf("no answer within %s", e.order.Timeout), Took: time.Since(e.since(start)),
 			}, nil
 		}
+	}
+}
+
+// workPause is how long is waited between two looks at what a process still does.
+const workPause = 500 * time.Millisecond
+
+// settle returns a channel that is closed when no answer is to be expected any more of a handler that has returned, or ctx ends.
+func (e *exchange) settle(ctx context.Context, end End) <-chan struct{} {
+	over := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(over)
+		for e.order.WhileWorking && end.work != nil && end.work(ctx) != "" && sleep(ctx, workPause) {
+		}
+		sleep(ctx, e.order.Settle)
+	}()
+	return over
+}
+
+// sleep returns after d, or false when ctx ends before that.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

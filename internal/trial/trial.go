@@ -42,6 +42,9 @@ type Config struct {
 	SNS bool
 	// Timeout is how long the answer may take. Zero means [DefaultTimeout].
 	Timeout time.Duration
+	// Settle is how long an answer may take after the provider's handler has returned without one and its process no longer works.
+	// Zero means as long as Timeout.
+	Settle time.Duration
 	// WebhookSecret signs the request to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that it is not signed.
 	WebhookSecret string
 	// Learn is called before the request is sent, with what the provider's program prints for the command schema; nil if
@@ -105,7 +108,7 @@ func (s *Session) try(ctx context.Context, c Config) (Result, error) {
 	if ctx.Err() != nil || errors.As(err, &broken) {
 		return Result{}, err
 	}
-	order := Order{Request: c.Request, SNS: c.SNS, Timeout: c.Timeout, Waiting: c.Waiting}
+	order := Order{Request: c.Request, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, WhileWorking: true, Waiting: c.Waiting}
 	if c.Learn != nil {
 		order.Secrets = c.Learn(schema, &order.Request)
 	}

@@ -16,6 +16,8 @@ type Apart struct {
 	Functions []local.Provider
 	// Calls are those calls. They are to use the runtime, and to get its reports.
 	Calls *remote.Calls
+	// Later says that its answers may come long after its handler has returned, from elsewhere.
+	Later bool
 }
 
 // NewApart returns the provider with a name, which must be made of functions; others are the definitions of providers that
