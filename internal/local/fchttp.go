@@ -105,7 +105,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 		}
 	}
 	if p.take(inv.id) == inv {
-		inv.left = p.leaves(inv, nil)
+		inv.left = p.leaves(inv, inv.id, nil)
 		inv.result <- outcome
 	}
 }

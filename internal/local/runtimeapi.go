@@ -166,7 +166,7 @@ func (p *process) response(w http.ResponseWriter, r *http.Request) {
 		replyUnknownID(w)
 		return
 	}
-	inv.left = p.leaves(inv, r.Header)
+	inv.left = p.leaves(inv, id, r.Header)
 	inv.result <- outcome
 	if over != nil {
 		reply(w, http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", outcome.Message)

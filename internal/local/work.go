@@ -86,9 +86,9 @@ func (p *process) busy() bool {
 }
 
 // leaves notes what the handler of an event left behind, as its runner reports it with the result. The caller has taken
-// the event. Nil means that nothing can be seen: a part of this process, or a function of a cloud, which is frozen when it
+// the event, which the process knows by the id. Nil means that nothing can be seen: a part of this process, or a function of a cloud, which is frozen when it
 // has returned.
-func (p *process) leaves(inv *invocation, header http.Header) *work {
+func (p *process) leaves(inv *invocation, id string, header http.Header) *work {
 	if p.function || p.body.pid() == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (p *process) leaves(inv *invocation, header http.Header) *work {
 			p.hints = map[string]*work{}
 		}
 		if len(p.hints) < maxHints {
-			p.hints[inv.id] = left
+			p.hints[id] = left
 		} else {
 			left.hint = ""
 		}

@@ -246,7 +246,7 @@ func graph(key store.StackKey) store.Delta {
 	for i, row := range []store.Request{
 		{ID: "top", Logical: "Top", State: store.RequestReady, Owner: 5},
 		{ID: "old-mid", Logical: "Mid", State: store.RequestWaiting, Due: at.Add(time.Second)},
-		{ID: "mid", Logical: "Mid", State: store.RequestWaiting, Executor: 5, Due: at.Add(2 * time.Second)},
+		{ID: "mid", Logical: "Mid", State: store.RequestWaiting, Executor: 5, Due: at.Add(2 * time.Second), Within: time.Minute, Silence: &store.Silence{Since: at, Awaits: "1 thread"}},
 		{ID: "low", Logical: "Low", State: store.RequestDelayed, Due: at.Add(3 * time.Second)},
 		{ID: "far", Logical: "Far", State: store.RequestReady, Owner: 6},
 		{ID: "done", Logical: "Base", State: store.RequestSettled},
