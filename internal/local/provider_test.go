@@ -215,9 +215,6 @@ func dial(addr string) net.Conn {
 	return conn
 }
 
-// hinted is the event that the provider says it still works for.
-var hinted string
-
 // computing says that a goroutine of the provider uses the CPU.
 var computing atomic.Bool
 
