@@ -76,7 +76,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.until("the provider is waited for", func() bool {
-		answer := exec.Command("pintle", "respond", "s", "R", "--data", data, "--status", "SUCCESS", "--physical-id", "by-hand", "--data", "K="+secret)
+		answer := exec.Command("pintle", "respond", "s", "R", "--data", data, "--status", "SUCCESS", "--physical-id", "by-hand", "--attribute", "K="+secret)
 		return answer.Run() == nil
 	})
 	// Refusals came before, until its request was delivered.

@@ -168,7 +168,7 @@ func (w *libraryWorld) lay(t *testing.T, dir, handler string) (run, function, ru
 			t.Fatal(err)
 		}
 		to := filepath.Join(dir, name)
-		if err := os.WriteFile(to, text, 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(to, text, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		return to
@@ -393,7 +393,7 @@ func libraryTable(t *testing.T, all []library, cells [][]string) {
 	table.WriteString("\n")
 	want := slices.Concat(before, []byte(begin), []byte(table.String()), []byte(end), after)
 	if *updateLibraries {
-		if err := os.WriteFile(path, want, 0o644); err != nil { //nolint:gosec // a page
+		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -337,7 +337,7 @@ func (w *soakStack) template() string {
 	}
 	resource := func(needs ...string) map[string]any {
 		properties := map[string]any{
-			"ServiceToken": "arn:aws:sns:us-east-1:000000000000:Ledger", "Variant": strconv.Itoa(w.variant),
+			"ServiceToken": "arn:aws:lambda:us-east-1:000000000000:function:Ledger", "Variant": strconv.Itoa(w.variant),
 			"Fail": pick(12), "Replace": pick(3),
 		}
 		for _, need := range needs {
