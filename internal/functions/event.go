@@ -61,6 +61,7 @@ func (f *Functions) attempt(id string, c Call) {
 		case err == nil:
 			pause = f.config.Pauses[failures]
 			failures++
+			f.config.Log.Warn("a function failed, and is called again", "function", c.Function, "event", id, "error", failed, "after", pause)
 		case errors.As(err, &told) && told.Status < 500 && told.Code != "TooManyRequestsException", f.config.Now().Sub(born) > maxAge:
 			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures, "error", err)
 			return

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// TestPolling is about handlers that have themselves called again to see the end of what they began, on other people's libraries:
+// crhelper by a rule of EventBridge, cfn-lambda by Lambda.
+func TestPolling(t *testing.T) {
+	require.Python(t, "boto3")
+	require.Tool(t, "node")
+	libraries := require.Handlers(t)
+	if _, err := os.Stat(filepath.Join("..", "..", "internal", "loopbacktls")); err != nil {
+		t.Skip("these libraries answer by TLS, which the response listener of this version does not speak")
+	}
+	runScriptsIn(t, filepath.Join("testdata", "polling"), func(env *testscript.Env) {
+		env.Setenv("PYTHONPATH", filepath.Join(libraries, "python"))
+		env.Setenv("NODE_PATH", filepath.Join(libraries, "node_modules"))
+		env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	})
+}
