@@ -2,8 +2,9 @@
 // Python or Node file: what Lambda's own runtimes do, as far as a handler can tell.
 //
 // A program takes the handler's file and the names that its function may have as arguments; everything else is in the
-// environment, as Lambda has it. The interpreter is whatever python3 or node is on PATH, and nothing is installed. What
-// functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written anew.
+// environment, as Lambda has it. The interpreter is the caller's choice, such as the python3 or node on PATH, and nothing is
+// installed. What functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written anew.
+// A module that is missing is reported in one sentence with the command that installs it.
 //
 // Handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. If an event brought
 // a response URL with plain HTTP on loopback, both programs send a connection to port 443 of its host to its own port, where TLS
@@ -147,13 +148,14 @@ func (p Program) Args(file string, names []string) []string {
 	return append([]string{p.Interpreter, p.Script, file}, names...)
 }
 
-// Install writes the program's files below dir, unless they are there, and finds the interpreter. Programs of other
-// versions are left alone, so that processes which use them go on. It may be called concurrently, also by several processes.
-func (l Language) Install(dir string) (Program, error) {
-	interpreter, err := l.Interpreter()
-	if err != nil {
-		return Program{}, err
-	}
+// ProjectVariable is the variable that tells the program the directory of the handler's project, where what it lacks is to be
+// installed. It is not set for a function whose code came with a template. The handler does not see it.
+const ProjectVariable = "PINTLE_PROJECT"
+
+// Install writes the program's files below dir, unless they are there, for an interpreter, such as the one [Language.Interpreter]
+// returns. Programs of other versions are left alone, so that processes which use them go on. It may be called concurrently, also
+// by several processes.
+func (l Language) Install(dir, interpreter string) (Program, error) {
 	folder, script := "files/python", "bootstrap.py"
 	if l == Node {
 		folder, script = "files/node", "bootstrap.cjs"

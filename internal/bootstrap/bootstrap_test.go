@@ -65,13 +65,13 @@ func TestInstall(t *testing.T) {
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
-					if _, err := language.Install(dir); err != nil {
+					if _, err := language.Install(dir, tool); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			all.Wait()
-			program, err := language.Install(dir)
+			program, err := language.Install(dir, tool)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestInstall(t *testing.T) {
 			if err := os.WriteFile(program.Script, []byte("damaged"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := language.Install(dir); err != nil {
+			if _, err := language.Install(dir, tool); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, tree(t, dir)); diff != "" {

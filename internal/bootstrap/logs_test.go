@@ -20,7 +20,7 @@ import (
 // says.
 func TestLogs(t *testing.T) {
 	require.Tool(t, "node")
-	program, err := bootstrap.Node.Install(t.TempDir())
+	program, err := bootstrap.Node.Install(t.TempDir(), "node")
 	if err != nil {
 		t.Fatal(err)
 	}

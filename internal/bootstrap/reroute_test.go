@@ -55,7 +55,7 @@ ask({"ResponseURL": "http://127.0.0.2:4602/x"}, "127.0.0.2", 443)
 	} {
 		t.Run(test.tool, func(t *testing.T) {
 			require.Tool(t, test.tool)
-			program, err := test.language.Install(t.TempDir())
+			program, err := test.language.Install(t.TempDir(), test.tool)
 			if err != nil {
 				t.Fatal(err)
 			}

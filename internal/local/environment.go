@@ -62,8 +62,13 @@ func environment(config *Config, provider Provider, command command, at surround
 	}
 	for _, kv := range command.env {
 		name, text, _ := strings.Cut(kv, "=")
-		if name == "NODE_PATH" {
+		switch name {
+		case "NODE_PATH":
 			text = joinPaths(env[name], text) // the provider's own modules come first
+		case "PATH":
+			text = joinPaths(text, env[name])
+		case virtualEnvVar:
+			delete(env, "PYTHONHOME") // which would lead it elsewhere
 		}
 		env[name] = text
 	}

@@ -85,7 +85,7 @@ func (p *program) command(ctx context.Context) (command, error) {
 		}
 	case Script:
 		// What runs it is looked for each time: the folder may have been emptied.
-		return target.script.command(p.config.CacheDir, p.provider.Role)
+		return target.script.command(p.config, p.provider)
 	case URL:
 		return command{}, errors.New("a URL has no program")
 	}

@@ -145,14 +145,25 @@ func (s script) names(role bootstrap.Role) []string {
 	return s.language.Names(role)
 }
 
-func (s script) command(cacheDir string, role bootstrap.Role) (command, error) {
-	program, err := s.language.Install(filepath.Join(cacheDir, "bootstrap"))
+// command returns what to run. The interpreter is looked for each time, so that a virtual environment may be made meanwhile.
+func (s script) command(config *Config, provider Provider) (command, error) {
+	interpreter, venv, err := s.interpreter(active(config, provider), provider.Function != nil)
 	if err != nil {
 		return command{}, err
 	}
-	c := command{path: program.Interpreter, args: program.Args(s.file, s.names(role))}
+	program, err := s.language.Install(filepath.Join(config.CacheDir, "bootstrap"), interpreter)
+	if err != nil {
+		return command{}, err
+	}
+	c := command{path: program.Interpreter, args: program.Args(s.file, s.names(provider.Role))}
 	if program.Modules != "" {
 		c.env = append(c.env, "NODE_PATH="+program.Modules)
+	}
+	if venv != "" { // as if it were active, for what the handler runs
+		c.env = append(c.env, virtualEnvVar+"="+venv, "PATH="+venvPrograms(venv))
+	}
+	if provider.Function == nil {
+		c.env = append(c.env, bootstrap.ProjectVariable+"="+projectDir(filepath.Dir(s.file)))
 	}
 	return c, nil
 }

@@ -361,7 +361,7 @@ func TestNodeStyles(t *testing.T) {
 		"of another role": {"f.js", `exports.onEvent = async () => 1`, "", `Runtime.HandlerNotFound: f.js does not export 'handler' or 'default', ` +
 			`but onEvent: a function that returns its result is declared as onEvent: in pintle.yaml`},
 		"syntax":         {"f.js", `exports.handler = async () => {`, "", `Runtime.UserCodeSyntaxError: f.js: SyntaxError: Unexpected end of input`},
-		"missing module": {"f.js", `require('no-such-module')`, "", `Runtime.ImportModuleError: f.js: Cannot find module 'no-such-module'`},
+		"missing file":   {"f.js", `require('./no-such-file')`, "", `Runtime.ImportModuleError: f.js: Cannot find module './no-such-file'`},
 		"throws at once": {"f.js", `throw new RangeError('at once')`, "", `RangeError: at once`},
 	}
 	for name, test := range tests {
@@ -426,7 +426,7 @@ func TestPythonStyles(t *testing.T) {
 		"of another role": {"def on_event(event, context): pass", "", "Runtime.HandlerNotFound: Handler 'handler' or 'lambda_handler' " +
 			"missing on module 'f', but there is on_event: a function that returns its result is declared as onEvent: in pintle.yaml"},
 		"syntax":         {"def handler(:", "", "Runtime.UserCodeSyntaxError: Syntax error in module 'f': invalid syntax (f.py, line 1)"},
-		"missing module": {"import no_such_module", "", "Runtime.ImportModuleError: Unable to import module 'f': No module named 'no_such_module'"},
+		"missing part":   {"import json.no_such", "", "Runtime.ImportModuleError: Unable to import module 'f': No module named 'json.no_such'"},
 		"raises at once": {"raise KeyError('at once')", "", "KeyError: 'at once'"},
 		"beside it":      {"import beside\nhandler = beside.answer", "", `"beside"`},
 	}

@@ -68,7 +68,8 @@ const wantTarget = "want a Go package's folder, a folder with an executable boot
 
 // ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
 // folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
-// bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH, unless
+// bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH or, in Python, in a
+// virtual environment, unless
 // it is executable and begins with #!.
 func ParseTarget(dir, text string) (Target, error) {
 	return parseTarget(dir, text, "", bootstrap.Handler)
@@ -109,7 +110,7 @@ func parseTarget(dir, text, handler string, role bootstrap.Role) (Target, error)
 		t.kind, err = Executable, checkExecutable(path, info)
 	}
 	if err == nil && t.kind == Script {
-		_, err = t.script.language.Interpreter()
+		_, _, err = t.script.interpreter(os.Getenv(virtualEnvVar), false)
 	}
 	if err != nil {
 		return Target{}, fmt.Errorf("target %s: %w", text, err)

@@ -22,6 +22,8 @@ const contract = process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : 
 const [file, ...wanted] = process.argv.slice(2);
 const [host, port] = contract.address.split(':');
 const agent = new http.Agent({keepAlive: true, maxSockets: 1});
+const project = process.env.PINTLE_PROJECT; // where to install what is missing; undefined for a function of a template
+delete process.env.PINTLE_PROJECT;
 const request = http.request; // whatever the handler's libraries put in its place
 
 // Failure is what is reported as an error of the runtime, under a name of Lambda's.
@@ -58,7 +60,9 @@ function report(error, id) {
   } catch {
     // Its name or message is no text, or throws.
   }
-  log.failure(type, message, trace, id);
+  const plain = Boolean(error && error.plain); // it says all in its message
+  if (plain) trace = [];
+  if (!plain || !project) log.failure(type, message, trace, id);
   return {errorType: type, errorMessage: message, trace};
 }
 
@@ -246,9 +250,34 @@ async function load(file) {
       throw new Failure('Runtime.UserCodeSyntaxError', `${name}: ${error}${hint}`, error);
     }
     if (error && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND')) {
+      const sentence = missing(file, String(error.message));
+      if (sentence) throw Object.assign(new Failure('Runtime.ImportModuleError', sentence), {plain: true});
       throw new Failure('Runtime.ImportModuleError', `${name}: ${String(error.message).split('\n')[0]}`, error);
     }
     throw error;
+  }
+}
+
+// missing says what to do about a package that is not there; it is empty if the error is about a file.
+function missing(file, message) {
+  const found = /^Cannot find (?:module|package) '([^']+)'/.exec(message);
+  if (!found || /^([./\\#]|\w:|\w+:)/.test(found[1])) return '';
+  const name = found[1].split('/').slice(0, found[1].startsWith('@') ? 2 : 1).join('/');
+  let text = `${path.basename(file)} needs the Node package "${name}", which is not installed`;
+  if (/^@(aws-sdk|smithy)\//.test(name)) text += " (AWS's runtime brings it)";
+  if (name === 'aws-sdk') text += " (AWS's runtime brought it up to Node 16)";
+  if (!project) {
+    return `${text}: add it to the function's code or to a layer, or start Pintle with --node-modules and a folder that has it`;
+  }
+  const folder = packageFolder(path.dirname(file));
+  return `${text}: run "npm install --prefix ${/^[\w./@:+-]+$/.test(folder) ? folder : `'${folder}'`} ${name}"`;
+}
+
+// packageFolder returns the nearest folder with a package.json, up to that of the project, which it is if there is none.
+function packageFolder(from) {
+  for (let dir = from; ; dir = path.dirname(dir)) {
+    if (fs.existsSync(path.join(dir, 'package.json'))) return dir;
+    if (dir === project || dir === path.dirname(dir)) return project;
   }
 }
 

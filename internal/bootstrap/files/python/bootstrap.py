@@ -7,11 +7,13 @@ FILE is the handler's file and each NAME a function that it may be, the first th
 
 import http.client
 import importlib
+import importlib.machinery
 import importlib.util
 import json
 import logging
 import os
 import re
+import shlex
 import sys
 import threading
 import time
@@ -25,12 +27,27 @@ HERE = os.path.abspath(__file__)  # its frames are not the handler's
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 
-class Failure(Exception):
-    """What is reported as an error of the runtime, under a name of Lambda's."""
+PATHS = list(sys.path)  # before a handler changes it
+PROJECT = os.environ.pop("PINTLE_PROJECT", "")  # where to install what is missing; empty for a function of a template
 
-    def __init__(self, kind, message):
+# What Python's runtime on AWS has besides the standard library, and the names of packages whose modules are called otherwise.
+AWS = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
+PACKAGES = {
+    "Crypto": "pycryptodome", "MySQLdb": "mysqlclient", "OpenSSL": "pyOpenSSL", "PIL": "Pillow", "attr": "attrs",
+    "aws_lambda_powertools": "aws-lambda-powertools", "bs4": "beautifulsoup4", "cfn_tools": "cfn-flip",
+    "cv2": "opencv-python-headless", "dateutil": "python-dateutil", "dns": "dnspython", "dotenv": "python-dotenv",
+    "git": "GitPython", "jwt": "PyJWT", "ldap": "python-ldap", "psycopg2": "psycopg2-binary", "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+
+
+class Failure(Exception):
+    """What is reported as an error of the runtime, under a name of Lambda's. A plain one says all in its message."""
+
+    def __init__(self, kind, message, plain=False):
         super().__init__(message)
         self.kind = kind
+        self.plain = plain
 
 
 class Identity:
@@ -196,9 +213,52 @@ def load(file):
         spec.loader.exec_module(module)
         return name, module
     except ImportError as error:
+        sentence = missing(file, error)
+        if sentence:
+            raise Failure("Runtime.ImportModuleError", sentence, plain=True) from None
         raise Failure("Runtime.ImportModuleError", "Unable to import module '%s': %s" % (name, error)) from error
     except SyntaxError as error:
         raise Failure("Runtime.UserCodeSyntaxError", "Syntax error in module '%s': %s" % (name, error)) from error
+
+
+def missing(file, error):
+    """What to do about a module that is not there; empty if the error is another."""
+    module = getattr(error, "name", None)
+    if not isinstance(error, ModuleNotFoundError) or not module:
+        return ""
+    top = module.partition(".")[0]
+    try:
+        if top in sys.modules or importlib.util.find_spec(top):
+            return ""  # a part of it is missing, and no other package has that
+    except (ImportError, ValueError):
+        return ""
+    package = PACKAGES.get(top, top)
+    own = os.path.basename(file)
+    text = '%s needs the Python module "%s", which %s does not have' % (own, module, sys.executable)
+    if top in AWS:
+        text += " (AWS's runtime brings it)"
+    if not PROJECT:
+        if top not in AWS:
+            return text + ": add the package that has it to the function's code, or to a layer"
+        text += ': run "%s", or start Pintle in a virtual environment that has it'
+        return text % pip(sys.executable, package)
+    if sys.prefix != sys.base_prefix:
+        command = pip(sys.executable, package)
+    else:
+        venv = os.path.join(PROJECT, ".venv")
+        python = os.path.join(venv, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
+        command = "python3 -m venv %s && %s -m pip install %s" % (shlex.quote(venv), shlex.quote(python), package)
+    text += ': run "%s"' % command
+    if top not in AWS and top not in PACKAGES:  # its name may be that of anything
+        text += ", or put %s.py next to %s if it is your own" % (top, own)
+    return text
+
+
+def pip(python, package):
+    """The command that installs a package. uv makes virtual environments without pip."""
+    if importlib.machinery.PathFinder.find_spec("pip", PATHS) is None:
+        return "uv pip install --python %s %s" % (shlex.quote(python), package)
+    return "%s -m pip install %s" % (shlex.quote(python), package)
 
 
 def find(name, module, wanted):
@@ -237,13 +297,16 @@ def failure(error):
         message = "an exception without a text"
     else:
         message = contract.explain(error, message)
-    report = {"errorType": kind, "errorMessage": message, "stackTrace": traceback.format_list(frames)}
+    plain = getattr(error, "plain", False)
+    report = {"errorType": kind, "errorMessage": message, "stackTrace": [] if plain else traceback.format_list(frames)}
+    if plain and PROJECT:
+        return report  # and is shown: there is nothing else to say in the log
     if JSON:
         if LEAST <= logging.ERROR:
             say(line("ERROR", report))
         return report
     text = "[ERROR] %s: %s" % (kind, message)
-    if frames:
+    if report["stackTrace"]:
         text += "\nTraceback (most recent call last):\n" + "".join(report["stackTrace"])
     say(text.rstrip("\n"))
     return report
