@@ -15,7 +15,7 @@ import (
 // TestSDKOfVersion2 holds that version 2 of AWS's SDK for Node calls the endpoints of the environment, which it does not know.
 func TestSDKOfVersion2(t *testing.T) {
 	require.Tool(t, "node")
-	program, err := bootstrap.Node.Install(t.TempDir())
+	program, err := bootstrap.Node.Install(t.TempDir(), "node")
 	if err != nil {
 		t.Fatal(err)
 	}
