@@ -20,6 +20,7 @@ var cloud = []string{
 	"ALIYUN::SLS::Logstore",
 	"ALIYUN::SLS::Project",
 	"AWS::ECR::Repository",
+	"AWS::Events::Rule",
 	"AWS::IAM::ManagedPolicy",
 	"AWS::IAM::Policy",
 	"AWS::IAM::Role",

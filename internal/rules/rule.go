@@ -27,10 +27,14 @@ type Error struct {
 	Code string
 	// Message is for people.
 	Message string
+	kind    error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns [catalog.ErrNotFound] of a rule that does not exist, [catalog.ErrExists] of one that another holder has made, or nil.
+func (e *Error) Unwrap() error { return e.kind }
 
 func invalid(format string, args ...any) error {
 	return &Error{Code: "ValidationException", Message: fmt.Sprintf(format, args...)}
@@ -46,17 +50,14 @@ func constraint(field, value, want string) error {
 
 // noRule is the error of a rule that does not exist.
 func noRule(name string) error {
-	return &Error{Code: "ResourceNotFoundException", Message: "Rule " + name + " does not exist on EventBus default."}
-}
-
-// IsNotFound reports whether an error says that there is no such rule.
-func IsNotFound(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == "ResourceNotFoundException"
+	return &Error{Code: "ResourceNotFoundException", Message: "Rule " + name + " does not exist on EventBus default.", kind: catalog.ErrNotFound}
 }
 
 // DefaultBus is the name of the event bus that rules are on.
 const DefaultBus = "default"
+
+// CheckBus is the function of this name, for those who have the rules behind an interface.
+func (r *Rules) CheckBus(place catalog.Place, bus string) error { return CheckBus(place, bus) }
 
 // CheckBus returns an error unless a text names the default event bus of a place, which may be left out.
 func CheckBus(place catalog.Place, bus string) error {
@@ -123,9 +124,9 @@ func check(of catalog.Rule) (s Schedule, err error) {
 	return s, nil
 }
 
-// Put makes a rule, or makes one that is there what is asked for: its place, name, schedule, pattern, description, role, Disabled and
-// Poll; Tags count when it is made. holder is who makes it, see catalog.Item; a rule of another holder is not changed by one that has
-// a holder. It returns the rule's ARN.
+// Put makes a rule, or makes one that is there what is asked for: its place, name, schedule, pattern, description, role, Disabled, Poll
+// and, when it is made or has a holder, Tags. holder is who makes it, see catalog.Item, or empty for a client; the rule of another holder
+// is [catalog.ErrExists] to one that is not empty. It returns the rule's ARN.
 func (r *Rules) Put(ctx context.Context, holder string, of catalog.Rule) (arn string, err error) {
 	schedule, err := check(of)
 	if err != nil {
@@ -135,11 +136,13 @@ func (r *Rules) Put(ctx context.Context, holder string, of catalog.Rule) (arn st
 	of.Made, of.Start, of.Next, of.Fired, of.Running = now, now, time.Time{}, 0, false
 	change := func(i *item) error {
 		if holder != "" && i.Holder != holder {
-			return &Error{Code: "ResourceAlreadyExistsException", Message: "Rule " + of.Name + " already exists."}
+			return &Error{Code: "ResourceAlreadyExistsException", Message: "Rule " + of.Name + " already exists.", kind: catalog.ErrExists}
 		}
 		was := i.Of
 		i.Of = of
-		i.Of.Made, i.Of.Tags = was.Made, was.Tags
+		if i.Of.Made = was.Made; holder == "" { // clients have calls of their own for tags
+			i.Of.Tags = was.Tags
+		}
 		if was.Schedule == of.Schedule && was.Disabled == of.Disabled && !was.Start.IsZero() { // its times go on
 			i.Of.Start, i.Of.Next, i.Of.Fired, i.Of.Running, i.Of.Poll = was.Start, was.Next, was.Fired, was.Running, was.Poll
 			return nil

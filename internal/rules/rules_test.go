@@ -261,7 +261,7 @@ func TestPutRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v, want %s", test.of, err, test.want)
 		}
 	}
-	if err := r.Enable(t.Context(), home, "none", true); !IsNotFound(err) || err.Error() != "Rule none does not exist on EventBus default." {
+	if err := r.Enable(t.Context(), home, "none", true); !errors.Is(err, catalog.ErrNotFound) || err.Error() != "Rule none does not exist on EventBus default." {
 		t.Errorf("a rule that does not exist is enabled: %v", err)
 	}
 	if err := r.Delete(t.Context(), home, "none"); err != nil {
@@ -297,7 +297,7 @@ func TestPutTargetsRefuses(t *testing.T) {
 	if there, err := r.Targets(t.Context(), home, "a"); err != nil || len(there) > 0 {
 		t.Errorf("targets that were refused are there: %v, %v", there, err)
 	}
-	if err := r.PutTargets(t.Context(), home, "none", nil); !IsNotFound(err) {
+	if err := r.PutTargets(t.Context(), home, "none", nil); !errors.Is(err, catalog.ErrNotFound) {
 		t.Errorf("targets of no rule: %v", err)
 	}
 	w.must(r.PutTargets(t.Context(), home, "a", map[string]catalog.Target{"1": {ARN: function}}))

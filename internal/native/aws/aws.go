@@ -47,6 +47,18 @@ type Topics interface {
 	Subscriptions(ctx context.Context, topicARN string) ([]catalog.Item[catalog.Subscription], error)
 }
 
+// Rules is EventBridge.
+type Rules interface {
+	// CheckBus returns an error unless a text names the default event bus, which may be left out.
+	CheckBus(place catalog.Place, bus string) error
+	// Put makes a rule, or changes the one that the holder has; another one's is catalog.ErrExists.
+	Put(ctx context.Context, holder string, of catalog.Rule) (arn string, err error)
+	Delete(ctx context.Context, place catalog.Place, name string) error
+	Targets(ctx context.Context, place catalog.Place, rule string) (map[string]catalog.Target, error)
+	PutTargets(ctx context.Context, place catalog.Place, rule string, targets map[string]catalog.Target) error
+	RemoveTargets(ctx context.Context, place catalog.Place, rule string, ids []string) error
+}
+
 // Buckets is S3, as far as buckets are concerned.
 type Buckets interface {
 	Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (catalog.Item[catalog.Bucket], error)
@@ -73,6 +85,7 @@ type Executions interface {
 type Config struct {
 	Functions  Functions
 	Topics     Topics
+	Rules      Rules
 	Objects    Buckets
 	Parameters Parameters
 	Executions Executions
@@ -104,6 +117,7 @@ func Types(c Config) []native.Type {
 	add(layerTable, c.Functions != nil, layer{c})
 	add(topicTable, c.Topics != nil, topic{c})
 	add(subscriptionTable, c.Topics != nil, subscription{c})
+	add(ruleTable, c.Rules != nil, rule{c})
 	add(machineTable, c.Executions != nil, machine{c})
 	add(groupTable, true, group{c})
 	add(bucketTable, c.Objects != nil, bucket{c})

@@ -40,7 +40,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			}
 		}
 	}
-	if len(all) != 18 {
+	if len(all) != 19 {
 		t.Errorf("there are %d types", len(all))
 	}
 }
@@ -303,6 +303,8 @@ func (w *world) clear() {
 	clearShelf(w, w.catalog.Subscriptions)
 	clearShelf(w, w.catalog.Machines)
 	clearShelf(w, w.catalog.Groups)
+	clearShelf(w, w.catalog.Rules)
+	clearShelf(w, w.catalog.Targets)
 	clearShelf(w, w.catalog.Buckets)
 	list, err := w.catalog.Records.List(w.ctx, home, "", 100)
 	w.must(err)

@@ -72,6 +72,29 @@ func lives() []life {
 			prepare: func(w *world) { w.put("code", "k.zip", archive(w.t, "index.js", "exports.handler = async () => 1")) },
 		},
 		{
+			resourceType: "AWS::Events::Rule",
+			first: `"ScheduleExpression": "rate(5 minutes)", "Targets": [` +
+				`{"Id": "a", "Arn": "arn:aws:lambda:eu-west-1:123456789012:function:a", "Input": "1", "RetryPolicy": {"MaximumRetryAttempts": 2}}]`,
+			changed: `"EventPattern": {"detail": {"n": [{"numeric": [">", 0]}]}}, "State": "DISABLED", "Tags": [{"Key": "k", "Value": "v"}], "Targets": [` +
+				`{"Id": "b", "Arn": "arn:aws:lambda:eu-west-1:123456789012:function:b", "InputTransformer": {"InputPathsMap": {"n": "$.detail.n"}, "InputTemplate": "<n>"}}]`,
+			replaced: `"Name": "other", "ScheduleExpression": "cron(0 0 * * ? *)"`,
+			look: func(w *world, id string) string {
+				there, err := w.rules.Get(w.ctx, home, id)
+				if err != nil {
+					return found(w, "", err)
+				}
+				text := fmt.Sprint(there.Schedule, there.Pattern, there.Disabled, there.Tags)
+				targets, err := w.rules.Targets(w.ctx, home, id)
+				w.must(err)
+				for id, t := range targets {
+					text += " " + id + last(t.ARN) + string(t.Rest)
+				}
+				return text
+			},
+			is:      `rate(5 minutes)false map[] aa{"RetryPolicy":{"MaximumRetryAttempts":"2"}}`,
+			becomes: `{"detail":{"n":[{"numeric":[">",0]}]}}true map[k:v] bb`,
+		},
+		{
 			resourceType: "AWS::SNS::Topic",
 			first:        `"Subscription": [{"Protocol": "lambda", "Endpoint": "arn:aws:lambda:eu-west-1:123456789012:function:a"}]`,
 			changed:      `"DisplayName": "d", "Tags": [{"Key": "k", "Value": "v"}], "Subscription": [{"Protocol": "lambda", "Endpoint": "arn:aws:lambda:eu-west-1:123456789012:function:b"}]`,

@@ -31,6 +31,8 @@ func holderOf(ctx context.Context, things *catalog.Catalog, c *cloud.Call) (stri
 		return cloud.Holding(things.Subscriptions, place, name)(ctx)
 	case machineTable.Name:
 		return cloud.Holding(things.Machines, c.Place, machineNamed(c))(ctx)
+	case ruleTable.Name:
+		return cloud.Holding(things.Rules, catalog.Everywhere, catalog.RuleName(c.Place, c.Physical()))(ctx)
 	case groupTable.Name:
 		return cloud.Holding(things.Groups, c.Place, c.Physical())(ctx)
 	case bucketTable.Name:

@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/rules"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/topics"
@@ -48,6 +49,7 @@ type world struct {
 	functions *functions.Functions
 	objects   *objects.Store
 	topics    *topics.Topics
+	rules     *rules.Rules
 	own       *parameters.Own
 	types     *native.Registry
 	engine    *engine.Engine
@@ -82,12 +84,16 @@ func newWorld(t *testing.T) *world {
 	})
 	must(err)
 	t.Cleanup(w.topics.Close)
+	w.rules, err = rules.New(rules.Config{
+		Catalog: w.catalog, Send: func(context.Context, catalog.Place, string, []byte, func()) error { return nil },
+	})
+	must(err)
 	w.functions = newFunctions(w)
 	w.types, err = native.CloudFormation(native.Config{
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
-			Functions: w.functions, Topics: w.topics, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
+			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
 			Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 				return w.objects.OpenFor(ctx, account, bucket, key, version)
 			},

@@ -21,7 +21,7 @@ func (n *Node) cloudTypes() []native.Type {
 		return nil
 	}
 	return append(aliyun.Types(aliyun.Config{Functions: n.cloud.functions, Catalog: n.cloud.catalog}), aws.Types(aws.Config{
-		Functions: n.cloud.functions, Topics: n.cloud.topics, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
+		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
 		Parameters: parameters.NewOwn(n.store), Executions: executions{n},
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)

@@ -1,0 +1,151 @@
+package aws
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
+)
+
+var ruleTable = cloud.Table{
+	Name:      "AWS::Events::Rule",
+	Texts:     "Description EventBusName Name RoleArn ScheduleExpression State",
+	Lists:     "Tags Targets",
+	Documents: "EventPattern",
+	Replaces:  "Name", Attributes: "Arn",
+	Named: "Name",
+}
+
+// maxRuleName is how long the name of a rule may be. Source: EventBridge, PutRule.
+const maxRuleName = 64
+
+// rule is AWS::Events::Rule, on the default event bus.
+type rule struct{ Config }
+
+// Create implements [cloud.Maker].
+func (t rule) Create(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	name := c.Name("Name", maxRuleName)
+	err := t.put(ctx, c, name, c.Holder())
+	if err != nil {
+		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Rules, catalog.Everywhere, catalog.RuleName(c.Place, name)))
+	}
+	return ruleResult(c, name), nil
+}
+
+// Update implements [cloud.Maker].
+func (t rule) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	there, err := t.Catalog.Rules.Get(ctx, catalog.Everywhere, catalog.RuleName(c.Place, c.Physical()))
+	if errors.Is(err, catalog.ErrNotFound) {
+		return native.Result{}, c.Lost()
+	}
+	if err == nil {
+		err = t.put(ctx, c, c.Physical(), there.Holder)
+	}
+	if err != nil {
+		return native.Result{}, err
+	}
+	return ruleResult(c, c.Physical()), nil
+}
+
+// Remove implements [cloud.Maker]. The targets go first, as the service asks; a Delete that was cut off finds the rule again.
+func (t rule) Remove(ctx context.Context, c *cloud.Call) error {
+	mine, err := cloud.Own(ctx, c, t.Catalog.Rules, catalog.Everywhere, catalog.RuleName(c.Place, c.Physical()))
+	if err != nil || !mine {
+		return err
+	}
+	targets, err := t.Rules.Targets(ctx, c.Place, c.Physical())
+	if err == nil {
+		err = t.Rules.RemoveTargets(ctx, c.Place, c.Physical(), slices.Collect(maps.Keys(targets)))
+	}
+	if err == nil {
+		err = t.Rules.Delete(ctx, c.Place, c.Physical())
+	}
+	return cloud.IgnoreMissing(err)
+}
+
+// put makes the rule of a holder what is declared, with its targets.
+func (t rule) put(ctx context.Context, c *cloud.Call, name, holder string) error {
+	if err := t.Rules.CheckBus(c.Place, c.Text("EventBusName")); err != nil {
+		return err
+	}
+	tags, err := c.Tags()
+	if err != nil {
+		return err
+	}
+	wanted, err := targetsOf(c)
+	if err != nil {
+		return err
+	}
+	of := catalog.Rule{
+		Place: c.Place, Name: name, Schedule: c.Text("ScheduleExpression"), Description: c.Text("Description"), Role: c.Text("RoleArn"),
+		Disabled: c.Text("State") == "DISABLED", Tags: tags,
+	}
+	if pattern := c.At("EventPattern"); pattern.IsScalar() {
+		of.Pattern = pattern.Text()
+	} else if !pattern.IsNull() {
+		of.Pattern = string(pattern.JSON())
+	}
+	if _, err := t.Rules.Put(ctx, holder, of); err != nil {
+		return err
+	}
+	there, err := t.Rules.Targets(ctx, c.Place, name)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(there, func(id string, _ catalog.Target) bool {
+		_, kept := wanted[id]
+		return kept
+	})
+	if err := t.Rules.RemoveTargets(ctx, c.Place, name, slices.Collect(maps.Keys(there))); err != nil {
+		return err
+	}
+	return t.Rules.PutTargets(ctx, c.Place, name, wanted)
+}
+
+// targetsOf reads the targets that a rule declares.
+func targetsOf(c *cloud.Call) (map[string]catalog.Target, error) {
+	targets := map[string]catalog.Target{}
+	for _, declared := range c.At("Targets").Items() {
+		var in struct {
+			ID, Arn, RoleArn, InputPath string
+
+			Input            *string
+			InputTransformer *struct {
+				InputPathsMap map[string]string
+				InputTemplate string
+			}
+		}
+		var rest map[string]json.RawMessage
+		text := declared.JSON()
+		if json.Unmarshal(text, &in) != nil || json.Unmarshal(text, &rest) != nil || in.ID == "" || in.Arn == "" {
+			return nil, c.Bad("Targets", "be a list of objects with the members Id and Arn, and texts for Input, InputPath and what is in InputTransformer")
+		}
+		if _, twice := targets[in.ID]; twice {
+			return nil, c.Bad("Targets", "have a different Id for each target")
+		}
+		of := catalog.Target{ARN: in.Arn, Role: in.RoleArn, Input: in.Input, InputPath: in.InputPath}
+		if in.InputTransformer != nil {
+			of.Transformer = &catalog.Transformer{Paths: in.InputTransformer.InputPathsMap, Template: in.InputTransformer.InputTemplate}
+		}
+		for _, known := range []string{"Id", "Arn", "RoleArn", "InputPath", "Input", "InputTransformer"} {
+			delete(rest, known)
+		}
+		if len(rest) > 0 {
+			var err error
+			if of.Rest, err = json.Marshal(rest); err != nil {
+				return nil, err
+			}
+		}
+		targets[in.ID] = of
+	}
+	return targets, nil
+}
+
+func ruleResult(c *cloud.Call, name string) native.Result {
+	return cloud.Result(name, "Arn", c.ARN("events", "rule/"+name))
+}
