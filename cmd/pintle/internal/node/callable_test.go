@@ -111,3 +111,49 @@ func TestDeclarations(t *testing.T) {
 		t.Error("where their AWS calls go")
 	}
 }
+
+// TestPolling: a provider that polls is refused where its calls would go to AWS, and only there.
+func TestPolling(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "folder")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{
+		"poll.py":         "from crhelper import CfnResource\nhelper = CfnResource()\n@helper.poll_create\ndef poll(e, c): pass\n",
+		"once.py":         "from crhelper import CfnResource\nhelper = CfnResource()\n@helper.create\ndef create(e, c): pass\n",
+		"long.js":         "const CfnLambda = require('cfn-lambda')\nexports.handler = CfnLambda({LongRunning: {}})\n",
+		"folder/index.py": "import helper\n",
+		"folder/more.py":  "import crhelper\n@helper.poll_delete\ndef poll(e, c): pass\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(file string) Definition { return Definition{Target: filepath.Join(dir, file)} }
+	local, environment := at("poll.py"), at("poll.py")
+	local.AWS, environment.AWS = "local", "environment"
+	for name, test := range map[string]struct {
+		configured string
+		d          Definition
+		want       string
+	}{
+		"crhelper":           {"AWS_PROFILE", at("poll.py"), "poll.py polls with crhelper, whose calls of EventBridge and Lambda go to AWS, as configured by AWS_PROFILE,"},
+		"cfn-lambda":         {"~/.aws/config", at("long.js"), "long.js polls with cfn-lambda, whose calls of Lambda go to AWS, as configured by ~/.aws/config,"},
+		"a folder":           {"AWS_PROFILE", at("folder"), "more.py polls with crhelper,"},
+		"without polls":      {"AWS_PROFILE", at("once.py"), ""},
+		"nothing configured": {"", at("poll.py"), ""},
+		"aws: local":         {"AWS_PROFILE", local, ""},
+		"aws: environment":   {"AWS_PROFILE", environment, ""},
+	} {
+		r := awsRule{configured: test.configured, variables: func([]string, sigv4.Key) map[string]string { return nil }}
+		programs, err := test.d.Programs("P")
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		err = r.polling(test.d, programs)
+		if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+}

@@ -143,6 +143,9 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 		return fmt.Errorf("keep provider %s: %w", name, err)
 	}
 	if err := p.use(name, d); err != nil {
+		if inner := errors.Unwrap(err); inner != nil { // the client says which provider it is
+			err = inner
+		}
 		return bad(err)
 	}
 	p.prepare(name)
@@ -153,7 +156,11 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 func (p *providers) use(name string, d Definition) error {
 	parsed, err := d.parse(name)
 	if err == nil && p.runtime != nil {
-		err = p.run(name, d, parsed)
+		if err = p.aws.polling(d, parsed.programs); err != nil {
+			err = fmt.Errorf("provider %s: %w", name, err)
+		} else {
+			err = p.run(name, d, parsed)
+		}
 	}
 	k := &known{url: parsed.url, webhook: parsed.webhook, function: parsed.function, shown: d.show(), pair: d.OnEvent != nil, later: d.Answers == project.AnswersLater, builtin: parsed.builtin, state: StateReady, builds: parsed.builds()}
 	k.functions, k.elsewhere = callablePrograms(parsed), !parsed.builtin && !p.aws.local(d)

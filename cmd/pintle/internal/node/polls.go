@@ -1,0 +1,84 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/pintle-dev/pintle/internal/local"
+)
+
+// Bounds of what is read of a handler to see whether it polls.
+const (
+	maxHandlerFiles = 50
+	maxHandlerFile  = 1 << 20 // bytes
+)
+
+// pollers are helper libraries that have a handler called again through EventBridge or Lambda, with what shows that a handler has
+// them do so.
+var pollers = []struct {
+	library, through string
+	imports, uses    *regexp.Regexp
+}{
+	{"crhelper", "EventBridge and Lambda", regexp.MustCompile(`(?m)^\s*(?:from|import)\s+crhelper\b`), regexp.MustCompile(`\.poll_(?:create|update|delete)\b`)},
+	{"cfn-lambda", "Lambda", regexp.MustCompile(`['"]cfn-lambda['"]`), regexp.MustCompile(`\bLongRunning\b`)},
+}
+
+// polling returns why a provider that polls cannot work: the AWS calls by which its function would be called again leave this server,
+// which alone has the function. It is nil for handlers that do not poll, or of which that cannot be seen.
+func (r awsRule) polling(d Definition, programs []local.Provider) error {
+	if r.variables == nil || d.AWS != "" || r.local(d) {
+		return nil
+	}
+	for _, program := range programs {
+		if program.Target.Kind() != local.Script {
+			continue
+		}
+		for _, file := range handlerFiles(program.Target.Path()) {
+			text := beginning(file)
+			for _, p := range pollers {
+				if p.imports.Match(text) && p.uses.Match(text) {
+					return fmt.Errorf("%s polls with %s, whose calls of %s go to AWS, as configured by %s, and its function is only here: "+
+						"set aws: local for it in pintle.yaml, or start with --dev (aws: environment takes it as it is)",
+						filepath.Base(file), p.library, p.through, cmp.Or(r.configured, "its env"))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// handlerFiles returns the files of a handler: itself, or what is directly in its folder.
+func handlerFiles(path string) []string {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return []string{path}
+	}
+	var files []string
+	for _, e := range entries {
+		switch filepath.Ext(e.Name()) {
+		case ".py", ".js", ".cjs", ".mjs":
+			if e.Type().IsRegular() && len(files) < maxHandlerFiles {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return files
+}
+
+// beginning returns the beginning of a file, and nothing of one that cannot be read.
+func beginning(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxHandlerFile))
+	if err != nil {
+		return nil
+	}
+	return text
+}
