@@ -137,7 +137,9 @@ func TestMissingModules(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
 	// Without the packages that happen to be installed.
-	bare := func(text string) string { return "import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n" + text }
+	bare := func(text string) string {
+		return "import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n" + text
+	}
 	for name, test := range map[string]struct {
 		file, code string
 		files      map[string]string
