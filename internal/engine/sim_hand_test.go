@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -39,13 +41,30 @@ func (s *sim) answerByHand() {
 	beside := s.data(r, in.PhysicalID)
 	if beside != "" {
 		s.must(json.Unmarshal([]byte("{"+beside[1:]+"}"), &in))
+	} else if at := slices.IndexFunc(s.watch.instances, func(i store.Instance) bool { return i.Number == r.Instance }); at >= 0 &&
+		r.Type == wire.Update && !s.watch.instances[at].Body.Data.IsNull() {
+		beside = fmt.Sprintf(`, "Data": %s`, s.watch.instances[at].Body.Data.JSON()) // an Update keeps the attributes
 	}
 	said := document(r, fmt.Sprintf(`"Status": %q, "PhysicalResourceId": %q`, in.Status, in.PhysicalID)+beside)
-	s.answering = &answering{r, engine.Outcome{Kind: engine.Answered, Body: []byte(said)}}
-	done, err := s.anyNode().engine.Respond(context.Background(), in)
-	s.answering = nil
-	s.note("answer %s of %s by hand with %s %q: %v", r.Type, r.Logical, in.Status, done.PhysicalID, err)
-	if input := (*engine.Error)(nil); errors.As(err, &input) {
+	respond := func() (engine.Responded, error) {
+		s.answering = &answering{r, engine.Outcome{Kind: engine.Answered, Body: []byte(said)}}
+		done, err := s.anyNode().engine.Respond(context.Background(), in)
+		s.answering = nil
+		s.note("answer %s of %s by hand with %s %q: %v", r.Type, r.Logical, in.Status, done.PhysicalID, err)
+		return done, err
+	}
+	before, audited := s.print(), s.audited()
+	_, err := respond()
+	input := (*engine.Error)(nil)
+	if errors.As(err, &input) && strings.HasPrefix(input.Message, engine.AnswerLacks) && in.Data == nil {
+		if !reflect.DeepEqual(before, s.print()) || s.audited() != audited {
+			s.breaks(nothingNew, "an answer by hand that was refused changed something")
+		}
+		s.count("answer: by hand, forced")
+		in.Force = true
+		_, err = respond()
+	}
+	if errors.As(err, &input) {
 		s.breaks(nothingNew, "an answer by hand was refused: %v", err)
 	}
 	s.count("answer: by hand")

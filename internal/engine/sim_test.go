@@ -178,7 +178,7 @@ var mustCover = []string{
 	"change set: UPDATE_COMPLETE", "change set, retry: UPDATE_COMPLETE", "update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
 	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
-	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand",
+	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand", "answer: by hand, forced",
 	"provider died", "provider refused", "provider not done", "provider not done when it was asked again", "asked again",
 	"asked again by another node", "asked again about what was cancelled", "provider died when it was asked again",
 	"given up while it waits",
