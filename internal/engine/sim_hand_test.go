@@ -39,6 +39,9 @@ func (s *sim) answerByHand() {
 		s.become(in.PhysicalID, r)
 	}
 	beside := s.data(r, in.PhysicalID)
+	if s.chance(20) {
+		beside = ""
+	}
 	if beside != "" {
 		s.must(json.Unmarshal([]byte("{"+beside[1:]+"}"), &in))
 	} else if at := slices.IndexFunc(s.watch.instances, func(i store.Instance) bool { return i.Number == r.Instance }); at >= 0 &&
