@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,6 +26,8 @@ type description struct {
 	Resources []resourceDocument `json:"resources"`
 	// Requests are those that providers have not answered.
 	Requests []operator.Request `json:"requests,omitempty"`
+	// Audit is the newest of the audit list that is about requests, newest first.
+	Audit []operator.Audit `json:"audit,omitempty"`
 	// Left is what the stack has given up, or was to keep; More are besides.
 	Left []operator.Left `json:"left,omitempty"`
 	More int             `json:"leftBesides,omitempty"`
@@ -138,6 +141,12 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 		left, err = s.operator.left(ctx, d.ID)
 		d.Left, d.More = left.Left, left.More
 	}
+	if err == nil {
+		var list []operator.Audit
+		list, err = s.operator.audit(ctx, d.ID)
+		list = slices.DeleteFunc(list, func(entry operator.Audit) bool { return entry.Request == "" })
+		d.Audit = list[:min(len(list), maxRemarks)]
+	}
 	if errors.Is(err, errNoOperator) {
 		err = nil
 	}
@@ -201,6 +210,13 @@ func (a *app) printDescription(p place, d description) {
 				fmt.Fprintf(a.stdout, "  answer %s by hand: %s\n", r.Logical, p.answer(d.Name, string(r.Logical)))
 			}
 		}
+	}
+	if len(d.Audit) > 0 {
+		var rows [][]string
+		for _, entry := range d.Audit {
+			rows = append(rows, []string{stamp(entry.Time), string(entry.Logical), entry.Text})
+		}
+		fmt.Fprint(a.stdout, "\naudit list, the newest: "+p.look("events", d.Name)+" --audit shows all\n"+indented(rows))
 	}
 	a.printLeft("given up", d.Left, true)
 	a.printLeft("left in place", d.Left, false)

@@ -21,10 +21,11 @@ func (a *app) eventsCommand() *cobra.Command {
 		Short: "Show what happened to a stack, oldest first",
 		Long: `Show what happened to a stack, oldest first. Without STACK it is that of the
 project. A stack that was deleted is named by its id, which list --all shows.
-With --follow the command goes on until the stack is at rest.
+With --follow the command goes on until the stack is at rest. The newest entries
+of the audit list follow the events.
 
---audit shows instead what is no event and yet should be known: answers that came
-late or twice, and those that a person gave in a provider's place.`,
+--audit shows the audit list instead: answers that came late or twice, that have
+wrong copies of the request's fields, or that a person gave in a provider's place.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error {
 			if follow && audit {
@@ -58,14 +59,17 @@ func (a *app) showEvents(ctx context.Context, o *readOptions, given string, foll
 		out.Dated = true
 	}
 	events, err := s.events(ctx, p, name, follow, out)
+	remarks := s.remarks(ctx, name, events)
 	if err := errors.Join(err, s.close()); err != nil {
 		return err
 	}
 	if asJSON {
 		return a.document(struct {
-			Events []eventDocument `json:"events"`
-		}{eventDocuments(events)})
+			Events []eventDocument  `json:"events"`
+			Audit  []operator.Audit `json:"audit,omitempty"`
+		}{eventDocuments(events), remarks})
 	}
+	a.printRemarks(remarks, p.look("events", name)+" --audit")
 	return nil
 }
 

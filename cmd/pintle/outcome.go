@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
 // follow watches an operation that this command began, to its end, and reports it.
@@ -18,6 +20,10 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 		return err
 	}
 	r.take(c.stack)
+	r.Audit = s.remarks(ctx, c.stack.ID, c.events)
+	if !asJSON {
+		s.app.printRemarks(r.Audit, p.look("events", name)+" --audit")
+	}
 	if !reached(action, c.stack.State) {
 		return s.broken(ctx, p, name, c, r)
 	}
@@ -31,6 +37,38 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 		}
 	}
 	return nil
+}
+
+// remarks returns what the audit list says of requests since the first of some events, oldest first: answers that came twice or late,
+// with wrong copies of the request's fields, or from a person. It is nil if the list cannot be read.
+func (s *session) remarks(ctx context.Context, stack string, events []stacks.Event) (remarks []operator.Audit) {
+	if len(events) == 0 {
+		return nil
+	}
+	list, err := s.operator.audit(ctx, stack)
+	if err != nil {
+		return nil // they explain; the operation is what it is without them
+	}
+	for _, entry := range slices.Backward(list) {
+		if entry.Request != "" && !entry.Time.Before(events[0].Time) {
+			remarks = append(remarks, entry)
+		}
+	}
+	return remarks
+}
+
+// maxRemarks is how many remarks a command prints.
+const maxRemarks = 10
+
+// printRemarks lists remarks; all is the command that shows the whole list.
+func (a *app) printRemarks(remarks []operator.Audit, all string) {
+	for i, entry := range remarks {
+		if i == maxRemarks {
+			fmt.Fprintf(a.stdout, "note: and %d more: %s\n", len(remarks)-maxRemarks, all)
+			return
+		}
+		fmt.Fprintf(a.stdout, "note: %s: %s\n", entry.Logical, display.Clean(entry.Text))
+	}
 }
 
 // broken reports an operation that did not reach its aim.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -25,7 +26,9 @@ type result struct {
 	Status  string            `json:"status,omitempty"`
 	Outputs map[string]string `json:"outputs,omitempty"`
 	Events  []eventDocument   `json:"events,omitempty"`
-	Failure *failureDocument  `json:"failure,omitempty"`
+	// Audit is what the operation put on the audit list about its requests, oldest first.
+	Audit   []operator.Audit `json:"audit,omitempty"`
+	Failure *failureDocument `json:"failure,omitempty"`
 }
 
 // eventDocument is an event in a JSON document.

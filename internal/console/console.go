@@ -81,6 +81,7 @@ type Rows interface {
 	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
 	Request(context.Context, wire.RequestID) (store.Request, error)
+	Audit(ctx context.Context, stack store.StackKey, limit int) ([]store.Audit, error)
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
 	Entries(ctx context.Context, after store.EntryKey, limit int) ([]store.Entry, error)
 	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)

@@ -27,7 +27,11 @@ type bar struct {
 	Progress   store.Progress
 	Start, End time.Time // End is zero while it runs
 	Reason     string
+	FailedBy   wire.RequestID // empty if it did not fail
 }
+
+// Failure is the path of the request by which it failed, empty for none.
+func (b bar) Failure() string { return failureURL(b.FailedBy, b.Reason) }
 
 func (b *bar) class() picture.State { return resourceStatus("", b.Verb, b.Progress).Class }
 
@@ -123,7 +127,7 @@ func (l *ledger) add(stack *store.Stack, e store.Event) {
 		l.open[e.Logical] = at
 	}
 	b := &l.bars[at]
-	b.Progress, b.Reason = e.Progress, e.Reason
+	b.Progress, b.Reason, b.FailedBy = e.Progress, e.Reason, e.Request
 	if e.Progress != store.ProgressRunning {
 		b.End = e.Time
 		delete(l.open, e.Logical)

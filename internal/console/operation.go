@@ -157,7 +157,7 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 			if r.Wait != nil {
 				d.Status += ", try " + strconv.Itoa(r.Wait.Try)
 			}
-		} else if path := requestIn(b.Reason); path != "" {
+		} else if path := b.Failure(); path != "" {
 			d.Link = path
 		}
 		drawn[i] = d

@@ -3,11 +3,13 @@ package console_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -267,4 +269,30 @@ func TestManyRegions(t *testing.T) {
 	const note = "those of the first 100 are here"
 	wants(t, "what the machine's user sees", w.as(console.Operator).page("/console/stacks?name=s"), note)
 	lacks(t, "what an account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), note)
+}
+
+// Every resource that failed or waits links to its request, whose page has all that is known of its answers.
+func TestRequestLinks(t *testing.T) {
+	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Logs = nil })
+	stack := w.create("s", resources("A", resource(""), "B", resource("")), engine.Options{DisableRollback: true})
+	failed := w.inbox[slices.IndexFunc(w.inbox, func(r store.Request) bool { return r.Logical == "A" })]
+	waiting := w.take("B")
+	b := w.as(console.Viewer)
+	for _, r := range []store.Request{failed, waiting} {
+		wants(t, "the stack while "+string(r.Logical)+" waits", b.page(pathOf(stack)),
+			`<th scope="row"><a href="/console/requests/`+string(r.ID)+`">`+string(r.Logical)+`</a></th>`)
+	}
+	wants(t, "the request on its way", b.page("/console/requests/"+string(failed.ID)), "its provider does not have the request")
+	w.must(w.engine.Report(w.ctx, failed.ID, engine.Outcome{
+		Kind: engine.Refused, Delivered: true, Text: "its process exited", Log: []string{"Traceback:", "  File <b>", "KeyError"},
+	}))
+	link := `<a href="/console/requests/` + string(failed.ID) + `">`
+	trace := "Last lines of its log:\nTraceback:\n  File &lt;b&gt;\nKeyError</pre>"
+	for _, path := range []string{pathOf(stack), pathOf(stack, "events"), pathOf(stack, "operations", "1")} {
+		wants(t, path, b.page(path), link, trace, `<pre class="reason"`)
+	}
+	wants(t, "the request", b.page("/console/requests/"+string(failed.ID)), trace, "Its provider runs elsewhere, and so does its log.")
+	w.must(w.engine.Answer(w.ctx, waiting.ID, []byte(`{"Status": "SUCCESS", "PhysicalResourceId": "b", "StackId": "other"}`), 0))
+	wants(t, "the request that was answered", b.page("/console/requests/"+string(waiting.ID)),
+		`the answer has StackId &#34;other&#34; instead of`, `no LogicalResourceId`)
 }

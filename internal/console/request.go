@@ -28,6 +28,10 @@ type requestView struct {
 	Deadline time.Time
 	Answer   string
 	Lines    []string // of its provider's log
+	// NoLines says why there are none; empty if there are.
+	NoLines string
+	// Audit is what the audit list says of this request, oldest first.
+	Audit []store.Audit
 	// Token is the service token, Properties and Old what was sent, and Config how a URL is called: JSON, secrets masked.
 	Token, Properties, Old, Config string
 	// Instance is the resource that it is about; nil if that is not known any more.
@@ -131,6 +135,18 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		}
 		view.Lines = lines
 	}
+	if len(view.Lines) == 0 {
+		view.NoLines = noLines(r)
+	}
+	audit, err := c.Rows.Audit(v.r.Context(), stack.Key, maxAudit)
+	if err != nil {
+		return err
+	}
+	for _, entry := range slices.Backward(audit) {
+		if entry.Request == r.ID {
+			view.Audit = append(view.Audit, entry)
+		}
+	}
 	p := page{Title: string(r.Type) + " of " + string(r.Logical), Here: "stacks", Problem: problem, Content: view}
 	if v.r.Method == http.MethodPost {
 		p.Path = requestURL(r.ID)
@@ -140,6 +156,26 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	}
 	c.show(v, code, "request.html", p)
 	return nil
+}
+
+// maxAudit is how many entries of a stack's audit list are searched for those of a request, the newest first.
+const maxAudit = 1000
+
+// noLines says why no line of a log is shown for a request.
+func noLines(r *store.Request) string {
+	switch token := plainText(r.Body.Token); {
+	case r.Body.Aim != "":
+		return "A nested stack prints nothing."
+	case r.Body.Native():
+		return "Nobody prints anything: the type is one of this server's own."
+	case r.Delivered.IsZero() && r.State != store.RequestSettled:
+		return "Nothing yet: its provider does not have the request."
+	case strings.HasPrefix(token, "http://"), strings.HasPrefix(token, "https://"), strings.HasPrefix(token, "web:"),
+		strings.Contains(token, ":sns:"):
+		return "Its provider runs elsewhere, and so does its log."
+	}
+	return "None: the provider printed nothing, runs elsewhere or on another node, or this server was restarted since. " +
+		"A server keeps the last lines of the newest requests that it ran itself, as long as it runs."
 }
 
 // fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.

@@ -52,6 +52,8 @@ type stackView struct {
 	Actions  []offer
 	// Standing and Once are what forms send with them: what the stack stood in, and what tells one form from another.
 	Standing, Once string
+	// requests are those that are not settled, by the number of their instance; the first [maxDeadlines] of them.
+	requests map[int]wire.RequestID
 	// Tried is the action that was refused, and Skip what was typed with it; empty if none was.
 	Tried, Skip string
 }
@@ -79,7 +81,12 @@ type resourceRow struct {
 	Status status
 	// Standing says what the instance is to its stack, empty for what its logical id stands for.
 	Standing string
+	// Request is the one that the resource waits for, or else by which it failed, or which made it what it is; empty if none is known.
+	Request wire.RequestID
 }
+
+// Failure is the path of the request by which the resource failed, empty for none.
+func (r resourceRow) Failure() string { return failureURL(r.FailedBy, r.Reason) }
 
 // stackPage shows a stack.
 func (c *Console) stackPage(v *visit) error {
@@ -169,12 +176,18 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 
 // fillWaiting adds the requests that are not settled.
 func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) error {
-	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, 4*maxWaiting)
+	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, maxDeadlines)
 	if err != nil {
 		return err
 	}
-	view.MoreWaiting = len(rows) == 4*maxWaiting
+	view.MoreWaiting = len(rows) == maxDeadlines
+	view.requests = map[int]wire.RequestID{}
 	deadlines := engine.Deadlines(rows)
+	for i := range rows {
+		if rows[i].Asks() {
+			view.requests[rows[i].Instance] = rows[i].ID
+		}
+	}
 	for i := range rows {
 		if !rows[i].Asks() {
 			continue
@@ -205,7 +218,7 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 	if view.Logical != "" {
 		rows, err := c.Rows.InstancesOf(ctx, view.Stack.Key, []wire.LogicalID{wire.LogicalID(view.Logical)})
 		for _, row := range rows {
-			view.Resources = append(view.Resources, resourceOf(view.Stack, row))
+			view.addResource(row)
 		}
 		return err
 	}
@@ -226,7 +239,7 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 			}
 			after = row.Number
 			if row.Role != store.RoleGone || row.Shown {
-				view.Resources = append(view.Resources, resourceOf(view.Stack, row))
+				view.addResource(row)
 			}
 		}
 		if len(rows) <= pageSize {
@@ -238,8 +251,19 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 	return nil
 }
 
+// addResource lists a resource.
+func (view *stackView) addResource(i store.Instance) {
+	row := resourceOf(view.Stack, i)
+	if open := view.requests[i.Number]; open != "" {
+		row.Request = open
+	}
+	view.Resources = append(view.Resources, row)
+}
+
 func resourceOf(stack *store.Stack, i store.Instance) resourceRow {
-	row := resourceRow{Instance: i, Status: resourceStatus(stack.Dialect, i.Verb, i.Progress)}
+	row := resourceRow{
+		Instance: i, Status: resourceStatus(stack.Dialect, i.Verb, i.Progress), Request: cmp.Or(i.FailedBy, i.Body.AnsweredBy),
+	}
 	switch i.Role {
 	case store.RoleCondemned:
 		row.Standing = "to be deleted"
@@ -287,6 +311,9 @@ type eventLine struct {
 	// OfStack says that it is the stack's own.
 	OfStack bool
 }
+
+// Failure is the path of the request by which the resource failed, empty for none.
+func (l eventLine) Failure() string { return failureURL(l.Request, l.Reason) }
 
 // eventPlace is where an event stands: in a row of its stack's history, and the how manieth of that row, newest first.
 type eventPlace struct {

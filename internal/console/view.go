@@ -180,7 +180,7 @@ func (c *Console) functions() template.FuncMap {
 			return stackURL(s.ID, texts...)
 		},
 		"request": requestURL,
-		"told":    requestIn,
+		"lines":   func(text string) bool { return strings.Contains(text, "\n") },
 		"child":   childURL,
 		"dialect": dialectName,
 		"stands":  func(s *store.Stack) status { return stackStatus(s) },
@@ -193,6 +193,14 @@ func (c *Console) functions() template.FuncMap {
 // namedRequest finds the request that the reason of a failure names: the engine does so behind what a provider said, and in the text
 // of CloudFormation for one that said nothing.
 var namedRequest = regexp.MustCompile(`(?s).*\(RequestId: ([\w-]+)\)|^.*? for requestId \[([\w-]+)\]`)
+
+// failureURL is the path of the request by which a resource failed, empty for none. Rows of earlier versions have it in the reason only.
+func failureURL(failedBy wire.RequestID, reason string) string {
+	if failedBy != "" {
+		return requestURL(failedBy)
+	}
+	return requestIn(reason)
+}
 
 // requestIn returns the path of the request that a reason names, empty if it names none.
 func requestIn(reason string) string {

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -382,15 +384,99 @@ func TestAnswerThatWasCut(t *testing.T) {
 	}
 }
 
-func TestAnswerWithOtherNames(t *testing.T) {
-	w := newWorld(t, engine.FidelityPintle)
-	w.must(w.create(one("")))
-	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(`{"StackId": "s", "RequestId": "r", "LogicalResourceId": "C", `+success("a")+`}`), 0))
-	w.want(0, createdC)
-	audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
-	w.must(err)
-	if len(audit) != 1 || !strings.Contains(audit[0].Text, "is no copy of the request's") {
-		t.Errorf("audit %v", audit)
+func TestMismatches(t *testing.T) {
+	const taken = "; it was taken all the same, by its URL"
+	own := func(r store.Request) (stack, request string) { return string(r.Body.StackID), string(r.ID) }
+	fields := func(stack, request, logical, rest string) string {
+		return fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`, stack, request, logical, rest)
+	}
+	for _, test := range []struct {
+		name   string
+		answer func(r store.Request) string // of the Create; nil answers rightly
+		delete string                       // the id that the Delete is answered with; empty for none
+		want   func(r store.Request) string
+	}{
+		{"none", nil, "", nil},
+		{"StackId", func(r store.Request) string { _, id := own(r); return fields("other", id, "C", success("a")) }, "",
+			func(r store.Request) string {
+				return fmt.Sprintf(`the answer has StackId "other" instead of %q`, r.Body.StackID)
+			}},
+		{"RequestId", func(r store.Request) string { stack, _ := own(r); return fields(stack, "other", "C", success("a")) }, "",
+			func(r store.Request) string {
+				return fmt.Sprintf(`the answer has RequestId "other" instead of %q`, r.ID)
+			}},
+		{"LogicalResourceId", func(r store.Request) string { stack, id := own(r); return fields(stack, id, "D", success("a")) }, "",
+			func(store.Request) string { return `the answer has LogicalResourceId "D" instead of "C"` }},
+		{"none is there", func(store.Request) string { return "{" + success("a") + "}" }, "",
+			func(store.Request) string { return "the answer has no StackId, no RequestId, no LogicalResourceId" }},
+		{"a failure", func(r store.Request) string {
+			stack, id := own(r)
+			return fields(stack, id, "D", `"Status": "FAILED", "PhysicalResourceId": "a", "Reason": "no"`)
+		}, "", func(store.Request) string { return `the answer has LogicalResourceId "D" instead of "C"` }},
+		{"long, with control characters", func(r store.Request) string {
+			stack, id := own(r)
+			return fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": "\u001b[31m%s", %s}`, stack, id, strings.Repeat("x", 500), success("a"))
+		}, "", func(store.Request) string {
+			return `the answer has LogicalResourceId "[31m` + strings.Repeat("x", 96) + `…" instead of "C"`
+		}},
+		{"a response URL and a secret", func(r store.Request) string {
+			stack, id := own(r)
+			return fields(stack, id, "https://x.example/?X-Amz-Signature=0123456789abcdef hush-hush", success("a")+
+				`, "NoEcho": true, "Data": {"k": "hush-hush"}`)
+		}, "", func(store.Request) string {
+			return `the answer has LogicalResourceId "https://x.example/?X-Amz-Signature=REDACTED *****" instead of "C"`
+		}},
+		{"the id of a Delete", nil, "b", func(store.Request) string { return `the answer has PhysicalResourceId "b" instead of "a"` }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, engine.FidelityPintle)
+			w.must(w.create(one("")))
+			r := w.take("C")
+			if test.answer == nil {
+				w.answer(r, success("a"))
+			} else {
+				w.must(w.engine.Answer(w.ctx, r.ID, []byte(test.answer(r)), 0))
+			}
+			if test.delete != "" {
+				w.delete()
+				r = w.take("C")
+				w.answer(r, success(test.delete))
+			}
+			var want, got []string
+			if test.want != nil {
+				want = append(want, test.want(r)+taken)
+			}
+			audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
+			w.must(err)
+			for _, entry := range audit {
+				got = append(got, entry.Text)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("audit list (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// ROS documents the copied fields as required and the id as one for all answers.
+func TestROSMismatches(t *testing.T) {
+	for fidelity, status := range map[engine.Fidelity]string{engine.FidelityPintle: "CREATE_COMPLETE", engine.FidelityAWS: "CREATE_ROLLBACK_COMPLETE"} {
+		w := newROS(t, engine.Config{Fidelity: fidelity})
+		w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
+		w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte("{"+success("a")+"}"), 0))
+		if fidelity == engine.FidelityAWS {
+			w.answer(w.take("C"), success("a")) // the Delete
+		}
+		if w.rosStatus() != status {
+			t.Errorf("%s: the stack is %s", fidelity, w.rosStatus())
+		}
+		if fidelity != engine.FidelityAWS {
+			continue
+		}
+		const reason = "InvalidResponse: resources.C: the answer has no StackId, no RequestId, no LogicalResourceId. Copy these fields"
+		if got := w.reasonOf(store.PhaseRevert); !strings.Contains(got, reason) {
+			t.Errorf("the reason is %q", got)
+		}
 	}
 }
 

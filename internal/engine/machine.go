@@ -85,6 +85,8 @@ type machine struct {
 	// trace is that of the call which the decision is for, empty if there is none.
 	trace  string
 	byHand bool
+	// settling is the request whose verdict is being applied, nil outside that.
+	settling *store.Request
 
 	delta        store.Delta
 	stackChanged bool
@@ -348,13 +350,16 @@ func (m *machine) resourceEvent(
 	if reason == "" {
 		reason = m.dialect.texts().resource
 	}
-	i.Verb, i.Progress, i.Reason, i.Changed = verb, progress, reason, at
+	i.Verb, i.Progress, i.Reason, i.Changed, i.FailedBy = verb, progress, reason, at, ""
+	if r := m.settling; r != nil && progress == store.ProgressFailed && r.Logical == i.Logical {
+		i.FailedBy = r.ID
+	}
 	i.Stuck = verb == store.VerbUpdate && progress == store.ProgressFailed && m.op.Phase == store.PhaseRevert
 	m.changeInstance(i)
 	e := store.Event{
 		ID:      m.dialect.eventID(i.Logical, m.dialect.ResourceStatus(verb, progress), at, detached, m.newID),
 		Logical: i.Logical, Physical: i.PhysicalID, Type: i.Body.Type,
-		Verb: verb, Progress: progress, Reason: reason, Time: at,
+		Verb: verb, Progress: progress, Reason: reason, Time: at, Request: i.FailedBy,
 	}
 	if !detached {
 		e.Properties = properties.String()

@@ -89,6 +89,8 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 	request.Due = zeroTime
 	m.changeRequest(request)
 	m.stopAsking(request)
+	m.settling = request
+	defer func() { m.settling = nil }()
 
 	instance := m.instances[request.Instance]
 	if instance == nil {
@@ -116,12 +118,14 @@ func (m *machine) finish(request *store.Request, ending string, v verdict) error
 			m.working(-1)
 		case store.StepIdle, store.StepPending, store.StepRunning, store.StepDone, store.StepFailed, store.StepCancelled:
 		}
+		m.settling = nil
 		return m.run()
 	}
 	m.working(-1)
 	if err := m.conclude(step, instance, request, v); err != nil {
 		return err
 	}
+	m.settling = nil
 	return m.run()
 }
 
@@ -221,9 +225,6 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 	case Answered:
 		got := m.taken(r, outcome)
 		m.tellAnswer(r, outcome, &got)
-		if want := (wire.ResponseKey{StackID: m.stack.ID, LogicalID: r.Logical, RequestID: r.ID}); got.problem == "" && got.copied != want {
-			m.audit(r, "the answer's StackId, RequestId or LogicalResourceId is no copy of the request's; it was taken all the same")
-		}
 		v := verdict{success: got.success, id: got.id, reached: true, data: got.data, noEcho: got.noEcho}
 		switch {
 		case got.problem != "" && m.fidelity == FidelityAWS:
@@ -234,6 +235,7 @@ func (m *machine) judge(r *store.Request, outcome Outcome) verdict {
 			v.reason = m.failure(failedByProvider, r.Logical, words.failed(m.scrub(r, got.reason, got.data), r.ID))
 		}
 		m.holdID(r, &v, got)
+		m.holdCopies(r, &v, got)
 		return v
 	case Provided:
 		v := verdict{

@@ -20,6 +20,8 @@ type Event struct {
 	Reason   string   `json:"reason,omitempty"`
 	// Properties is the masked JSON of the resource's properties; empty if the event has none.
 	Properties string `json:"properties,omitempty"`
+	// Request is the request by which a resource failed; empty for all other events.
+	Request wire.RequestID `json:"request,omitempty"`
 	// Operation and Token are the operation's id and the client's token.
 	Operation string    `json:"operation"`
 	Token     string    `json:"token,omitempty"`

@@ -69,6 +69,8 @@ type Instance struct {
 	Progress Progress  `json:"progress"`
 	Reason   string    `json:"reason,omitempty"`
 	Changed  time.Time `json:"changed"`
+	// FailedBy is the request by which Verb failed; empty if it did not, or no request was sent.
+	FailedBy wire.RequestID `json:"failedBy,omitempty"`
 
 	// Left says why it is no longer the stack's, of an orphan and a retained one: what its last Delete failed with, or
 	// what kept it from being deleted.
