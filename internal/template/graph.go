@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Active returns the resources that exist in a scope, in the order of the template.
+// Active returns the resources that exist in a scope, in the order of the template, with the policies that Fn::If chooses there.
 func (t *Template) Active(s *Scope) []*Resource {
 	var active []*Resource
 	for _, r := range t.Resources {
 		if r.Condition == "" || s.Conditions[r.Condition] {
-			active = append(active, r)
+			active = append(active, r.in(s))
 		}
 	}
 	return active

@@ -66,6 +66,12 @@ func (p *parser) resolveResources() {
 		}
 		r.Properties = b.tree(r.Properties, where.to("Properties"), &r.parameters)
 		r.Metadata = b.tree(r.Metadata, where.to("Metadata"), &r.parameters)
+		for _, choice := range []struct {
+			name string
+			n    Node
+		}{{"DeletionPolicy", r.deletionChoice}, {"UpdateReplacePolicy", r.updateReplaceChoice}} {
+			b.tree(choice.n, where.to(choice.name), &r.parameters)
+		}
 		r.CreationPolicy = b.aloof(r.CreationPolicy, where.to("CreationPolicy"), &r.parameters, "a CreationPolicy")
 		b.where = where.to("DependsOn")
 		for _, name := range r.DependsOn {

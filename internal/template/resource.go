@@ -17,9 +17,10 @@ type Resource struct {
 	DependsOn []string
 	// Condition is the name of the condition under which the resource exists, "" if it always does.
 	Condition string
-	// DeletionPolicy is Delete, Retain, RetainExceptOnCreate, Snapshot, or "" if none is declared.
+	// DeletionPolicy is Delete, Retain, RetainExceptOnCreate, Snapshot, or "" if none is declared. One that is chosen by Fn::If is
+	// "" until [Template.Active] returns the resource.
 	DeletionPolicy string
-	// UpdateReplacePolicy is Delete, Retain, Snapshot, or "" if none is declared.
+	// UpdateReplacePolicy is Delete, Retain, Snapshot, or "" if none is declared. It is chosen as DeletionPolicy is.
 	UpdateReplacePolicy string
 	// Properties and Metadata are objects, absent if they are not declared.
 	Properties, Metadata Node
@@ -32,6 +33,8 @@ type Resource struct {
 	// parameters are the names in the trees that are parameters, not resources, sorted.
 	parameters []string
 	language   Language
+	// deletionChoice and updateReplaceChoice are calls of Fn::If that choose a policy, absent if none does.
+	deletionChoice, updateReplaceChoice Node
 	// count is how often the resource is there, absent for once; of ROS, and only before the template is processed.
 	count Node
 }
@@ -76,9 +79,9 @@ func (p *parser) resource(declared Member, where path) *Resource {
 		case "Condition":
 			r.Condition = p.text(m.Value, at, m.Key)
 		case "DeletionPolicy":
-			r.DeletionPolicy = p.policy(m, at, r.LogicalID, "Delete", "Retain", "RetainExceptOnCreate", "Snapshot")
+			r.DeletionPolicy, r.deletionChoice = p.policy(m, at, r.LogicalID, "Delete", "Retain", "RetainExceptOnCreate", "Snapshot")
 		case "UpdateReplacePolicy":
-			r.UpdateReplacePolicy = p.policy(m, at, r.LogicalID, "Delete", "Retain", "Snapshot")
+			r.UpdateReplacePolicy, r.updateReplaceChoice = p.policy(m, at, r.LogicalID, "Delete", "Retain", "Snapshot")
 		case "Version", "Description":
 			p.scalarText(m.Value, at, m.Key) // old templates have them; they mean nothing
 		case "CreationPolicy":
@@ -127,10 +130,64 @@ func (p *parser) dependsOn(n Node, where path) []string {
 	return nil
 }
 
-func (p *parser) policy(m Member, where path, resource string, allowed ...string) string {
-	policy := p.text(m.Value, where, m.Key)
-	if m.Value.kind == value.String && !slices.Contains(allowed, policy) {
-		p.at(m.Value, where, "Template format error: Unrecognized %s %s for resource %s", m.Key, policy, resource)
+// policy reads a policy: a string, or a call of Fn::If that chooses one, which is returned as choice.
+func (p *parser) policy(m Member, where path, resource string, allowed ...string) (policy string, choice Node) {
+	if name, _, call := m.Value.call(); call && name == "Fn::If" {
+		s := &shapes{problems: &p.problems, language: p.template.Language, in: inProperties, extended: p.extended}
+		p.policyChoice(s, m.Key, m.Value, where, resource, allowed)
+		return "", m.Value
 	}
-	return policy
+	policy = p.text(m.Value, where, m.Key)
+	if m.Value.kind == value.String && !slices.Contains(allowed, policy) {
+		p.unrecognizedPolicy(m.Value, where, m.Key, resource)
+	}
+	return policy, Node{}
+}
+
+// policyChoice checks what Fn::If may choose for a policy: one of those allowed, AWS::NoValue for none, or another Fn::If.
+// Source: recorded answers, D4 (2026-01-23).
+func (p *parser) policyChoice(s *shapes, key string, n Node, where path, resource string, allowed []string) {
+	name, argument, call := n.call()
+	switch {
+	case call && name == "Fn::If":
+		where = where.to(name)
+		if !s.ifShape(argument, where) {
+			return
+		}
+		_, then, otherwise := ifParts(argument)
+		p.policyChoice(s, key, then, where.to("1"), resource, allowed)
+		p.policyChoice(s, key, otherwise, where.to("2"), resource, allowed)
+	case call && name == "Ref" && isNoValue(argument.text):
+	case n.kind != value.String:
+		p.text(n, where, key)
+	case !slices.Contains(allowed, n.text):
+		p.unrecognizedPolicy(n, where, key, resource)
+	}
+}
+
+func (p *parser) unrecognizedPolicy(n Node, where path, key, resource string) {
+	p.at(n, where, "Template format error: Unrecognized %s %s for resource %s", key, n.text, resource)
+}
+
+// in returns the resource with the policies that are chosen in a scope.
+func (r *Resource) in(s *Scope) *Resource {
+	if r.deletionChoice.IsZero() && r.updateReplaceChoice.IsZero() {
+		return r
+	}
+	chosen := *r
+	e := &evaluation{scope: s}
+	for _, policy := range []struct {
+		choice *Node
+		text   *string
+	}{{&chosen.deletionChoice, &chosen.DeletionPolicy}, {&chosen.updateReplaceChoice, &chosen.UpdateReplacePolicy}} {
+		if policy.choice.IsZero() {
+			continue
+		}
+		// The branches are literals, and a condition that is not declared was refused when the template was read.
+		if v, err := e.node(*policy.choice); err == nil {
+			*policy.text = v.Text()
+		}
+		*policy.choice = Node{}
+	}
+	return &chosen
 }
