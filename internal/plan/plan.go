@@ -189,7 +189,7 @@ func invert(needs map[string][]string) map[string][]string {
 
 // Differs reports whether an update has anything to do by what is declared: a resource's type, properties or metadata,
 // which resources there are, or the outputs. As in CloudFormation, policies, DependsOn, descriptions and the order and
-// layout of the text do not count alone. Values of parameters and tags are the caller's to compare.
+// layout of the text do not count alone, but the removal of an UpdateReplacePolicy does. Values of parameters and tags are the caller's to compare.
 func Differs(from, to Side) bool {
 	before, after := from.Template.Active(from.Scope), to.Template.Active(to.Scope)
 	if len(before) != len(after) {
@@ -203,6 +203,9 @@ func Differs(from, to Side) bool {
 		o := old[r.LogicalID]
 		if o == nil || o.Type != r.Type || !o.Properties.Equal(r.Properties) || !o.Metadata.Equal(r.Metadata) {
 			return true
+		}
+		if o.UpdateReplacePolicy != "" && r.UpdateReplacePolicy == "" {
+			return true // recorded answers, D12 (2025-08-08)
 		}
 	}
 	for name, holds := range from.Scope.Conditions {
