@@ -184,7 +184,7 @@ func TestParseErrors(t *testing.T) {
 		{"parameter list of stored", with("Parameters: {P: {Type: 'List<AWS::SSM::Parameter::Value<String>>'}}"), "1:24 Template format error: Unrecognized parameter type: List<AWS::SSM::Parameter::Value<String>>"},
 		{"parameter stored secret", with("Parameters: {P: {Type: 'AWS::SSM::Parameter::Value<SecureString>'}}"), "1:24 Template format error: Unrecognized parameter type: AWS::SSM::Parameter::Value<SecureString>"},
 		{"parameter stored number", with("Parameters: {P: {Type: 'AWS::SSM::Parameter::Value<Number>'}}"), "1:24 Template format error: Unrecognized parameter type: AWS::SSM::Parameter::Value<Number>"},
-		{"parameter list of strings", with("Parameters: {P: {Type: List<String>}}"), "1:24 Template format error: Unrecognized parameter type: List<String>"},
+		{"parameter list of lists", with("Parameters: {P: {Type: List<CommaDelimitedList>}}"), "1:24 Template format error: Unrecognized parameter type: List<CommaDelimitedList>"},
 		{"parameter of no value", with("Parameters: {P: {Type: String, MinLength: 3, MaxLength: 2}}"), "1:14 Template format error: parameter P allows no value: its least is more than its most."},
 		{"parameter name", with("Parameters: {P_1: {Type: String}}"), "1:14 Template format error: Parameter name P_1 is non alphanumeric."},
 		{"parameter attribute", with("Parameters: {P: {Type: String, Foo: 1}}"), "1:32 Invalid template parameter property 'Foo'"},

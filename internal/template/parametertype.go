@@ -34,19 +34,17 @@ func parseType(name string) (t parameterType, ok bool) {
 		if inner, found = strings.CutSuffix(inner, ">"); !found {
 			return t, false
 		}
-		// The store knows no numbers, and what is a list in it is one of texts.
-		if inner == listPrefix+"String>" {
-			return parameterType{stored: true, list: true, element: "String"}, true
-		}
+		// The store has no numbers, and its lists are lists of strings.
 		t, ok = parseType(inner)
 		ok = ok && !t.stored && !t.named && t.element != "Number"
 		t.stored = true
 		return t, ok
 	}
+	// List<String> is not documented outside of the parameter store's types, but the service takes it: recorded answers, D13.
 	switch name {
 	case "String", "Number":
 		return parameterType{element: name}, true
-	case "CommaDelimitedList":
+	case "CommaDelimitedList", listPrefix + "String>":
 		return parameterType{list: true, element: "String"}, true
 	}
 	element, isList := strings.CutPrefix(name, listPrefix)
