@@ -82,15 +82,12 @@ func (t *Transform) Included(text string) (Node, error) {
 	case snippet.kind != value.Map:
 		return Node{}, includeError(t.node, "%s", noSnippet)
 	}
-	merged, clash := merge(t.Fragment, snippet, t.Listed() || len(t.at) == 0)
-	if clash != "" {
-		return Node{}, includeError(t.node, "the key %s is in the snippet and beside it: keep one of them.", clash)
-	}
-	return merged, nil
+	return merge(t.Fragment, snippet, t.Listed() || len(t.at) == 0), nil
 }
 
-// merge returns an object with the members of another one too. Where both have an object, deep lets those be merged likewise.
-func merge(n, other Node, deep bool) (merged Node, clash string) {
+// merge returns an object with the members of another one, which override members of the same name. With deep, it merges two objects
+// of the same name instead. Source: recorded answers, D16.
+func merge(n, other Node, deep bool) Node {
 	n.members = slices.Clone(n.members)
 	places := make(map[string]int, len(n.members))
 	for i, m := range n.members {
@@ -102,14 +99,12 @@ func merge(n, other Node, deep bool) (merged Node, clash string) {
 		case !there:
 			n.members = append(n.members, m)
 		case deep && n.members[i].Value.kind == value.Map && m.Value.kind == value.Map:
-			if n.members[i].Value, clash = merge(n.members[i].Value, m.Value, false); clash != "" {
-				return n, m.Key + "/" + clash
-			}
+			n.members[i].Value = merge(n.members[i].Value, m.Value, false)
 		default:
-			return n, m.Key
+			n.members[i] = m
 		}
 	}
-	return n, ""
+	return n
 }
 
 // readSnippet reads a text in JSON or YAML. It has no short forms, and calls no macro. Source: CloudFormation, AWS::Include.

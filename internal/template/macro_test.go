@@ -163,7 +163,6 @@ func TestIncludeRefuses(t *testing.T) {
 		{"a short form", beside(`"l"`), "B: !Ref P", malformed},
 		{"another include", beside(`"l"`), `{"B": {"Fn::Transform": {"Name": "AWS::Include"}}}`, malformed},
 		{"a list beside others", beside(`"l"`), "[1]", malformed},
-		{"a clash", beside(`"l"`), "A: 2", "Transform AWS::Include failed with: the key A is in the snippet and beside it: keep one of them."},
 		{"no location", `{"R": {"Fn::Transform": {"Name": "AWS::Include"}}}`, "", noURI},
 		{"a list for a location", beside(`["l"]`), "", noURI},
 		{"a secret in the location", beside(`{"Ref": "S"}`), "", noURI},
