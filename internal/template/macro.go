@@ -49,6 +49,8 @@ type Transform struct {
 
 	at   path
 	node Node
+	// then are the calls that follow in the list of one Fn::Transform, absent if there are none.
+	then Node
 }
 
 // Listed reports whether the call is one of the section Transform, whose macro works on the whole template.
@@ -261,13 +263,25 @@ func nested(all []*Transform, n Node, where path) []*Transform {
 	for _, m := range n.members {
 		all = nested(all, m.Value, where.to(m.Key))
 	}
-	if called, rest := n.without(transformKey); !called.IsZero() {
-		call := definition(called)
+	called, rest := n.without(transformKey)
+	if called.IsZero() {
+		return all
+	}
+	list := []Node{called}
+	if called.kind == value.List && len(called.items) > 0 {
+		list = called.items // one after the other: recorded answers, D7
+	}
+	for i, one := range list {
+		call := definition(one)
 		call.Fragment, call.at, call.Path = rest, where, where.to(transformKey).String()
 		if call.at == nil {
 			call.at = path{} // beside the sections
 		}
 		call.node = n
+		if rest := list[i+1:]; len(rest) > 0 {
+			call.then = called
+			call.then.items = rest
+		}
 		all = append(all, call)
 	}
 	return all
@@ -311,6 +325,13 @@ func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, erro
 			root.members = append([]Member{{Key: transformSection, Value: rest, line: rest.line, column: rest.column}}, root.members...)
 		}
 		return newUnexpanded(root, u.limits)
+	}
+	if !call.then.IsZero() {
+		if fragment.kind != value.Map {
+			return nil, fmt.Errorf("what it returned is not an object, and the next macro in the list at %s needs one", call.Path)
+		}
+		next := Member{Key: transformKey, Value: call.then, line: call.then.line, column: call.then.column}
+		fragment.members = append(slices.Clone(fragment.members), next)
 	}
 	root, ok := replaced(u.root, call.at, fragment.moved(call.node))
 	if !ok {
