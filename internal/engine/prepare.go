@@ -90,7 +90,7 @@ func (m *machine) expand(s *submission, in *Options, before *store.Revision) (ex
 func (m *machine) bindRaw(in *Options, raw *template.Unexpanded, before *store.Revision) (*template.Scope, error) {
 	inputs, revision, previous := m.inputs(in, before)
 	t := raw.Outline()
-	outside, err := m.outside(in, t, inputs, previous)
+	outside, err := m.outside(in, t, inputs, previous, before)
 	if err != nil {
 		return nil, err
 	}

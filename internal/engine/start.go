@@ -380,7 +380,7 @@ func (m *machine) inputs(in *Options, before *store.Revision) (
 // bind is revise but for the texts.
 func (m *machine) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
 	inputs, revision, previous := m.inputs(in, before)
-	outside, err := m.outside(in, t, inputs, previous)
+	outside, err := m.outside(in, t, inputs, previous, before)
 	if err != nil {
 		return store.Revision{}, plan.Side{}, err
 	}

@@ -62,13 +62,41 @@ func unfetched(names []string) string {
 	return fmt.Sprintf("Unable to fetch parameters [%s] from parameter store for this account.", strings.Join(names, ", "))
 }
 
-// outside returns what a template is bound with that is not passed for it. The error is [wanting] if it has to be read.
-func (m *machine) outside(in *Options, t *template.Template, inputs map[string]template.Input, previous map[string]value.Value) (template.Outside, error) {
+// outside returns what a template is bound with that is not passed for it. The error is [wanting] if it has to be read. before is the
+// revision that the stack has, nil for none; inputs are changed as keepResolved says.
+func (m *machine) outside(
+	in *Options, t *template.Template, inputs map[string]template.Input, previous map[string]value.Value, before *store.Revision,
+) (template.Outside, error) {
 	names := t.StoredNames(inputs, previous)
-	if slices.ContainsFunc(names, func(name string) bool { _, read := in.stored[name]; return !read }) {
+	unread := func(name string) bool { _, read := in.stored[name]; return !read }
+	if !slices.ContainsFunc(names, unread) && before != nil && keepResolved(in, t, inputs, before) {
+		names = append(names, t.StoredNames(inputs, previous)...)
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	if slices.ContainsFunc(names, unread) {
 		return template.Outside{}, &wanting{options: in, account: m.stack.Account, region: m.stack.Region, names: names}
 	}
 	return template.Outside{Stored: in.stored}, nil
+}
+
+// keepResolved accepts, for a parameter that the parameter store has, the value that the stack resolved it to instead of its name: the
+// parameter then keeps its name. A text that is a name in the store is always a name. It reports whether it changed an input.
+// Source: recorded answers, D24 (2025-09-24).
+func keepResolved(in *Options, t *template.Template, inputs map[string]template.Input, before *store.Revision) bool {
+	resolved := template.NewOutside(before.Outside).Parameters
+	changed := false
+	for name, input := range inputs {
+		declared, value := t.Parameter(name), resolved[name]
+		if declared == nil || !declared.Stored() || value.IsNull() || input.UsePrevious {
+			continue
+		}
+		if in.stored[input.Value].State == template.StoredMissing && input.Value == declared.Typed(value) {
+			inputs[name] = template.Input{UsePrevious: true, Secret: input.Secret}
+			changed = true
+		}
+	}
+	return changed
 }
 
 // StoredValues returns what the parameter store had under the names that were passed for parameters, by the parameters' names:

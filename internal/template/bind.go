@@ -171,7 +171,7 @@ func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 			b.refuse(p, "Invalid input for parameter key %s. Cannot specify usePreviousValue as true and non empty value for a parameter.", p.Name)
 			return "", false, false
 		}
-		return p.typed(before), p.NoEcho || before.HasSecret(), true
+		return p.Typed(before), p.NoEcho || before.HasSecret(), true
 	case given:
 		return input.Value, p.NoEcho || input.Secret, true
 	case p.Default != nil:
@@ -219,8 +219,8 @@ func (b *binding) look(p *Parameter, name string, secret bool) {
 	b.read[p.Name] = v
 }
 
-// typed returns a value of the parameter as a client would type it.
-func (p *Parameter) typed(v value.Value) string {
+// Typed returns a value of the parameter as a client would type it.
+func (p *Parameter) Typed(v value.Value) string {
 	if p.Type == rosJSON && p.ros || v.Kind() == value.Map {
 		return string(v.JSON())
 	}
