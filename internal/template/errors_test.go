@@ -46,10 +46,10 @@ const (
 func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ name, body, want string }{
 		// The text itself.
-		{"json", `{"Resources": {"A": {"a" 1}}}`, "1:26 Template format error: JSON not well-formed. (line 1, column 26)"},
-		{"json, later line", "{\n  \"Rés\": tru }", "2:13 Template format error: JSON not well-formed. (line 2, column 13)"},
-		{"json, cut off", "{\n\"Resources\": {", "2:14 Template format error: JSON not well-formed. (line 2, column 14)"},
-		{"json, more after it", `{} {}`, "1:4 Template format error: JSON not well-formed. (line 1, column 4)"},
+		{"json", `{"Resources": {"A": {"a" 1}}}`, "1:26 Template format error: JSON not well-formed. (line 1, column 27)"},
+		{"json, later line", "{\n  \"Rés\": tru }", "2:13 Template format error: JSON not well-formed. (line 2, column 14)"},
+		{"json, cut off", "{\n\"Resources\": {", "2:14 Template format error: JSON not well-formed. (line 2, column 15)"},
+		{"json, more after it", `{} {}`, "1:4 Template format error: JSON not well-formed. (line 1, column 5)"},
 		{"yaml, tab", "Resources:\n\tA: 1\n", "2:0 " + notWell},
 		{"yaml, two documents", "a: 1\n---\nb: 2\n", "2:1 " + notWell + " (line 2, column 1)"},
 		{"yaml, alias", "Resources:\n  A: &a {Type: Custom::A}\n  B: *a\n", "3:6 " + notWell + " (line 3, column 6)"},

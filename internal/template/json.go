@@ -33,12 +33,16 @@ func jsonError(body string, err error) error {
 	if errors.As(err, &syntax) {
 		place.advance(int(max(syntax.Offset-1, 0)))
 	}
-	return Errors{{
-		Message: fmt.Sprintf("Template format error: JSON not well-formed. (line %d, column %d)", place.line, place.column),
-		Detail:  err.Error(),
-		Line:    place.line,
-		Column:  place.column,
-	}}
+	return Errors{malformedJSON(place.line, place.column, err)}
+}
+
+// malformedJSON returns the error of a place at which a text stops being JSON. The service's parser has consumed the wrong character
+// when it reports it, so that the column in its message is the one after it. Source: recorded answers, D21 (2024-06-18).
+func malformedJSON(line, column int, err error) *Error {
+	return &Error{
+		Message: fmt.Sprintf("Template format error: JSON not well-formed. (line %d, column %d)", line, column+1),
+		Detail:  err.Error(), Line: line, Column: column,
+	}
 }
 
 // jsonReader turns the tokens of a text known to be JSON into nodes and keeps count of where they stand.
@@ -70,10 +74,7 @@ func (r *jsonReader) token() (token json.Token, line, column int, failure *Error
 	r.advance(start + len(rest) - len(strings.TrimLeft(rest, " \t\r\n,:")))
 	token, err := r.decoder.Token()
 	if err != nil {
-		return nil, 0, 0, &Error{
-			Message: fmt.Sprintf("Template format error: JSON not well-formed. (line %d, column %d)", r.line, r.column),
-			Detail:  err.Error(), Line: r.line, Column: r.column,
-		}
+		return nil, 0, 0, malformedJSON(r.line, r.column, err)
 	}
 	return token, r.line, r.column, nil
 }

@@ -2,6 +2,7 @@ package cloudformation
 
 import (
 	"context"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -26,6 +27,8 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTem
 	switch {
 	case in.ChangeSetName == "" && in.StackName == "":
 		return out, query.Validation("StackName is required if ChangeSetName is not specified.")
+	case in.ChangeSetName != "" && in.StackName == "" && !strings.HasPrefix(in.ChangeSetName, "arn:"):
+		return out, query.Validation("StackName is a required parameter.") // recorded on 2025-09-12
 	case in.ChangeSetName != "":
 		set, err := f.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
 		if err != nil {
