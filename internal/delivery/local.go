@@ -69,6 +69,20 @@ func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bo
 	return provider, ok
 }
 
+// outOfRegion returns why a provider that runs here is not asked for a function of another region than the stack's, empty if it is.
+// Functions of the local AWS emulation are in a region. Declared providers are in all of them, except where answers are to be those of
+// AWS. Only creates are refused: a resource that exists keeps its function. Source: recorded answers, D22.
+func (d *Delivery) outOfRegion(r store.Request, provider Provider) string {
+	if r.Type != wire.Create || isROS(r) || provider.Account == "" && !d.config.FidelityAWS {
+		return ""
+	}
+	token, err := wire.ParseToken(r.Body.ServiceToken())
+	if err != nil || token.Service != wire.Lambda || token.Region == r.Body.Region {
+		return ""
+	}
+	return d.elsewhere(r, token, invoke)
+}
+
 // accountOf returns the account of the stack that a request is of; empty if it is of none.
 func accountOf(r store.Request) string {
 	if isROS(r) {

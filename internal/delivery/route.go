@@ -51,6 +51,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 			r.Body.ServiceToken()))}
 	}
 	if ok {
+		if text := d.outOfRegion(r, provider); text != "" {
+			return Refused{Text: hide.text(text)}
+		}
 		if provider.URL != "" {
 			return d.sendMapped(soft, hard, s, hide, provider)
 		}

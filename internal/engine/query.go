@@ -162,6 +162,19 @@ func (e *Engine) Check(text string) (*template.Template, error) {
 	return e.env.parse(CloudFormation, text)
 }
 
+// Outline is [Engine.Check] for a caller that only describes a template: one with a transform that only AWS expands is not refused, and
+// has no resources either. Anything is a resource type if types is false.
+func (e *Engine) Outline(text string, types bool) (*template.Template, error) {
+	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
+	switch {
+	case err == nil && raw.Foreign():
+		return raw.Outline(), nil
+	case types:
+		return e.Check(text)
+	}
+	return e.Parse(text)
+}
+
 // Protect turns a stack's protection against deletes on or off and returns the stack's id. Errors that the client can
 // mend are of type [Error].
 func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {

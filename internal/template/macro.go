@@ -202,6 +202,13 @@ func (u *Unexpanded) Calls(any bool) bool {
 	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Macro() || any && call.Include() })
 }
 
+// Foreign reports whether the template calls a transform that only AWS expands, such as AWS::Serverless-2016-10-31.
+func (u *Unexpanded) Foreign() bool {
+	return slices.ContainsFunc(u.calls(), func(call *Transform) bool {
+		return !call.Macro() && !call.Include() && call.Name != languageExtensions
+	})
+}
+
 // All returns all calls in the order in which they run. Their fragments are as they are before any has.
 func (u *Unexpanded) All() []*Transform { return u.calls() }
 

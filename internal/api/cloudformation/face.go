@@ -52,7 +52,7 @@ type Engine interface {
 	Resources(context.Context, store.Stack) ([]store.Instance, error)
 	FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error)
 	LastOperations(context.Context, store.Stack) ([]store.Operation, error)
-	Check(text string) (*template.Template, error)
+	Outline(text string, types bool) (*template.Template, error)
 	Parse(text string) (*template.Template, error)
 	Unrecognized(*template.Template) []string
 	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)

@@ -101,10 +101,7 @@ func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryIn
 		if err != nil {
 			return nil, err
 		}
-		if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
-			return f.engine.Parse(text)
-		}
-		return f.engine.Check(text)
+		return f.engine.Outline(text, !in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings)
 	}
 	stack, err := f.find(ctx, in.StackName, noStackWithID)
 	if err != nil {

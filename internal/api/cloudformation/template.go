@@ -74,7 +74,7 @@ func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (
 	if err != nil {
 		return out, err
 	}
-	t, err := f.engine.Check(text)
+	t, err := f.engine.Outline(text, true)
 	if err != nil {
 		return out, err
 	}
