@@ -457,6 +457,9 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 		return v, nil
 	}
 	if schema := a.m.native.Schema(instance.Body.Type); schema != nil {
+		if v, ok := instance.Body.Properties.Get(name); ok && !v.IsNull() && schema.Reads(name) {
+			return v, nil
+		}
 		if schema.Recorded {
 			return native.StandIn(a.m.stack.ID, instance.Body.Type, instance.PhysicalID, name), nil
 		}

@@ -45,6 +45,8 @@ type Property struct {
 	Required, Waived bool
 	// Change says what a change of the property means.
 	Change Change
+	// Readable says that Fn::GetAtt reads the property, of a resource that declares it.
+	Readable bool
 }
 
 // Kind is what a property's value is.
@@ -131,9 +133,16 @@ func (s *Schema) property(name string) *Property {
 	return nil
 }
 
+// Reads reports whether Fn::GetAtt of that name reads a property.
+func (s *Schema) Reads(name string) bool {
+	p := s.property(name)
+	return p != nil && p.Readable && !slices.Contains(s.Attributes, name)
+}
+
 // HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
 func (s *Schema) HasAttribute(name string) bool {
-	return s.Recorded || slices.Contains(s.Attributes, name) ||
+	p := s.property(name)
+	return s.Recorded || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
 		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
 }
 

@@ -31,7 +31,9 @@ func TestRecordedD21(t *testing.T) {
 	}, func(c *cloudformation.Config) { c.Texts = texts })
 
 	create := "Action=CreateStack&StackName=s&Capabilities.member.1=CAPABILITY_AUTO_EXPAND&TemplateBody="
-	mappings := func(m string) string { return create + escape(`{"Mappings": {"M": `+m+`}, "Resources": {"R": `+resource("")+`}}`) }
+	mappings := func(m string) string {
+		return create + escape(`{"Mappings": {"M": `+m+`}, "Resources": {"R": `+resource("")+`}}`)
+	}
 	stored := `{"Parameters": {"P": {"Type": "AWS::SSM::Parameter::Value<String>"}}, "Resources": {"R": ` + resource("") + `}}`
 	include := `{"Resources": {"R": ` + resource(`"In": {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://no-such-bucket/key"}}}`) + `}}`
 	for _, test := range []struct{ name, recorded, form, want string }{

@@ -28,7 +28,9 @@ func TestRecordedD24(t *testing.T) {
 	body := func(more string) *string {
 		return str(`{"Parameters": {"P": {"Type": "AWS::SSM::Parameter::Value<String>"}}, "Resources": {"R": ` + resource(`"P": {"Ref": "P"}`+more) + `}}`)
 	}
-	passing := func(text string) []types.Parameter { return []types.Parameter{{ParameterKey: str("P"), ParameterValue: &text}} }
+	passing := func(text string) []types.Parameter {
+		return []types.Parameter{{ParameterKey: str("P"), ParameterValue: &text}}
+	}
 	w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: body(""), Parameters: passing("/a")})
 	update := func(text, more string) (name, value string) {
 		t.Helper()

@@ -21,6 +21,7 @@ var functionTable = cloud.Table{
 		"ImageConfig LoggingConfig RuntimeManagementConfig SnapStart TenancyConfig TracingConfig VpcConfig",
 	Required: "Code Role", Replaces: "FunctionName PackageType TenancyConfig",
 	Attributes: "Arn SnapStartResponse SnapStartResponse.ApplyOn SnapStartResponse.OptimizationStatus",
+	Unreadable: "Code SnapStart",
 	Named:      "FunctionName",
 }
 

@@ -19,7 +19,8 @@ var parameterTable = cloud.Table{
 	Texts:    "AllowedPattern DataType Description Name Policies Tier Type Value",
 	Objects:  "Tags",
 	Required: "Type Value", Replaces: "Name", Attributes: "Type Value",
-	Named: "Name", Longest: 2048, Letters: parameterLetters,
+	Unreadable: "AllowedPattern Description Policies Tags Tier",
+	Named:      "Name", Longest: 2048, Letters: parameterLetters,
 }
 
 // Bounds of a value, in characters, by tiers. Source: Systems Manager, PutParameter.

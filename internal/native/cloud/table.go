@@ -21,8 +21,9 @@ type Table struct {
 	Texts, Numbers, Truths, Lists, Objects, Documents string
 	// Required are those that must be there, Replaces those whose change makes a new resource.
 	Required, Replaces string
-	// Attributes are what Fn::GetAtt reads.
-	Attributes string
+	// Attributes are what Fn::GetAtt reads in addition to properties. In templates of CloudFormation it reads every property that is
+	// declared, except those in Unreadable. Source: the resource schemas, writeOnlyProperties; recorded answers, D8.
+	Attributes, Unreadable string
 	// Named is the property that names the resource, empty for none. A name has at most Longest bytes and matches Letters; nil
 	// leaves that to whoever makes the resource.
 	Named   string
@@ -33,7 +34,7 @@ type Table struct {
 // Schema returns the table in the form of package native.
 func (t *Table) Schema() *native.Schema {
 	s := &native.Schema{Name: t.Name, Dialect: t.Dialect, Attributes: strings.Fields(t.Attributes)}
-	required, replaces := strings.Fields(t.Required), strings.Fields(t.Replaces)
+	required, replaces, unreadable := strings.Fields(t.Required), strings.Fields(t.Replaces), strings.Fields(t.Unreadable)
 	for _, of := range []struct {
 		kind  native.Kind
 		names string
@@ -44,6 +45,7 @@ func (t *Table) Schema() *native.Schema {
 		for _, name := range strings.Fields(of.names) {
 			name, bounds, bounded := strings.Cut(name, ":")
 			p := native.Property{Name: name, Kind: of.kind, Required: slices.Contains(required, name)}
+			p.Readable = t.Dialect == wire.CloudFormation && !slices.Contains(unreadable, name)
 			if slices.Contains(replaces, name) {
 				p.Change = native.Replaces
 			}
