@@ -127,7 +127,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 	one.open = partial.Missing()
 	t = partial.Template()
 	one.template = t
-	one.file.Add(diagnosis.Err, idle.Inspect(t))
+	one.file.Add(diagnosis.Err, idle.Inspect(partial))
 	if one.want.unknown == engine.UnknownRecorded {
 		for _, r := range recorded(t, v.types) {
 			one.file.Add(diagnosis.Warning, template.Errors{{
@@ -142,7 +142,6 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 			return err
 		}
 	}
-	one.file.Add(diagnosis.Err, schema.Evaluate(partial))
 	if !v.options.noSchema {
 		if err := v.checkSchemas(ctx, one, partial); err != nil {
 			return err

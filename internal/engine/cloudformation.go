@@ -131,13 +131,16 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 	if seconds, given := properties.Get("ServiceTimeout"); given {
 		var err error
 		if timeout, err = wire.ParseServiceTimeout(seconds.JSON()); err != nil && seconds.HasSecret() {
-			return asked{}, errors.New("ServiceTimeout must be a whole number of seconds from 1 to 3600") // it quotes the value
+			return asked{}, errors.New(secretTimeout) // it quotes the value
 		} else if err != nil {
 			return asked{}, err
 		}
 	}
 	return asked{properties: properties, token: token, timeout: timeout}, nil
 }
+
+// secretTimeout refuses a ServiceTimeout that is a secret.
+const secretTimeout = "ServiceTimeout must be a whole number of seconds from 1 to 3600"
 
 func (cloudFormation) shown(a asked) value.Value { return a.properties }
 

@@ -74,6 +74,9 @@ type Config struct {
 	Stored Stored
 	// Hidden tells the secrets that requests were sent with and that are in no row; nil is none.
 	Hidden Hidden
+	// Upfront refuses an operation at the call if a custom resource has no ServiceToken, or a ServiceTimeout out of range. Otherwise,
+	// and with FidelityAWS, such a resource fails when it has its turn.
+	Upfront bool
 	// UnknownTypes is what becomes of templates with resource types that nobody provides; zero is UnknownRefused.
 	UnknownTypes UnknownTypes
 	// RosIDChange is what becomes of an answer to an Update, in a stack of ROS, that has another id than the resource; zero is
@@ -148,6 +151,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
 		macroTimeout:  cmp.Or(cfg.MacroTimeout, defaultMacroTimeout),
 		native:        cfg.Native,
+		upfront:       cfg.Upfront,
 		zones:         cfg.Zones,
 		unknownTypes:  cfg.UnknownTypes,
 		rosIDChange:   cmp.Or(cfg.RosIDChange, IDChangeRefused),

@@ -1,32 +1,136 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
-// Inspect returns everything that can be told from a template's text to be wrong with its resources: types that nobody
-// provides, declarations that a native type cannot have, attributes that it does not have. [Engine.Check] says the same in
-// one sentence.
-func (e *Engine) Inspect(t *template.Template) template.Errors {
+// Inspect returns everything that is known to be wrong with a template before a stack is made of it: what [Engine.InspectDeclared]
+// returns, and types that nothing provides.
+func (e *Engine) Inspect(p *template.Partial) template.Errors {
 	var list template.Errors
-	dialect := CloudFormation
-	if t.Language == template.ROS {
-		dialect = ROS
-	}
-	unknown, reasons := e.env.unrecognized(dialect, t)
+	t := p.Template()
+	unknown, reasons := e.env.unrecognized(dialectIn(t), t)
 	for i, r := range unknown {
 		list = append(list, &template.Error{
-			Message: unrecognizedText(r.Type), Detail: reasons[i].Error() + "; this version runs " + e.env.runs(CloudFormation),
+			Message: unrecognizedText(r.Type), Detail: reasons[i].Error(),
 			Path: "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
 		})
 	}
+	return append(list, e.InspectDeclared(p)...)
+}
+
+// InspectDeclared returns what is known to be wrong with a template whatever types there are: functions that cannot be evaluated,
+// properties that a custom resource or a native type cannot have, attributes that a native type does not have. Creating, updating
+// and planning a stack check the same, and answer with the first of it.
+func (e *Engine) InspectDeclared(p *template.Partial) template.Errors {
+	t := p.Template()
+	list := append(p.Problems(), customProblems(dialectIn(t), p)...)
 	for _, d := range append(e.env.declarationProblems(t), e.env.attributeProblems(t)...) {
 		list = append(list, d.Error)
 	}
 	return list
+}
+
+// dialectIn returns the dialect of a template.
+func dialectIn(t *template.Template) Dialect {
+	if t.Language == template.ROS {
+		return ROS
+	}
+	return CloudFormation
+}
+
+// customProblems returns what is known to be wrong with the properties of custom resources that the engine reads. Those of ROS are
+// checked when the resource has its turn.
+func customProblems(dialect Dialect, p *template.Partial) template.Errors {
+	if dialect != CloudFormation {
+		return nil
+	}
+	var list template.Errors
+	for _, r := range p.Resources() {
+		if dialect.checkType(r.Type) != nil {
+			continue
+		}
+		token, timeout := r.Properties.Get("ServiceToken"), r.Properties.Get("ServiceTimeout")
+		literal, computed, known, err := p.Look(r.Properties)
+		if err != nil || !known || literal.IsZero() && !computed.IsNull() {
+			continue // what a function returns as a whole is checked when the resource has its turn
+		}
+		add := func(n template.Node, property, text, detail string) {
+			e := &template.Error{
+				Message: text, Detail: detail, Path: "/Resources/" + r.LogicalID + "/Properties/" + property,
+				Line: n.Line(), Column: n.Column(),
+			}
+			if n.IsZero() {
+				e.Path, e.Line, e.Column = "/Resources/"+r.LogicalID, r.Line, r.Column
+			}
+			list = append(list, e)
+		}
+		const noToken = "Value of property ServiceToken must be of type String"
+		switch v, known := settledValue(p, token); {
+		case token.IsZero():
+			add(token, "ServiceToken", noToken, "resource "+r.LogicalID+" has no ServiceToken, which names its provider")
+		case known && (!v.IsScalar() || v.Text() == ""):
+			add(token, "ServiceToken", noToken, "")
+		}
+		if v, known := settledValue(p, timeout); known && !v.IsNull() {
+			_, err := wire.ParseServiceTimeout(v.Stringified().JSON())
+			switch {
+			case err != nil && v.HasSecret():
+				add(timeout, "ServiceTimeout", secretTimeout, "")
+			case err != nil:
+				add(timeout, "ServiceTimeout", err.Error(), "")
+			}
+		}
+	}
+	return list
+}
+
+// settledValue returns what is declared at a place, null for AWS::NoValue; false if it is not known yet.
+func settledValue(p *template.Partial, n template.Node) (value.Value, bool) {
+	if n.IsZero() {
+		return value.Value{}, false
+	}
+	literal, computed, known, err := p.Look(n)
+	switch {
+	case err != nil || !known:
+		return value.Value{}, false
+	case literal.IsZero():
+		return computed, true
+	case literal.Computed():
+		return value.Value{}, false
+	}
+	return literal.Value(), true
+}
+
+// checkKnown refuses what can be told to be wrong when the parameters are known. Source: recorded answers, D3.
+func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error {
+	if m.dialect != CloudFormation {
+		return nil
+	}
+	p := template.NewPartial(t, scope)
+	if found := p.Problems(); len(found) > 0 {
+		return invalid(cmp.Or(found[0].Answer, found[0].Message))
+	}
+	if !m.upfront || m.fidelity == FidelityAWS {
+		return nil
+	}
+	if found := customProblems(m.dialect, p); len(found) > 0 {
+		first := found[0]
+		return invalid(fmt.Sprintf("Template error: %s: %s", where(first), first.Message))
+	}
+	return nil
+}
+
+// where is the place of a problem with a resource, for a sentence.
+func where(e *template.Error) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/Resources/"), "/")
+	return fmt.Sprintf("resource %s at line %d, column %d", name, e.Line, e.Column)
 }
 
 // declarationProblem is something that is wrong with a declaration, and the sentence that says so with its place.
@@ -35,11 +139,15 @@ type declarationProblem struct {
 	sentence string
 }
 
-// checkDeclarations refuses what can be told to be wrong from the text of the template alone. The real service finds most
-// of it when the resource's turn comes, and so do we if we are to be like it.
+// checkDeclarations refuses what can be told to be wrong from the text of the template alone. The real service finds most of it when
+// the resource's turn comes, and so does Pintle with FidelityAWS, except required properties of native types, which the service
+// validates early: recorded answers, D18.
 func (e *environment) checkDeclarations(t *template.Template) error {
 	var sentences []string
 	for _, p := range append(e.declarationProblems(t), e.attributeProblems(t)...) {
+		if p.Answer != "" && e.fidelity == FidelityAWS {
+			return invalid(p.Answer)
+		}
 		sentences = append(sentences, p.sentence)
 	}
 	if sentences == nil {
@@ -51,10 +159,8 @@ func (e *environment) checkDeclarations(t *template.Template) error {
 func (e *environment) declarationProblems(t *template.Template) []declarationProblem {
 	var list []declarationProblem
 	add := func(r *template.Resource, text string, line, column int) {
-		list = append(list, declarationProblem{
-			&template.Error{Message: text, Path: "/Resources/" + r.LogicalID, Line: line, Column: column},
-			fmt.Sprintf("resource %s at line %d, column %d: %s", r.LogicalID, line, column, text),
-		})
+		problem := &template.Error{Message: text, Path: "/Resources/" + r.LogicalID, Line: line, Column: column}
+		list = append(list, declarationProblem{problem, where(problem) + ": " + text})
 	}
 	for _, r := range t.Resources {
 		schema := e.native.Schema(r.Type)
@@ -64,6 +170,14 @@ func (e *environment) declarationProblems(t *template.Template) []declarationPro
 		case schema != nil && e.fidelity != FidelityAWS:
 			for _, p := range schema.Check(r) {
 				add(r, p.Text, p.Line, p.Column)
+			}
+		case schema != nil && schema.Dialect == wire.CloudFormation:
+			for _, p := range schema.Check(r) {
+				if p.Missing != "" {
+					add(r, p.Text, p.Line, p.Column)
+					list[len(list)-1].Answer = "Properties validation failed for resource " + r.LogicalID +
+						" with message: #: required key [" + p.Missing + "] not found"
+				}
 			}
 		}
 	}

@@ -25,6 +25,7 @@ type environment struct {
 	cancelledWait time.Duration
 	macroTimeout  time.Duration
 	native        *native.Registry
+	upfront       bool
 	zones         map[string][]string
 	unknownTypes  UnknownTypes
 	rosIDChange   IDChange

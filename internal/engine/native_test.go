@@ -270,6 +270,8 @@ func TestMetadataOfTheCDK(t *testing.T) {
 }
 
 func TestNativeDeclarations(t *testing.T) {
+	const runs = `. This version runs custom resources and AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, ` +
+		`AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle.`
 	for _, test := range []struct{ name, resource, more, want string }{
 		{"unsupported property", `{"Type": "AWS::CloudFormation::WaitConditionHandle", "Properties": {"Foo": 1}}`, "",
 			"Template error: resource X at line 1, column 96: Encountered unsupported property Foo"},
@@ -288,18 +290,12 @@ func TestNativeDeclarations(t *testing.T) {
 		{"attribute", handle, `"Outputs": {"O": {"Value": {"Fn::GetAtt": ["X", "Url"]}}}`,
 			"Template error: resource X does not support attribute type Url in Fn::GetAtt (line 1, column 118)"},
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: nobody provides AWS::S3::Bucket here: this server does not run code from templates: start it with --run-functions or --dev; with --unknown-types record it is kept as a record, and nothing is created in AWS`},
+			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]: X at line 1, column 16: nobody provides AWS::S3::Bucket here: this server does not run code from templates: start it with --run-functions or --dev; with --unknown-types record it is kept as a record, and nothing is created in AWS` + runs},
 		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: nobody provides AWS::CDK::Metadate here, did you mean AWS::CDK::Metadata?; ` +
-				`with --unknown-types record it is kept as a record, and nothing is created in AWS`},
+			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]: X at line 1, column 16: nobody provides AWS::CDK::Metadate here, did you mean AWS::CDK::Metadata?; ` +
+				`with --unknown-types record it is kept as a record, and nothing is created in AWS` + runs},
 		{"type of the service's own", `{"Type": "AWS::CloudFormation::StackSet"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::CloudFormation::StackSet]. This version runs custom resources and ` +
-				`AWS::CDK::Metadata, AWS::CloudFormation::Macro, AWS::CloudFormation::Stack, AWS::CloudFormation::WaitCondition, AWS::CloudFormation::WaitConditionHandle only: ` +
-				`X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::StackSet"`},
+			`Template format error: Unrecognized resource types: [AWS::CloudFormation::StackSet]: X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::StackSet"` + runs},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWaiting(t, engine.FidelityPintle)

@@ -406,6 +406,9 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	if err := checkResourceTypes(processed, in.ResourceTypes); err != nil {
 		return store.Revision{}, plan.Side{}, err
 	}
+	if err := m.checkKnown(processed, scope); err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
 	revision.Parameters, revision.Conditions = bound(t.Parameters, scope), scope.Conditions
 	if err := m.fetch(processed, scope, &revision); err != nil {
 		return store.Revision{}, plan.Side{}, err

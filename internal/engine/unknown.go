@@ -79,7 +79,11 @@ func (e *environment) checkRecognized(dialect Dialect, t *template.Template) err
 	if types == nil {
 		return nil
 	}
-	return invalid(unrecognizedText(types...) + ". This version runs " + e.runs(dialect) + " only: " + strings.Join(texts, "; "))
+	text := unrecognizedText(types...)
+	if e.fidelity != FidelityAWS {
+		text += ": " + strings.Join(texts, "; ") + ". This version runs " + e.runs(dialect) + "."
+	}
+	return invalid(text)
 }
 
 func unrecognizedText(types ...string) string {

@@ -87,6 +87,8 @@ type Problem struct {
 	Text string
 	// Line and Column are the place in the template, counted from 1.
 	Line, Column int
+	// Missing is the required property that is not declared, if that is the problem; else "".
+	Missing string
 }
 
 // wrong is the text of an error that people read as it is.
@@ -206,7 +208,7 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 	problems := s.checkPolicy(r)
 	add := func(err error, line, column int) {
 		if err != nil {
-			problems = append(problems, Problem{err.Error(), line, column})
+			problems = append(problems, Problem{Text: err.Error(), Line: line, Column: column})
 		}
 	}
 	if r.Properties.IsZero() || !hasOnlyFunction(r.Properties) {
@@ -223,7 +225,7 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 		for i := range s.Properties {
 			p := &s.Properties[i]
 			if r.Properties.Get(p.Name).IsZero() && p.needed(!r.CreationPolicy.IsZero()) {
-				add(s.missing(p.Name), r.Line, r.Column)
+				problems = append(problems, Problem{Text: s.missing(p.Name).Error(), Line: r.Line, Column: r.Column, Missing: p.Name})
 			}
 		}
 	}
@@ -237,12 +239,12 @@ func (s *Schema) checkPolicy(r *template.Resource) []Problem {
 	case n.IsZero():
 		return nil
 	case !s.CreationPolicy:
-		return []Problem{{"CreationPolicy is not for resources of type " + s.Name, n.Line(), n.Column()}}
+		return []Problem{{Text: "CreationPolicy is not for resources of type " + s.Name, Line: n.Line(), Column: n.Column()}}
 	case n.Computed():
 		return nil
 	}
 	if _, err := parseCreationPolicy(n.Value()); err != nil {
-		return []Problem{{err.Error(), n.Line(), n.Column()}}
+		return []Problem{{Text: err.Error(), Line: n.Line(), Column: n.Column()}}
 	}
 	return nil
 }

@@ -46,24 +46,6 @@ func Check(t *template.Template, p *template.Partial, find func(token string) *D
 	return c.found
 }
 
-// Evaluate returns what functions cannot be evaluated for, as far as their values are known before a stack is deployed: in the
-// properties of resources and in outputs. It needs no documents.
-func Evaluate(p *template.Partial) template.Errors {
-	c := &check{partial: p}
-	for _, r := range p.Resources() {
-		c.inner(r.Properties, place{path: "/Resources/" + r.LogicalID + "/Properties"})
-		c.inner(r.Metadata, place{path: "/Resources/" + r.LogicalID + "/Metadata"})
-	}
-	for _, o := range p.Outputs() {
-		c.node(nil, o.Value, place{path: "/Outputs/" + o.Key + "/Value"})
-		if !o.ExportName.IsZero() {
-			c.node(nil, o.ExportName, place{path: "/Outputs/" + o.Key + "/Export/Name"})
-		}
-	}
-	Sort(c.found)
-	return c.found
-}
-
 // Sort puts problems in the order of their places, those without one first.
 func Sort(found template.Errors) {
 	slices.SortStableFunc(found, func(a, b *template.Error) int {

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/pintle-dev/pintle/internal/value"
@@ -50,7 +51,11 @@ func evaluateSelect(e *evaluation, argument Node) (value.Value, error) {
 		if index.Secret() {
 			shown = value.ParameterMask
 		}
-		return value.Value{}, e.fail(argument, "%s%s", selectMissing, shown)
+		err := e.fail(argument, "%s%s", selectMissing, shown)
+		if told, ok := errors.AsType[*Error](err); ok && e.scope.Language == CloudFormation {
+			told.Answer = selectMessage
+		}
+		return value.Value{}, err
 	}
 	return choices[at].Tainted(index.Secrecy()), nil
 }

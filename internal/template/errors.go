@@ -12,6 +12,8 @@ type Error struct {
 	// Message is the text CloudFormation would answer, where that is known; else ours in its manner. It never holds a
 	// parameter's value.
 	Message string
+	// Answer is what the service answers to a call that is refused for this, if that says less than Message; "" if it does not.
+	Answer string
 	// Detail explains more than CloudFormation does; "" if there is nothing to add.
 	Detail string
 	// Code is the class of the error in the spelling of ROS, e.g. InvalidTemplateReference; "" in templates of CloudFormation.

@@ -180,7 +180,10 @@ func (p *Partial) References(n Node) []Reference {
 // AWS::NoValue. Known is false for what depends on a resource, or on a parameter without a value. Of Fn::If it is the
 // branch that is taken. The error is an [Error].
 func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, err error) {
-	e := &evaluation{scope: p.scope}
+	return p.look(&evaluation{scope: p.scope}, n)
+}
+
+func (p *Partial) look(e *evaluation, n Node) (literal Node, computed value.Value, known bool, err error) {
 	for {
 		name, argument, call := n.call()
 		if !call {

@@ -93,7 +93,7 @@ func TestMessages(t *testing.T) {
 			named + "You cannot specify both usePreviousTemplate and Template Body/Template URL."},
 		{"Action=ValidateTemplate&TemplateURL=ftp://x", named + "TemplateURL must be a supported URL."},
 		{"Action=GetTemplate", named + "StackName is required if ChangeSetName is not specified."},
-		{"Action=GetTemplate&ChangeSetName=c", named + "StackName must be specified if ChangeSetName is not specified as an ARN."},
+		{"Action=GetTemplate&ChangeSetName=c", named + "StackName is a required parameter."},
 		{"Action=GetTemplate&StackName=live&ChangeSetName=c", "404 ChangeSetNotFound: ChangeSet [c] does not exist"},
 		{"Action=GetTemplate&StackName=live&TemplateStage=Raw", named + "1 validation error detected: Value 'Raw' at 'templateStage' " +
 			"failed to satisfy constraint: Member must satisfy enum value set: [Original, Processed]"},

@@ -19,7 +19,7 @@ const errPrefix = "400 ValidationError: "
 func worldWith(t *testing.T, change func(*engine.Config), configure ...func(*cloudformation.Config)) *world {
 	t.Helper()
 	return newWorld(t, func(w *world, c *cloudformation.Config) {
-		config := engine.Config{Store: w.store, Alone: true, Dispatch: func(ready []store.Request) {
+		config := engine.Config{Store: w.store, Alone: true, Upfront: true, Dispatch: func(ready []store.Request) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.inbox = append(w.inbox, ready...)

@@ -267,7 +267,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
 		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves,
 		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
-		Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange, Linger: linger,
+		Upfront: true, Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange, Linger: linger,
 	})
 	if err != nil {
 		return nil, err
