@@ -70,8 +70,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// noToken is what the engine says of the cases' resources, which are short on purpose.
-const noToken = "Value of property ServiceToken must be of type String"
+// noToken is what validate reports for the resources of the cases, which are short on purpose.
+const noToken = "property ServiceToken is missing"
 
 // validated runs the command on a template, and returns the errors as lines and the exit code. That a resource has no service
 // token does not count.

@@ -143,7 +143,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	}
 	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
 	if o.endpoint == "" { // another server may know more than this program
-		if err := want.check(a); err != nil {
+		if err := want.check(ctx, a, o.connection.region); err != nil {
 			return a.conclude(c.result, c.asJSON, err)
 		}
 	}
@@ -305,7 +305,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		case errors.Is(err, stacks.ErrNone):
 			id, err := s.create(ctx, want)
 			if err != nil {
-				return s.refused(err, want, true)
+				return s.refused(ctx, err, want, true)
 			}
 			return s.follow(ctx, p, want.stack, id, "create", r, asJSON)
 		case err != nil:
@@ -337,7 +337,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		default:
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
-				return s.refused(err, want, false)
+				return s.refused(ctx, err, want, false)
 			}
 			if changed {
 				return s.follow(ctx, p, want.stack, stack.ID, "update", r, asJSON)
@@ -454,13 +454,13 @@ func (w desired) given(kept []string) []stacks.Parameter {
 }
 
 // refused explains an operation that the engine did not take up.
-func (s *session) refused(err error, want desired, isNew bool) error {
+func (s *session) refused(ctx context.Context, err error, want desired, isNew bool) error {
 	message, ok := stacks.Refusal(err)
 	if !ok {
 		return err
 	}
 	if s.data == "" { // a local engine's template was checked before
-		if err := want.check(s.app); err != nil {
+		if err := want.check(ctx, s.app, s.connection.region); err != nil {
 			return err
 		}
 	}

@@ -153,7 +153,7 @@ func (d *development) deploy(ctx context.Context) error {
 		return err
 	}
 	if d.options.endpoint == "" { // another server may know more than this program
-		if err := want.check(d.app); err != nil {
+		if err := want.check(ctx, d.app, d.options.connection.region); err != nil {
 			return err
 		}
 	}

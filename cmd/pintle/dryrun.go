@@ -86,7 +86,7 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 		return drawn, notUpdatable(want, stack, p)
 	default:
 		if kept, err = s.kept(ctx, want, stack); err != nil {
-			return drawn, s.refused(err, want, false)
+			return drawn, s.refused(ctx, err, want, false)
 		}
 	}
 	drawn, err = s.operator.preview(ctx, want.stack, want.previewRequest(kept))

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/diagnosis"
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
@@ -12,6 +14,8 @@ type problems struct {
 	// where begins each line: the template's file, or the stack.
 	where string
 	found template.Errors
+	// remedies are what to do about each; nil if they are not shown.
+	remedies []string
 }
 
 // problemDocument is one of them in a JSON document.
@@ -23,15 +27,20 @@ type problemDocument struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Error returns a line for each problem: file:line:column: text, as compilers do.
+// Error returns a line for each problem: file:line:column: text, as compilers do. A remedy follows the first problem that it is for.
 func (p *problems) Error() string {
-	lines := make([]string, len(p.found))
+	lines := make([]string, 0, len(p.found))
+	said := map[string]bool{}
 	for i, problem := range p.found {
 		between := ": "
 		if problem.Line > 0 {
 			between = ":"
 		}
-		lines[i] = p.where + between + problem.Describe()
+		lines = append(lines, p.where+between+problem.Describe())
+		if p.remedies != nil && p.remedies[i] != "" && !said[p.remedies[i]] {
+			said[p.remedies[i]] = true
+			lines = append(lines, "  = remedy: "+p.remedies[i])
+		}
 	}
 	return strings.Join(lines, "\n")
 }
@@ -44,15 +53,42 @@ func (p *problems) documents() []problemDocument {
 	return list
 }
 
-// check reads the template as the engine will. The engine answers as the service does, with the first problem and
-// often without its place; here are all of them. It is done before anything is built or deleted.
-func (w desired) check(a *app) error {
-	_, err := w.parsed()
-	found, ok := errors.AsType[template.Errors](err)
-	if !ok {
-		return nil // what is wrong with it otherwise, the engine tells
+// check returns everything that is known to be wrong with the template, as validate does, before anything is built, created or deleted.
+// The engine answers as the service does, with the first problem and often without its place. Types, and values of parameters that are
+// not given, are left to the engine: it may have more types, and the stack may have other values.
+func (w desired) check(ctx context.Context, a *app, region string) (err error) {
+	var file diagnosis.File
+	t, found := examine(w.template, template.Unlimited())
+	file.Add(diagnosis.Err, found)
+	if t != nil && !t.Outlined() {
+		idle, err := newIdleEngine(ctx, w, template.Unlimited())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, idle.close()) }()
+		open := []string{stackIDOf(w.language)}
+		given := w.inputs()
+		for _, p := range t.Parameters {
+			if _, ok := given[p.Name]; !ok {
+				open = append(open, p.Name)
+			}
+		}
+		// What is wrong with the parameters, the engine tells.
+		partial, bad := w.foreseen(t, a.region(w.language, region), open, nil)
+		file.Add(diagnosis.Err, idle.InspectDeclared(partial))
+		if scope, whole := partial.Scope(); whole && bad == nil && len(file.Problems) == 0 {
+			if _, err := partial.Template().Graph(scope); err != nil {
+				if list, ok := errors.AsType[template.Errors](err); ok {
+					file.Add(diagnosis.Err, list)
+				}
+			}
+		}
 	}
-	return usageError(&problems{where: a.short(w.path), found: found}, "mend "+a.short(w.path)+", then "+a.again())
+	if len(file.Problems) == 0 {
+		return nil
+	}
+	where := a.short(w.path)
+	return usageError(&problems{where: where, found: file.Found(), remedies: file.Remedies()}, "mend "+where+", then "+a.again())
 }
 
 // checkParameters returns all that is wrong with the parameters of a new stack, if that is more than one thing.

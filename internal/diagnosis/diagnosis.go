@@ -55,6 +55,24 @@ func (f *File) Add(level Level, found template.Errors) {
 	})
 }
 
+// Found returns the problems without their rules, in the order of the places.
+func (f *File) Found() template.Errors {
+	list := make(template.Errors, len(f.Problems))
+	for i, p := range f.Problems {
+		list[i] = p.Error
+	}
+	return list
+}
+
+// Remedies returns what to do about each problem, in the order of [File.Found].
+func (f *File) Remedies() []string {
+	list := make([]string, len(f.Problems))
+	for i := range f.Problems {
+		list[i] = f.Problems[i].Remedy()
+	}
+	return list
+}
+
 func same(a, b *template.Error) bool {
 	return a.Message == b.Message && a.Line == b.Line && a.Column == b.Column
 }

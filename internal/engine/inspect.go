@@ -74,7 +74,8 @@ func customProblems(dialect Dialect, p *template.Partial) template.Errors {
 		const noToken = "Value of property ServiceToken must be of type String"
 		switch v, known := settledValue(p, token); {
 		case token.IsZero():
-			add(token, "ServiceToken", noToken, "resource "+r.LogicalID+" has no ServiceToken, which names its provider")
+			add(token, "ServiceToken", "property ServiceToken is missing", "it names the provider of the resource")
+			list[len(list)-1].Answer = noToken
 		case known && (!v.IsScalar() || v.Text() == ""):
 			add(token, "ServiceToken", noToken, "")
 		}
@@ -122,7 +123,7 @@ func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error 
 	}
 	if found := customProblems(m.dialect, p); len(found) > 0 {
 		first := found[0]
-		return invalid(fmt.Sprintf("Template error: %s: %s", where(first), first.Message))
+		return invalid(fmt.Sprintf("Template error: %s: %s", where(first), cmp.Or(first.Answer, first.Message)))
 	}
 	return nil
 }
