@@ -379,6 +379,8 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		{"Capabilities", slices.Equal(in.Capabilities, body.Capabilities)},
 		{"RoleARN", in.RoleARN == "" || in.RoleARN == body.RoleARN},
 		{"NotificationARNs", in.NotificationARNs == nil || slices.Equal(in.NotificationARNs, body.Revision.NotificationARNs)},
+		{"RollbackConfiguration", slices.Equal(revision.RollbackTriggers, body.Revision.RollbackTriggers) &&
+			revision.MonitoringMinutes == body.Revision.MonitoringMinutes},
 		{"Description", in.Description == row.Description},
 		{"OnStackFailure", in.OnFailure == row.OnFailure},
 		{"DeploymentConfig", in.DisableRollback == row.DisableRollback},
@@ -451,7 +453,10 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 			return err
 		}
 	}
-	m.stack.Capabilities, m.stack.RoleARN = row.Body.Capabilities, row.Body.RoleARN
+	if len(row.Body.Capabilities) > 0 { // otherwise those of the stack stay
+		m.stack.Capabilities = row.Body.Capabilities
+	}
+	m.stack.RoleARN = row.Body.RoleARN
 	if now.Kind == store.KindCreate || !m.dialect.rules().updatesRevert {
 		m.stack.DisableRollback = disable
 	}

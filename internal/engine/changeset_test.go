@@ -47,7 +47,11 @@ func (w *world) execute(name string, more ...func(*engine.ExecuteChangeSet)) err
 	for _, m := range more {
 		m(&in)
 	}
+	set, _ := w.engine.ChangeSet(w.ctx, in.ChangeSet) // without one there is nothing to execute either
 	_, err := w.engine.ExecuteChangeSet(w.ctx, in)
+	if err == nil {
+		w.executed = set.ID
+	}
 	return err
 }
 
@@ -61,7 +65,7 @@ func (w *world) sets() []string {
 	w.t.Helper()
 	list, err := w.engine.ChangeSets(w.ctx, w.stack())
 	w.must(err)
-	if id := w.stack().ChangeSet; id != "" {
+	if id := w.executed; id != "" {
 		executed, err := w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: engine.Ref{Account: account, Region: region}, Name: string(id)})
 		if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeChangeSetNotFound {
 			w.must(err)
@@ -606,6 +610,7 @@ func TestPreview(t *testing.T) {
 		t.Errorf("a stack whose create was rolled back, %s: %+v", w.status(), p)
 	}
 	w.delete()
+	w.executed = ""
 
 	w.now = w.now.Add(1e9)
 	w.must(w.create(one(`"K": "v"`)))

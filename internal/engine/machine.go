@@ -330,9 +330,11 @@ func (m *machine) stackEvent(phase store.Phase, reason string) {
 	})
 }
 
-// eventTime returns the time of the next event: none is earlier than the one before, whatever the clock does, so that
-// clients can sort by it.
-func (m *machine) eventTime() time.Time { return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest) }
+// eventTime returns the time of the next event: a millisecond at least after the one before, whatever the clock does, so that clients can
+// sort by it. After a burst of events it is ahead of the clock.
+func (m *machine) eventTime() time.Time {
+	return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest.Add(time.Millisecond))
+}
 
 // resourceEvent says what happened to an instance and keeps it as the instance's status. Of two events of one logical ID
 // the later always has the later time, so that ids made of it differ.

@@ -212,6 +212,10 @@ func (m *machine) beginRevert(reason string) {
 	if m.op.From == 0 {
 		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
 	}
+	m.stack.ChangeSet, m.stackChanged = "", true
+	if m.op.Kind == store.KindCreate {
+		m.stack.Deleted = m.now
+	}
 	m.stackEvent(store.PhaseRevert, reason)
 	m.op.RollbackStarted = m.op.Latest
 	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil

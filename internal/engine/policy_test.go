@@ -114,7 +114,7 @@ func TestPolicyIsChecked(t *testing.T) {
 	} {
 		w := newWorld(t, fidelity)
 		w.must(w.create(one("")))
-		if err := w.engine.SetPolicy(w.ctx, w.ref(), "{}"); err == nil || err.Error() != want {
+		if err := w.engine.SetPolicy(w.ctx, w.ref(), `{"Version": "2012-10-17"}`); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v", fidelity, err)
 		}
 	}

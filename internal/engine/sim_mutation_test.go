@@ -118,8 +118,14 @@ var mutations = []mutation{
 	},
 	{
 		name: "events have the time of the clock", file: "machine.go",
-		from:  "func (m *machine) eventTime() time.Time { return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest) }",
-		to:    "func (m *machine) eventTime() time.Time { return m.now }",
+		from:  "	return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest.Add(time.Millisecond))",
+		to:    "	return m.now",
+		found: []invariant{wellTold},
+	},
+	{
+		name: "events share a time", file: "machine.go",
+		from:  "m.op.Latest.Add(time.Millisecond))",
+		to:    "m.op.Latest)",
 		found: []invariant{wellTold},
 	},
 	{

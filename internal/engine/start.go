@@ -24,6 +24,13 @@ type Parameter struct {
 	Secret bool
 }
 
+// RollbackConfiguration says which alarms would roll an operation back, and for how many minutes they are watched, 0 to 180. What is nil
+// stays as the stack has it.
+type RollbackConfiguration struct {
+	Triggers []store.RollbackTrigger
+	Minutes  *int
+}
+
 // Options are what a create and an update have in common.
 type Options struct {
 	// Token is the client's own name for the request, empty for none: the same request with the same token is one.
@@ -37,6 +44,8 @@ type Options struct {
 	Tags []store.Tag
 	// NotificationARNs are the SNS topics to be told of events from now on, instead of those of the stack; nil leaves them.
 	NotificationARNs []string
+	// Rollback is the RollbackConfiguration from now on. It is kept and not acted on: there are no alarms.
+	Rollback RollbackConfiguration
 	// RoleARN is kept with the stack; empty leaves the one it has.
 	RoleARN string
 	// Caller is who asks, as requests of ROS tell it.
@@ -243,7 +252,8 @@ var errUnprepared = invalid("The macros of the previous template have not run, s
 // unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
 	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) && before.Outside.Equal(after.Outside) &&
-		slices.Equal(before.NotificationARNs, after.NotificationARNs) && !plan.Differs(from, to)
+		slices.Equal(before.NotificationARNs, after.NotificationARNs) && slices.Equal(before.RollbackTriggers, after.RollbackTriggers) &&
+		before.MonitoringMinutes == after.MonitoringMinutes && !plan.Differs(from, to)
 }
 
 // carryOutUpdate begins to update the stack to a revision; op holds what was asked for besides.
@@ -363,6 +373,10 @@ func (m *machine) inputs(in *Options, before *store.Revision) (
 	}
 	revision := store.Revision{
 		Stack: m.stack.Key, Number: m.stack.Revisions + 1, Inputs: given, Tags: in.Tags, NotificationARNs: in.NotificationARNs,
+		RollbackTriggers: in.Rollback.Triggers,
+	}
+	if in.Rollback.Minutes != nil {
+		revision.MonitoringMinutes = *in.Rollback.Minutes
 	}
 	var previous map[string]value.Value
 	if before != nil {
@@ -372,6 +386,12 @@ func (m *machine) inputs(in *Options, before *store.Revision) (
 		}
 		if in.NotificationARNs == nil {
 			revision.NotificationARNs = before.NotificationARNs
+		}
+		if in.Rollback.Triggers == nil {
+			revision.RollbackTriggers = before.RollbackTriggers
+		}
+		if in.Rollback.Minutes == nil {
+			revision.MonitoringMinutes = before.MonitoringMinutes
 		}
 	}
 	return inputs, revision, previous
@@ -446,6 +466,9 @@ func (m *machine) open(phase store.Phase, op store.Operation) {
 		m.op.Earliest = last.Add(time.Millisecond)
 	}
 	m.stack.Operation = m.op.Number
+	if m.executing == "" {
+		m.stack.ChangeSet = ""
+	}
 	if op.Parent != nil {
 		m.tie()
 	}

@@ -27,14 +27,15 @@ const (
 // world is an engine on a memory store, with a clock that only the test moves. What the engine hands over waits in
 // inbox until the test plays the provider.
 type world struct {
-	t      *testing.T
-	ctx    context.Context
-	now    time.Time
-	store  store.Store
-	engine *engine.Engine
-	ids    int
-	inbox  []store.Request
-	sent   []string
+	executed store.ChangeSetID // the change set that was executed last
+	t        *testing.T
+	ctx      context.Context
+	now      time.Time
+	store    store.Store
+	engine   *engine.Engine
+	ids      int
+	inbox    []store.Request
+	sent     []string
 }
 
 func newWorld(t *testing.T, fidelity engine.Fidelity) *world { return newWorldOf(t, fidelity, nil) }

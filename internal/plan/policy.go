@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (n *names) UnmarshalJSON(data []byte) error {
 
 const resourcePrefix = "LogicalResourceId/"
 
-// ParsePolicy reads a stack policy. The error says what is wrong with it and where.
+// ParsePolicy reads a stack policy. The empty object, by which clients clear a policy, is nil. The error says what is wrong and where.
 func ParsePolicy(text string) (*Policy, error) {
 	if len(text) > MaxPolicy {
 		return nil, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxPolicy)
@@ -67,6 +68,9 @@ func ParsePolicy(text string) (*Policy, error) {
 	}
 	if err := strictly([]byte(text), &document); err != nil {
 		return nil, err
+	}
+	if strings.Join(strings.Fields(text), "") == "{}" {
+		return nil, nil // how clients clear a policy
 	}
 	var policy Policy
 	var list []json.RawMessage
@@ -98,6 +102,9 @@ func strictly(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text names Go types
+			return fmt.Errorf("%s must not be a JSON %s", cmp.Or(wrong.Field, "the policy"), wrong.Value)
+		}
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {

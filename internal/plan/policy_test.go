@@ -67,9 +67,9 @@ func TestPolicy(t *testing.T) {
 func TestPolicyRefused(t *testing.T) {
 	for policy, want := range map[string]string{
 		``:                           "EOF",
-		`[]`:                         "cannot unmarshal",
+		`[]`:                         "the policy must not be a JSON array",
 		`{"Statements": []}`:         `unknown field "Statements"`,
-		`{}`:                         "no Statement",
+		`{"Id": "x"}`:                "no Statement",
 		`{"Statement": "x"}`:         "list of objects",
 		`{"Statement": []} {}`:       "more than one",
 		`{"Statement": [{}]}`:        "statement #1: Effect",
@@ -83,7 +83,7 @@ func TestPolicyRefused(t *testing.T) {
 		stated(`"Principal": "*", "Action": "Update:Add"`):                                                              "one of Resource",
 		stated(`"Principal": "*", "Action": "Update:Add", "Resource": "*"`):                                             `no action "Update:Add"`,
 		stated(`"Principal": "*", "Action": "*", "Resource": "VPC"`):                                                    `resource "VPC"`,
-		stated(`"Principal": "*", "Action": "*", "Resource": 1`):                                                        "cannot unmarshal",
+		stated(`"Principal": "*", "Action": "*", "Resource": 1`):                                                        "Resource must not be a JSON number",
 		stated(`"Principal": "*", "Action": "*", "Resource": "*", "Condition": {"Bool": {}}`):                           `no condition "Bool"`,
 		stated(`"Principal": "*", "Action": "*", "Resource": "*", "Condition": {"StringLike": {"ResourceTypes": "*"}}`): `no key "ResourceTypes"`,
 	} {
@@ -108,4 +108,14 @@ func FuzzPolicy(f *testing.F) {
 			t.Errorf("%s: first %q, then %q", text, first, again)
 		}
 	})
+}
+
+// The empty object is how clients clear a policy.
+func TestPolicyCleared(t *testing.T) {
+	for _, text := range []string{"{}", " {\n} "} {
+		policy, err := plan.ParsePolicy(text)
+		if err != nil || policy.Denies(plan.ActionDelete, "A", "T") != "" {
+			t.Errorf("%q: %v, error %v", text, policy, err)
+		}
+	}
 }

@@ -111,8 +111,17 @@ type Revision struct {
 	Tags       []Tag           `json:"tags,omitempty"`
 	// NotificationARNs are the SNS topics that are told of the stack's events.
 	NotificationARNs []string `json:"notificationARNs,omitempty"`
+	// RollbackTriggers and MonitoringMinutes are the stack's RollbackConfiguration, which is kept and not acted on.
+	RollbackTriggers  []RollbackTrigger `json:"rollbackTriggers,omitempty"`
+	MonitoringMinutes int               `json:"monitoringMinutes,omitempty"`
 	// Policy is the stack policy by which the update to this revision goes; empty if everything is allowed.
 	Policy string `json:"policy,omitempty"`
+}
+
+// RollbackTrigger is an alarm that would roll an operation of a stack back.
+type RollbackTrigger struct {
+	ARN  string `json:"arn"`
+	Type string `json:"type"` // e.g. AWS::CloudWatch::Alarm
 }
 
 // Tag is a tag of a stack.

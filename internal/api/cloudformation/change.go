@@ -40,10 +40,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	if in.OnFailure != "" && (in.DisableRollback != nil || in.DeploymentConfig.DisableRollback != nil) {
 		return startedOutput{}, query.Validation("You must specify either OnFailure or DisableRollback, but not both")
 	}
-	if err := refuse(in.ignored()); err != nil {
-		return startedOutput{}, err
-	}
-	options, err := in.options()
+	options, err := f.options(ctx, &in.optionsInput)
 	if err != nil {
 		return startedOutput{}, err
 	}
@@ -83,14 +80,11 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOut
 	} else if in.TemplateBody != nil || in.TemplateURL != nil {
 		return startedOutput{}, query.Validation("You cannot specify both usePreviousTemplate and Template Body/Template URL.")
 	}
-	if err := refuse(in.ignored()); err != nil {
-		return startedOutput{}, err
-	}
-	during, err := policy(in.StackPolicyDuringUpdateBody, in.StackPolicyDuringUpdateURL, "StackPolicyDuringUpdate")
+	during, err := f.policy(ctx, in.StackPolicyDuringUpdateBody, in.StackPolicyDuringUpdateURL, "StackPolicyDuringUpdate")
 	if err != nil {
 		return startedOutput{}, err
 	}
-	options, err := in.options()
+	options, err := f.options(ctx, &in.optionsInput)
 	if err != nil {
 		return startedOutput{}, err
 	}

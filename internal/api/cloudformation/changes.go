@@ -44,7 +44,7 @@ type describeChangeSetOutput struct {
 	changeSetHeadView
 	Parameters            []parameterView `query:",omitempty"`
 	NotificationARNs      []string
-	RollbackConfiguration struct{}
+	RollbackConfiguration rollbackView
 	Capabilities          []string
 	Tags                  []tagView `query:",omitempty"`
 	OnStackFailure        string    `query:",omitempty"`
@@ -107,7 +107,7 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	}
 	out = describeChangeSetOutput{
 		changeSetHeadView: viewChangeSet(set), NotificationARNs: set.Body.Revision.NotificationARNs, Capabilities: set.Body.Capabilities,
-		OnStackFailure: set.OnFailure,
+		OnStackFailure: set.OnFailure, RollbackConfiguration: viewRollback(&set.Body.Revision),
 	}
 	out.Parameters = viewParameters(&set.Body.Revision)
 	for _, t := range set.Body.Revision.Tags {

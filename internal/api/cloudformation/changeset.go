@@ -57,14 +57,14 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 		return out, query.Validation("You must specify either OnStackFailure or DisableRollback, but not both")
 	}
 	const noImport = "resources are imported by nothing: custom resources cannot be read"
-	if err := refuse(append(in.ignored(),
-		ignored{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
-		ignored{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
-		ignored{"DeploymentMode REVERT_DRIFT", in.DeploymentMode != "", "the drift of a custom resource is not known"},
-	)); err != nil {
+	if err := refuse([]ignored{
+		{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
+		{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
+		{"DeploymentMode REVERT_DRIFT", in.DeploymentMode != "", "the drift of a custom resource is not known"},
+	}); err != nil {
 		return out, err
 	}
-	options, err := in.options()
+	options, err := f.options(ctx, &in.optionsInput)
 	if err != nil {
 		return out, err
 	}

@@ -73,16 +73,30 @@ type optionsInput struct {
 	DisableValidation bool
 	NotificationARNs  []string `length:",5"`
 
-	// What follows is only looked at to be refused, see ignored.
-	RollbackConfiguration struct {
-		RollbackTriggers []struct {
-			Arn  string
-			Type string
-		} `length:",5"`
-		MonitoringTimeInMinutes int `range:"0,180"`
-	}
+	RollbackConfiguration rollbackInput
 
 	policyInput
+}
+
+// rollbackInput is the structure RollbackConfiguration. What is not given stays as the stack has it.
+type rollbackInput struct {
+	RollbackTriggers []struct {
+		Arn  string `query:",required"`
+		Type string `query:",required"`
+	} `length:",5"`
+	MonitoringTimeInMinutes *int `range:"0,180"`
+}
+
+// configuration returns what the engine takes.
+func (in *rollbackInput) configuration() engine.RollbackConfiguration {
+	c := engine.RollbackConfiguration{Minutes: in.MonitoringTimeInMinutes}
+	if in.RollbackTriggers != nil {
+		c.Triggers = []store.RollbackTrigger{}
+	}
+	for _, t := range in.RollbackTriggers {
+		c.Triggers = append(c.Triggers, store.RollbackTrigger{ARN: t.Arn, Type: t.Type})
+	}
+	return c
 }
 
 // policyInput is how a request brings a stack policy.
@@ -91,20 +105,22 @@ type policyInput struct {
 	StackPolicyURL  string `length:",5120"`
 }
 
-// policy returns the text, "" for none.
-func (in policyInput) policy() (string, error) {
-	return policy(in.StackPolicyBody, in.StackPolicyURL, "StackPolicy")
-}
-
-// policy returns a stack policy of which either the text or the URL may be given, in members of that name.
-func policy(body, url, name string) (string, error) {
+// policy returns a stack policy, "" for none. Either its text or its URL may be given, in members that begin with name. A URL is fetched
+// by the rules of TemplateURL.
+func (f *face) policy(ctx context.Context, body, url, name string) (string, error) {
 	switch {
 	case body != "" && url != "":
 		return "", query.Validation("You cannot specify both %sURL and %sBody", name, name)
-	case url != "":
-		return "", query.Validation("%sURL must be a supported URL. This version of Pintle fetches no policies: pass the text as %sBody.", name, name)
+	case url == "":
+		return body, nil
+	case f.texts == nil:
+		return "", query.Validation("%sURL must be a supported URL. This server fetches no policies: pass the text as %sBody.", name, name)
 	}
-	return body, nil
+	text, err := f.texts.Template(ctx, url)
+	if told, ok := errors.AsType[*fetch.Error](err); ok {
+		return "", query.Validation("%s", strings.ReplaceAll(told.Text, "TemplateURL", name+"URL"))
+	}
+	return text, err
 }
 
 // deploymentInput is the way of a deployment. An EXPRESS one does not wait until resources that were configured are
@@ -128,17 +144,8 @@ func (in deploymentInput) disablesRollback(explicit *bool) (bool, error) {
 	return in.Mode == "EXPRESS", nil
 }
 
-// ignored lists what this version does not act on.
-func (in *optionsInput) ignored() []ignored {
-	rollback := in.RollbackConfiguration
-	return []ignored{
-		{"RollbackConfiguration", len(rollback.RollbackTriggers) > 0 || rollback.MonitoringTimeInMinutes > 0,
-			"there are no alarms to watch"},
-	}
-}
-
 // options returns what the engine takes. It refuses what cannot be meant.
-func (in *optionsInput) options() (engine.Options, error) {
+func (f *face) options(ctx context.Context, in *optionsInput) (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
 		ResourceTypes: in.ResourceTypes, RetainExceptOnCreate: in.RetainExceptOnCreate,
@@ -147,9 +154,10 @@ func (in *optionsInput) options() (engine.Options, error) {
 	if o.DisableRollback, err = in.DeploymentConfig.disablesRollback(in.DisableRollback); err != nil {
 		return o, err
 	}
-	if o.Policy, err = in.policy(); err != nil {
+	if o.Policy, err = f.policy(ctx, in.StackPolicyBody, in.StackPolicyURL, "StackPolicy"); err != nil {
 		return o, err
 	}
+	o.Rollback = in.RollbackConfiguration.configuration()
 	o.NotificationARNs = in.NotificationARNs // an empty list that was given takes them away
 	for _, arn := range in.NotificationARNs {
 		if token, err := wire.ParseToken(wire.ServiceToken(arn)); err != nil || token.Service != wire.SNS || token.Region == "" {

@@ -124,20 +124,10 @@ func TestMessages(t *testing.T) {
 		{"Action=ListStacks&StackStatusFilter.member.1=OK", ""},
 		{"Action=ListStacks&NextToken=x", named + "NextToken is not one that this list gave out: start again without it."},
 
-		// What this version does not do.
-		{"Action=CreateStack&StackName=new&RollbackConfiguration.RollbackTriggers.member.1.Arn=arn:a" +
-			"&RollbackConfiguration.RollbackTriggers.member.1.Type=AWS::CloudWatch::Alarm" + body,
-			unsupported("RollbackConfiguration (there are no alarms to watch)")},
-		{"Action=UpdateStack&StackName=live&RollbackConfiguration.MonitoringTimeInMinutes=5" + body,
-			unsupported("RollbackConfiguration (there are no alarms to watch)")},
-		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateURL=http://localhost/policy" + body, named +
-			"StackPolicyDuringUpdateURL must be a supported URL. This version of Pintle fetches no policies: " +
-			"pass the text as StackPolicyDuringUpdateBody."},
-
 		// Stack policies.
-		{"Action=CreateStack&StackName=new&StackPolicyBody={}" + body,
+		{"Action=CreateStack&StackName=new&StackPolicyBody={\"Id\":\"x\"}" + body,
 			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
-		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateBody={}" + body,
+		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateBody={\"Id\":\"x\"}" + body,
 			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
 		{"Action=SetStackPolicy&StackName=live&StackPolicyBody={}&StackPolicyURL=x", named + "You cannot specify both StackPolicyURL and StackPolicyBody"},
 		{"Action=SetStackPolicy&StackName=live", named + "You must specify either StackPolicyBody or StackPolicyURL"},

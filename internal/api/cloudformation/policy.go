@@ -1,9 +1,11 @@
 package cloudformation
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 type setStackPolicyInput struct {
@@ -12,7 +14,7 @@ type setStackPolicyInput struct {
 }
 
 func (f *face) setStackPolicy(ctx context.Context, in setStackPolicyInput) (query.None, error) {
-	text, err := in.policy()
+	text, err := f.policy(ctx, in.StackPolicyBody, in.StackPolicyURL, "StackPolicy")
 	if err != nil {
 		return query.None{}, err
 	}
@@ -36,5 +38,12 @@ type getStackPolicyOutput struct {
 
 func (f *face) getStackPolicy(ctx context.Context, in getStackPolicyInput) (getStackPolicyOutput, error) {
 	stack, err := f.find(ctx, in.StackName, noStackBracket)
-	return getStackPolicyOutput{stack.Policy}, err
+	if err != nil || stack.Kind != store.KindUpdate || stack.Phase.Final() {
+		return getStackPolicyOutput{stack.Policy}, err
+	}
+	revision, err := f.engine.Revision(ctx, stack) // that of the update, or the one before while it is rolled back
+	if err != nil {
+		return getStackPolicyOutput{}, err
+	}
+	return getStackPolicyOutput{cmp.Or(revision.Policy, stack.Policy)}, nil
 }

@@ -23,7 +23,7 @@ type stackView struct {
 	CreationTime                time.Time
 	DeletionTime                time.Time
 	LastUpdatedTime             time.Time
-	RollbackConfiguration       struct{}
+	RollbackConfiguration       rollbackView
 	StackStatus                 string
 	StackStatusReason           string `query:",omitempty"`
 	DisableRollback             bool
@@ -151,7 +151,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
 		NotificationARNs: revision.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
 		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN, DriftInformation: stackDrift,
-		ParentID: string(stack.Parent), RootID: string(stack.Root),
+		ParentID: string(stack.Parent), RootID: string(stack.Root), RollbackConfiguration: viewRollback(&revision),
 	}
 	if stack.Live {
 		view.EnableTerminationProtection = &stack.TerminationProtection
@@ -165,6 +165,25 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 	}
 	for _, t := range revision.Tags {
 		view.Tags = append(view.Tags, tagView(t))
+	}
+	return view
+}
+
+// rollbackView is the structure RollbackConfiguration.
+type rollbackView struct {
+	RollbackTriggers        []rollbackTriggerView `query:",omitempty"`
+	MonitoringTimeInMinutes int                   `query:",omitempty"`
+}
+
+type rollbackTriggerView struct {
+	Arn  string
+	Type string
+}
+
+func viewRollback(revision *store.Revision) rollbackView {
+	view := rollbackView{MonitoringTimeInMinutes: revision.MonitoringMinutes}
+	for _, t := range revision.RollbackTriggers {
+		view.RollbackTriggers = append(view.RollbackTriggers, rollbackTriggerView{t.ARN, t.Type})
 	}
 	return view
 }
