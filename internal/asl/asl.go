@@ -1,6 +1,6 @@
 // Package asl is the part of the Amazon States Language that waiters are written in: Task states that call Lambda
-// functions, with Retry and Catch, and Pass, Succeed and Fail states between them. It is pure: a [Machine] says what an
-// execution does next, and somebody else keeps the execution's row, calls the function and waits.
+// functions, with Retry and Catch, and Choice, Wait, Pass, Succeed and Fail states. It is pure: a [Machine] says what an
+// execution does next, and the engine keeps the execution's row, calls the function and waits.
 //
 // A [Machine] is made by [Parse], which refuses what it does not know, in words that name the state, rather than doing
 // something else than Step Functions would. Data are JSON texts and stay as they came, numbers and all; only where a path
@@ -38,6 +38,7 @@ const (
 	ErrorRuntime           = "States.Runtime"
 	ErrorDataLimitExceeded = "States.DataLimitExceeded"
 	ErrorResultPath        = "States.ResultPathMatchFailure"
+	ErrorNoChoiceMatched   = "States.NoChoiceMatched"
 )
 
 // Machine is a definition that was checked. It does not change, and may be used concurrently. Make one with [Parse].
@@ -50,7 +51,7 @@ type Machine struct {
 // Timeout is how long an execution may take; zero is for ever.
 func (m *Machine) Timeout() time.Duration { return m.timeout }
 
-// Position is where an execution is: at a state whose task is to be done, or is being done.
+// Position is where an execution is: at a state whose task is to be done, or is being done, or at a Wait state.
 type Position struct {
 	State string
 	// Input is what came into the state: JSON.
@@ -78,14 +79,18 @@ type Failure struct {
 	Cause string `json:"Cause"`
 }
 
-// Move is what an execution does next: it does the Task, once After is over, or it has ended.
+// Move is what an execution does next: it does the Task after a pause, or waits in a Wait state, or it has ended.
 type Move struct {
 	// Position is where it is now. Once it has ended, its state is the last one.
 	Position Position
-	// Task is what is to be done there; nil if the execution has ended.
+	// Task is what is to be done there; nil if the execution waits or has ended.
 	Task *Task
-	// After is how long to wait before that.
+	// Waits is set in a Wait state: [Machine.Waited] returns the next move, once After has passed or it is Until.
+	Waits bool
+	// After is how long to wait, before the task or in the Wait state.
 	After time.Duration
+	// Until is when the wait of a Wait state ends that has a timestamp; it may be past. Zero if After counts.
+	Until time.Time
 	// Output is what came of an execution that succeeded: JSON.
 	Output json.RawMessage
 	// Failure is why it failed; nil if it did not.
@@ -114,6 +119,22 @@ func (m *Machine) Returned(at Position, result json.RawMessage) Move {
 		result = fmt.Appendf(nil, `{"ExecutedVersion":"$LATEST","Payload":%s,"StatusCode":200}`, result)
 	}
 	return m.leave(s, at, result)
+}
+
+// Waited returns the move after the wait of a Wait state.
+func (m *Machine) Waited(at Position) Move {
+	s := m.states[at.State]
+	if s == nil || s.kind != kindWait {
+		return lost(at)
+	}
+	next, data, failure := s.pass(at.State, at.Input)
+	switch {
+	case failure != nil:
+		return Move{Position: at, Failure: failure}
+	case next == "":
+		return Move{Position: at, Output: data}
+	}
+	return m.enter(next, data)
 }
 
 // Failed returns the move after a task has failed, or could not be done.
@@ -186,28 +207,62 @@ func (m *Machine) enter(name string, data json.RawMessage) Move {
 			return Move{Position: at, Task: task}
 		case kindFail:
 			return Move{Position: at, Failure: &Failure{s.failure.Error, s.failure.Cause}}
-		case kindPass, kindSucceed:
-			result, err := s.inputPath.get(data)
-			if err != nil {
-				return Move{Position: at, Failure: &Failure{ErrorRuntime, err.Error()}}
+		case kindWait:
+			input, failure := s.effective(data)
+			if failure != nil {
+				return Move{Position: at, Failure: failure}
 			}
-			if s.result != nil {
-				result = s.result
+			after, until, failure := s.wait.of(name, input)
+			if failure != nil {
+				return Move{Position: at, Failure: failure}
 			}
-			out, failure := s.output(data, result)
+			return Move{Position: at, Waits: true, After: after, Until: until}
+		case kindChoice, kindPass, kindSucceed:
+			next, out, failure := s.pass(name, data)
 			switch {
 			case failure != nil:
 				return Move{Position: at, Failure: failure}
-			case len(out) > MaxData:
-				return Move{Position: at, Failure: new(tooLarge(s))}
-			case s.next == "":
+			case next == "":
 				return Move{Position: at, Output: out}
 			}
-			name, data = s.next, out
+			name, data = next, out
 		}
 	}
 	return Move{Position: Position{State: name, Input: data}, Failure: &Failure{ErrorRuntime,
 		fmt.Sprintf("The execution went through %d states in a row without a task.", maxPasses)}}
+}
+
+// pass goes through a state that takes no time, and returns the next one, which is empty for the end.
+func (s *state) pass(name string, data json.RawMessage) (next string, out json.RawMessage, failure *Failure) {
+	result, failure := s.effective(data)
+	if failure != nil {
+		return "", nil, failure
+	}
+	next = s.next
+	if s.kind == kindChoice {
+		if next, failure = s.choose(name, result); failure != nil {
+			return "", nil, failure
+		}
+	}
+	if s.result != nil {
+		result = s.result
+	}
+	if out, failure = s.output(data, result); failure != nil {
+		return "", nil, failure
+	}
+	if len(out) > MaxData {
+		return "", nil, new(tooLarge(s))
+	}
+	return next, out, nil
+}
+
+// effective returns what InputPath takes of the input of the state.
+func (s *state) effective(data json.RawMessage) (json.RawMessage, *Failure) {
+	input, err := s.inputPath.get(data)
+	if err != nil {
+		return nil, &Failure{ErrorRuntime, err.Error()}
+	}
+	return input, nil
 }
 
 // task returns what the state asks for.

@@ -28,9 +28,19 @@ func walk(t *testing.T, definition, input string, outcomes ...string) []string {
 	var lines []string
 	move := m.Begin(json.RawMessage(input))
 	for n := 0; ; n++ {
+		for waits := 0; move.Waits && waits < 5; waits++ {
+			line := fmt.Sprintf("%s waits %s", move.Position.State, move.After)
+			if !move.Until.IsZero() {
+				line = fmt.Sprintf("%s waits until %s", move.Position.State, move.Until.Format(time.RFC3339Nano))
+			}
+			lines = append(lines, line)
+			move = m.Waited(move.Position)
+		}
 		switch {
 		case move.Failure != nil:
 			return append(lines, fmt.Sprintf("%s failed: %s: %s", move.Position.State, move.Failure.Error, move.Failure.Cause))
+		case move.Waits:
+			return lines
 		case move.Task == nil:
 			return append(lines, fmt.Sprintf("%s ended with %s", move.Position.State, move.Output))
 		}
@@ -134,7 +144,7 @@ func TestProblems(t *testing.T) {
 		`{"StartAt": "A", "States": {}, "Extra": 1}`: `the definition has the field "Extra", which is not supported; supported are Comment, Version, QueryLanguage, StartAt, TimeoutSeconds, States`,
 		`{"StartAt": 1}`:                                                     "the definition has a number for StartAt",
 		`{"QueryLanguage": "JSONata"}`:                                       `QueryLanguage "JSONata" is not supported, JSONPath is`,
-		state(`"Type": "Wait", "Seconds": 1, "End": true`):                   `state 'A': Type "Wait" is not supported; supported are Task, Pass, Succeed and Fail`,
+		state(`"Type": "Map", "End": true`):                                  `state 'A': Type "Map" is not supported; supported are Task, Choice, Wait, Pass, Succeed and Fail`,
 		state(`"Type": "Task"`):                                              `state 'A': it needs either Next or End: true; state 'A': Resource "" is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke`,
 		state(task + `, "HeartbeatSeconds": 1`):                              `state 'A': it has the field "HeartbeatSeconds", which is not supported; supported are Type, Comment, QueryLanguage, Resource, Next, End, TimeoutSeconds, InputPath, OutputPath, ResultPath, Parameters, Retry, Catch`,
 		state(task + `, "Next": "B"`):                                        "state 'A': it needs either Next or End: true",
@@ -167,6 +177,9 @@ func FuzzParse(f *testing.F) {
 		`{"StartAt":"A","TimeoutSeconds":5,"States":{"A":{"Type":"Pass","Result":{"a":1},"ResultPath":"$.x.y","OutputPath":"$.x","Next":"B"},"B":{"Type":"Succeed","InputPath":null}}}`,
 		`{"StartAt":"A","States":{"A":{"Type":"Task","Resource":"arn:aws:states:::lambda:invoke","Parameters":{"FunctionName":"F","Payload.$":"$.a"},"Next":"A"}}}`,
 		`{"StartAt":"A","States":{"A":{"Type":"Fail","Error":"E"}}}`, `{"States":{"A":null}}`,
+		`{"StartAt":"A","States":{"A":{"Type":"Choice","Default":"B","Choices":[{"Or":[{"Variable":"$.a.x","NumericLessThan":2},{"Not":{"Variable":"$.a","IsPresent":true}}],"Next":"B"},` +
+			`{"Variable":"$.a.y","StringMatches":"a*\\\\*","Next":"A"}]},"B":{"Type":"Wait","SecondsPath":"$.a.x","Next":"A"}}}`,
+		`{"StartAt":"A","States":{"A":{"Type":"Wait","Timestamp":"2026-01-31T12:00:00Z","InputPath":"$.a","End":true}}}`,
 	} {
 		f.Add(seed, `{"a": {"x": 1.50}}`)
 	}
@@ -189,6 +202,12 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("it has failed, and goes on: %+v", move)
 				}
 				return
+			case move.Waits:
+				if move.Task != nil || move.Output != nil || move.After < 0 {
+					t.Fatalf("it waits and goes on: %+v", move)
+				}
+				move = m.Waited(move.Position)
+				continue
 			case move.Task == nil:
 				if !json.Valid(move.Output) || len(move.Output) > asl.MaxData && len(data) <= asl.MaxData {
 					t.Fatalf("it ends with %d bytes: %.100s", len(move.Output), move.Output)

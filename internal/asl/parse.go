@@ -28,6 +28,8 @@ type kind string
 
 const (
 	kindTask    kind = "Task"
+	kindChoice  kind = "Choice"
+	kindWait    kind = "Wait"
 	kindPass    kind = "Pass"
 	kindSucceed kind = "Succeed"
 	kindFail    kind = "Fail"
@@ -45,6 +47,10 @@ type state struct {
 	timeout            time.Duration
 	retry              []retrier
 	catch              []catcher
+
+	choices   []rule // of Choice
+	otherwise string // its Default; empty for none
+	wait      waitTime
 
 	result                            json.RawMessage // of Pass
 	failure                           Failure         // of Fail
@@ -106,6 +112,11 @@ type declared struct {
 	InputPath, OutputPath, ResultPath, Parameters, Result      json.RawMessage
 	Retry                                                      []retrying
 	Catch                                                      []catching
+	Choices                                                    []json.RawMessage
+	Default                                                    string
+	Seconds                                                    *float64
+	Timestamp                                                  *string
+	SecondsPath, TimestampPath                                 json.RawMessage
 }
 
 type retrying struct {
@@ -124,6 +135,8 @@ type catching struct {
 // fields are those that states of a kind may have besides Type, Comment and QueryLanguage.
 var fields = map[kind][]string{
 	kindTask:    {"Resource", "Next", "End", "TimeoutSeconds", "InputPath", "OutputPath", "ResultPath", "Parameters", "Retry", "Catch"},
+	kindChoice:  {"Choices", "Default", "InputPath", "OutputPath"},
+	kindWait:    {"Next", "End", "Seconds", "SecondsPath", "Timestamp", "TimestampPath", "InputPath", "OutputPath"},
 	kindPass:    {"Next", "End", "InputPath", "OutputPath", "ResultPath", "Result"},
 	kindSucceed: {"InputPath", "OutputPath"},
 	kindFail:    {"Error", "Cause"},
@@ -211,7 +224,7 @@ func (p *parser) state(name string, text json.RawMessage) *state {
 	s := &state{kind: kind(head.Type)}
 	allowed, ok := fields[s.kind]
 	if !ok {
-		p.wrong(name, "Type %.40q is not supported; supported are Task, Pass, Succeed and Fail", head.Type)
+		p.wrong(name, "Type %.40q is not supported; supported are Task, Choice, Wait, Pass, Succeed and Fail", head.Type)
 		return s
 	}
 	var d declared
@@ -234,14 +247,20 @@ func (p *parser) state(name string, text json.RawMessage) *state {
 	}
 	s.next, s.result, s.failure = d.Next, d.Result, Failure{d.Error, d.Cause}
 	switch s.kind {
-	case kindTask, kindPass:
+	case kindTask, kindPass, kindWait:
 		if d.End == (d.Next != "") {
 			p.wrong(name, "it needs either Next or End: true")
 		}
-	case kindSucceed, kindFail:
+	case kindChoice, kindSucceed, kindFail:
 	}
-	if s.kind == kindTask {
+	switch s.kind {
+	case kindTask:
 		p.task(name, s, &d)
+	case kindChoice:
+		p.choices(name, s, &d)
+	case kindWait:
+		p.waits(name, s, &d)
+	case kindPass, kindSucceed, kindFail:
 	}
 	return s
 }
@@ -405,6 +424,10 @@ func (p *parser) transitions(m *Machine) {
 		for n, c := range s.catch {
 			to(fmt.Sprintf("Catch[%d].Next", n), c.next)
 		}
+		for n, r := range s.choices {
+			to(fmt.Sprintf("Choices[%d].Next", n), r.next)
+		}
+		to("Default", s.otherwise)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.states)) {
 		if !reached[name] && len(p.problems) == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// mostTaskTries is how many tries of tasks an execution may have: as many as its history could hold entries on the real
+	// mostTaskTries is how many tries of tasks and waits an execution may have: as many as its history could hold entries on the real
 	// service. Source: AWS Step Functions, quotas, execution event history size.
 	mostTaskTries = 25_000
 	// taskLimit is how long a try may take whose state does not say: longer than a function may run, so that it ends only what
@@ -39,8 +39,8 @@ func (f frozen) value() value.Value {
 	return value.Object(value.Member{Key: "Definition", Value: value.SecretStr(f.definition)}, value.Member{Key: "Input", Value: value.SecretStr(f.input)})
 }
 
-// executionData is what is pending of an execution: of one that runs the input of its state, if its task is not called with just
-// that, and of one that has ended what came of it.
+// executionData is what is pending of an execution: of one that runs the input of its state, if that is a Wait state or its task is
+// called with something else, and of one that has ended what came of it.
 type executionData struct {
 	Input  string `json:"input,omitempty"`
 	Output string `json:"output,omitempty"`
@@ -111,16 +111,20 @@ func (m *machine) moveExecution(r *store.Request, move asl.Move) {
 	case move.Failure != nil:
 		m.endExecution(r, store.ExecutionFailed, executionData{Error: move.Failure.Error, Cause: move.Failure.Cause})
 		return
-	case move.Task == nil:
+	case move.Task == nil && !move.Waits:
 		m.endExecution(r, store.ExecutionSucceeded, executionData{Output: string(move.Output)})
 		return
 	case x.Try == mostTaskTries:
 		m.endExecution(r, store.ExecutionFailed, executionData{
-			Error: asl.ErrorRuntime, Cause: fmt.Sprintf("The execution has tried its tasks %d times, which is the most it may.", mostTaskTries),
+			Error: asl.ErrorRuntime, Cause: fmt.Sprintf("The execution has tried its tasks, and waited, %d times, which is the most it may.", mostTaskTries),
 		})
 		return
 	}
 	x.Try++
+	if x.Waits = move.Waits; x.Waits {
+		m.waitExecution(r, move)
+		return
+	}
 	m.callFunction(r, move)
 	r.Executor, r.Delivered = 0, zeroTime
 	m.changeRequest(r)
@@ -130,6 +134,21 @@ func (m *machine) moveExecution(r *store.Request, move asl.Move) {
 		return
 	}
 	m.readyExecution(r)
+}
+
+// waitExecution has an execution wait in a Wait state. The row's due time is when the wait ends, so a restart does not lengthen it.
+func (m *machine) waitExecution(r *store.Request, move asl.Move) {
+	due := m.now.Add(move.After)
+	if !move.Until.IsZero() {
+		due = maxTime(move.Until, m.now)
+	}
+	body := *r.Body
+	body.Properties, body.Pending = value.Object(), executionData{Input: string(move.Position.Input)}.value()
+	r.Body = &body
+	m.newReq.add(r.ID)
+	r.State, r.Owner, r.Executor, r.Delivered, r.Due = store.RequestDelayed, 0, 0, zeroTime, m.inTime(r, due)
+	m.changeRequest(r)
+	delete(m.madeReady, r.ID)
 }
 
 // callFunction puts down what the next try is. A try like the one before writes nothing.
@@ -231,11 +250,13 @@ func (m *machine) stepped(r *store.Request, outcome Outcome) error {
 	return nil
 }
 
-// executionDue goes on with an execution whose pause is over, or whose task is out of time.
+// executionDue continues an execution whose pause or wait is over, or whose task is out of time.
 func (m *machine) executionDue(r *store.Request) {
 	switch {
 	case m.outOfTime(r):
 		m.endExecution(r, store.ExecutionTimedOut, executionData{})
+	case r.State == store.RequestDelayed && r.Execution.Waits:
+		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Waited(at) })
 	case r.State == store.RequestDelayed:
 		m.readyExecution(r)
 	default:
@@ -268,7 +289,7 @@ func (m *machine) step(r *store.Request, next func(*asl.Machine, asl.Position) a
 func (m *machine) endExecution(r *store.Request, status store.ExecutionStatus, data executionData) {
 	data.Error, data.Cause = cut(data.Error, maxError), cut(data.Cause, maxCause)
 	x, body := *r.Execution, *r.Body
-	x.Status, x.Tries = status, nil
+	x.Status, x.Tries, x.Waits = status, nil, false
 	body.Properties, body.Pending = value.Object(), data.value()
 	r.Execution, r.Body = &x, &body
 	m.newReq.add(r.ID)

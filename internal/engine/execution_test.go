@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
+	"github.com/pintle-dev/pintle/statemachine"
 )
 
 const (
@@ -323,6 +324,81 @@ func TestExecutionIsTakenOver(t *testing.T) {
 	}
 }
 
+// TestExecutionWaits is the state machine of pintle statemachine: it waits for as long as its input says, asks, and waits again.
+func TestExecutionWaits(t *testing.T) {
+	definition, err := statemachine.Definition(isComplete)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := machineWorld(t)
+	started, err := w.startExecution(string(definition), "w", `{"pintleWait": {"state": "waiting", "seconds": 5}}`)
+	w.must(err)
+	for _, pause := range []time.Duration{5 * time.Second, 3 * time.Second} {
+		w.pass(pause - time.Millisecond)
+		if x := w.execution(started.ARN); len(w.inbox) > 0 || x.State != "Pause" {
+			t.Fatalf("after less than %s it is at %s", pause, x.State)
+		}
+		w.pass(time.Millisecond)
+		w.taskReturns(w.call(isComplete), `{"pintleWait": {"state": "waiting", "seconds": 3}}`)
+	}
+	w.pass(3 * time.Second)
+	w.taskReturns(w.call(isComplete), `{"pintleWait": {"state": "done"}}`)
+	if x := w.execution(started.ARN); x.Status != store.ExecutionSucceeded || x.State != "Done" || string(x.Output) != `{"pintleWait": {"state": "done"}}` {
+		t.Errorf("it ended as %+v", x)
+	}
+}
+
+// TestExecutionWaitsUntil covers the ways in which a wait ends: at a time, at one that is past, and before its time.
+func TestExecutionWaitsUntil(t *testing.T) {
+	w := machineWorld(t)
+	const until = `{"StartAt": "W", "TimeoutSeconds": 60, "States": {"W": {"Type": "Wait", "TimestampPath": "$", "End": true}}}`
+	at := func(after time.Duration) string { return `"` + w.now.Add(after).Format(time.RFC3339Nano) + `"` }
+	arns := map[string]string{}
+	for name, input := range map[string]string{"past": at(-time.Hour), "soon": at(10 * time.Second), "late": at(time.Hour), "stopped": at(time.Hour)} {
+		x, err := w.startExecution(until, name, input)
+		w.must(err)
+		arns[name] = x.ARN
+	}
+	_, err := w.engine.StopExecution(w.ctx, arns["stopped"], "", "")
+	w.must(err)
+	statuses := func() string {
+		var list []string
+		for _, name := range []string{"past", "soon", "late", "stopped"} {
+			list = append(list, string(w.execution(arns[name]).Status))
+		}
+		return strings.Join(list, " ")
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "SUCCEEDED RUNNING RUNNING ABORTED"},
+		{10 * time.Second, "SUCCEEDED SUCCEEDED RUNNING ABORTED"},
+		{50 * time.Second, "SUCCEEDED SUCCEEDED TIMED_OUT ABORTED"},
+	} {
+		w.pass(step.after)
+		if got := statuses(); got != step.want {
+			t.Errorf("after another %s they are %s, want %s", step.after, got, step.want)
+		}
+	}
+}
+
+// TestExecutionWaitsForever: an execution that never calls a function ends all the same.
+func TestExecutionWaitsForever(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 25,000 steps")
+	}
+	w := machineWorld(t)
+	started, err := w.startExecution(`{"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 1, "Next": "W"}}}`, "w", `1`)
+	w.must(err)
+	for range 25_000 {
+		w.pass(time.Second)
+	}
+	if x := w.execution(started.ARN); x.Status != store.ExecutionFailed || x.Error != asl.ErrorRuntime {
+		t.Errorf("it ended as %+v", x)
+	}
+}
+
 func TestExecutionWithoutTasks(t *testing.T) {
 	w := machineWorld(t)
 	x, err := w.startExecution(`{"StartAt": "A", "States": {"A": {"Type": "Pass", "Result": {"n": 1.0}, "Next": "B"}, "B": {"Type": "Succeed"}}}`, "w", `{}`)
@@ -393,6 +469,20 @@ func TestExecutionIsDurable(t *testing.T) {
 	}
 	w.taskReturns(ready[at], `{"hush": "hunter2"}`)
 	if x := w.execution(started.ARN); x.Status != store.ExecutionSucceeded || string(x.Output) != `{"hush": "hunter2"}` || string(x.Input) != input {
+		t.Errorf("it is %+v", x)
+	}
+	waiting, err := w.startExecution(`{"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 60, "End": true}}}`, "", input)
+	w.must(err)
+	w.pass(20 * time.Second)
+	w.must(w.store.Close())
+	w.now = w.now.Add(20 * time.Second)
+	open()
+	w.pass(20*time.Second - time.Millisecond)
+	if x := w.execution(waiting.ARN); x.Status != store.ExecutionRunning {
+		t.Errorf("it waits too short: %+v", x)
+	}
+	w.pass(time.Millisecond)
+	if x := w.execution(waiting.ARN); x.Status != store.ExecutionSucceeded || string(x.Output) != input {
 		t.Errorf("it is %+v", x)
 	}
 	w.must(w.store.Close())

@@ -20,6 +20,8 @@ type simState struct {
 	name, next, catch string
 	attempts          [2]int
 	timeout           time.Duration
+	// wait makes it a Wait state, which has none of the others but next.
+	wait time.Duration
 }
 
 // simMachine is a machine, and simMachines are those that there are.
@@ -33,6 +35,8 @@ var simMachines = []simMachine{
 	{states: []simState{{name: "A", attempts: [2]int{2, 0}, next: "B", catch: "C", timeout: 20 * time.Second}, {name: "B", attempts: [2]int{1, 1}}, {name: "C"}}},
 	{states: []simState{{name: "A", attempts: [2]int{1, 3}}}, timeout: time.Minute},
 	{states: []simState{{name: "A", next: "B"}, {name: "B", next: "C", timeout: time.Minute}, {name: "C", attempts: [2]int{0, 1}, catch: "B2"}, {name: "B2"}}},
+	{states: []simState{{name: "W", wait: 10 * time.Second, next: "A"}, {name: "A", attempts: [2]int{1, 1}, next: "V", catch: "V"}, {name: "V", wait: 40 * time.Second}}},
+	{states: []simState{{name: "A", attempts: [2]int{2, 2}, next: "W"}, {name: "W", wait: 30 * time.Second, next: "B"}, {name: "B"}}, timeout: time.Minute},
 }
 
 // simInterval is the pause before a task is tried again, of what is flaky and of all else.
@@ -46,6 +50,9 @@ func (m simMachine) definition() string {
 			map[string]any{"ErrorEquals": []string{"Flaky"}, "IntervalSeconds": simInterval[0] / time.Second, "MaxAttempts": s.attempts[0], "BackoffRate": 1},
 			map[string]any{"ErrorEquals": []string{"States.ALL"}, "IntervalSeconds": simInterval[1] / time.Second, "MaxAttempts": s.attempts[1], "BackoffRate": 1},
 		}}
+		if s.wait > 0 {
+			task = map[string]any{"Type": "Wait", "Seconds": s.wait / time.Second}
+		}
 		if s.next == "" {
 			task["End"] = true
 		} else {
@@ -242,9 +249,10 @@ func (s *sim) checkRuns() {
 		}
 		if run.last.ID == "" {
 			run.payload = []string{run.input}
-			if x := row.Execution; x.Try != 1 || x.State != run.machine.states[0].name || x.Status != store.ExecutionRunning {
+			if x := row.Execution; x.Try != 1 || x.State != run.machine.states[0].name || x.Status != store.ExecutionRunning || x.Waits != (run.machine.states[0].wait > 0) {
 				s.breaks(byDefinition, "%s begins as %+v", run.name, x)
 			}
+			s.checkWait(run, row)
 		} else if !reflect.DeepEqual(row.Execution, run.last.Execution) {
 			s.checkMove(run, row)
 		}
@@ -273,6 +281,9 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 		return
 	case t != nil && t.run == run && t.try == was.Try:
 		outcome = t.outcome
+	case t == nil && was.Waits && !s.now.Before(run.last.Due):
+		s.count("execution: waited")
+		outcome = engine.Outcome{Kind: engine.Returned, Body: []byte(run.payload[was.Try-1])}
 	case t == nil && run.last.State == store.RequestWaiting && !s.now.Before(run.last.Due):
 		s.count("execution: task timed out")
 		outcome = engine.Outcome{Kind: engine.Died, Error: "States.Timeout"}
@@ -286,7 +297,7 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 		s.breaks(byDefinition, "%s has ended in %s for the %d. time, and may %d times", run.name, was.State, run.visits, most)
 	}
 	want := *was
-	want.Tries = nil
+	want.Tries, want.Waits = nil, false
 	data, of := string(outcome.Body), 0
 	if outcome.Kind != engine.Returned {
 		if outcome.Error == "" {
@@ -321,10 +332,26 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 	}
 	if want.Status == store.ExecutionRunning {
 		want.Try++
+		want.Waits = run.machine.state(want.State).wait > 0
 		run.payload = append(run.payload, data)
+		s.checkWait(run, row)
 	}
 	if !reflect.DeepEqual(*is, want) {
 		s.breaks(byDefinition, "%s is %+v after %s %s of %+v, want %+v", run.name, *is, outcome.Kind, outcome.Error, *was, want)
+	}
+}
+
+// checkWait looks at when a wait ends that has just begun.
+func (s *sim) checkWait(run *simRun, row store.Request) {
+	if !row.Execution.Waits || row.State == store.RequestSettled {
+		return
+	}
+	due := s.now.Truncate(time.Millisecond).Add(run.machine.state(row.Execution.State).wait)
+	if deadline := row.Execution.Deadline; !deadline.IsZero() && deadline.Before(due) {
+		due = deadline
+	}
+	if row.State != store.RequestDelayed || !row.Due.Equal(due) {
+		s.breaks(byDefinition, "%s is %s and waits until %s, want %s", run.name, row.State, row.Due, due)
 	}
 }
 

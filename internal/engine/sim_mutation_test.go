@@ -231,6 +231,18 @@ var mutations = []mutation{
 		found: []invariant{byDefinition, oneInFlight},
 	},
 	{
+		name: "a wait begins again when it is over", file: "execution.go",
+		from:  "return states.Waited(at) })",
+		to:    "return asl.Move{Position: at, Waits: true} })",
+		found: []invariant{byDefinition, runsEnd},
+	},
+	{
+		name: "a wait is over at once", file: "execution.go",
+		from:  "	due := m.now.Add(move.After)\n",
+		to:    "	due := m.now\n",
+		found: []invariant{byDefinition},
+	},
+	{
 		name: "a nested stack does not wait for its root", file: "phase.go", nested: true,
 		from: "	if m.op.Parent != nil {\n		m.hold()", to: "	if false {\n		m.hold()",
 		found: []invariant{notTooEarly, rootEnds, allEnd, stands},

@@ -194,7 +194,7 @@ var mustCover = []string{
 	"killed after a commit in DELETE_COMPLETE",
 	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
 	"commit refused", "batch replayed", "clock set back",
-	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught",
+	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught", "execution: waited",
 	"execution: task timed out", "execution: task hangs", "execution: told of another try", "execution: started twice", "execution: name used",
 	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
 	"neighbour: CREATE_COMPLETE", "neighbour: ROLLBACK_COMPLETE", "neighbour: UPDATE_COMPLETE", "neighbour: UPDATE_ROLLBACK_COMPLETE",

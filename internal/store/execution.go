@@ -30,11 +30,13 @@ type Execution struct {
 	Status ExecutionStatus `json:"status"`
 	// State is the state that it is in, or was in last.
 	State string `json:"state"`
-	// Try counts the tries of all tasks, from 1; a delivery that is repeated counts once. It is also what tells what is
-	// reported of one try from what is reported of another.
+	// Try counts the tries of all tasks and the waits of Wait states, from 1; a delivery that is repeated counts once. It is also
+	// what tells what is reported of one try from what is reported of another.
 	Try int `json:"try"`
 	// Tries counts how often each of the state's retriers was used, since the execution came to it.
 	Tries []int `json:"tries,omitempty"`
+	// Waits says that it is in a Wait state, until the row is due.
+	Waits bool `json:"waits,omitempty"`
 	// Deadline is when the execution is out of time; zero for never.
 	Deadline time.Time `json:"deadline,omitzero"`
 }
