@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -86,6 +87,18 @@ func (f *face) checkExecution(ctx context.Context, arn string) error {
 		return noExecution(arn)
 	}
 	return nil
+}
+
+// execution returns an execution of the caller.
+func (f *face) execution(ctx context.Context, arn string) (engine.MachineExecution, error) {
+	if err := f.checkExecution(ctx, arn); err != nil {
+		return engine.MachineExecution{}, err
+	}
+	x, err := f.Engine.Execution(ctx, arn)
+	if errors.Is(err, store.ErrNotFound) {
+		err = noExecution(arn)
+	}
+	return x, err
 }
 
 func noExecution(arn string) error {
@@ -192,16 +205,11 @@ func checkIncluded(text string) (all bool, err error) {
 
 func (f *face) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
 	all, err := checkIncluded(in.Included)
-	if err == nil {
-		err = f.checkExecution(ctx, in.ARN)
-	}
 	if err != nil {
 		return out, err
 	}
-	x, err := f.Engine.Execution(ctx, in.ARN)
-	if errors.Is(err, store.ErrNotFound) {
-		return out, noExecution(in.ARN)
-	} else if err != nil {
+	x, err := f.execution(ctx, in.ARN)
+	if err != nil {
 		return out, err
 	}
 	out = describeOutput{
@@ -245,6 +253,16 @@ func (f *face) stop(ctx context.Context, in stopInput) (out stopOutput, err erro
 	return stopOutput{stampOf(x.Stopped)}, err
 }
 
+// checkResults returns how many results a page has.
+func checkResults(n int) (int, error) {
+	if n < 0 || n > maxResults {
+		return 0, invalid("Value '%d' at 'maxResults' failed to satisfy constraint: Member must have value between 0 and %d", n, maxResults)
+	}
+	return cmp.Or(n, results), nil
+}
+
+func invalidToken() error { return refuse("InvalidToken", "Invalid Token: 'Invalid token'") }
+
 type listInput struct {
 	Machine string `json:"stateMachineArn"`
 	Status  string `json:"statusFilter"`
@@ -274,16 +292,13 @@ func (f *face) list(ctx context.Context, in listInput) (out listOutput, err erro
 		return out, invalid("Value '%.32s' at 'statusFilter' failed to satisfy constraint: Member must satisfy enum value set: "+
 			"[RUNNING, SUCCEEDED, FAILED, TIMED_OUT, ABORTED, PENDING_REDRIVE]", in.Status)
 	}
-	if in.Results < 0 || in.Results > maxResults {
-		return out, invalid("Value '%d' at 'maxResults' failed to satisfy constraint: Member must have value between 0 and %d", in.Results, maxResults)
-	}
-	if in.Results == 0 {
-		in.Results = results
+	if in.Results, err = checkResults(in.Results); err != nil {
+		return out, err
 	}
 	if _, err := f.machine(ctx, in.Machine); err != nil {
 		return out, err
 	}
-	badToken := refuse("InvalidToken", "Invalid Token: 'Invalid token'")
+	badToken := invalidToken()
 	after, err := base64.RawURLEncoding.DecodeString(in.Token)
 	if prefix := strings.Replace(in.Machine, ":stateMachine:", ":execution:", 1) + ":"; err != nil || in.Token != "" && !strings.HasPrefix(string(after), prefix) {
 		return out, badToken
@@ -305,75 +320,4 @@ func (f *face) list(ctx context.Context, in listInput) (out listOutput, err erro
 		}
 	}
 	return out, nil
-}
-
-type machineInput struct {
-	ARN      string `json:"stateMachineArn"`
-	Included string `json:"includedData"`
-}
-
-type machineOutput struct {
-	ARN        string `json:"stateMachineArn"`
-	Name       string `json:"name"`
-	Status     string `json:"status"`
-	Definition string `json:"definition"`
-	Role       string `json:"roleArn"`
-	Type       string `json:"type"`
-	Created    *stamp `json:"creationDate"`
-	Logging    any    `json:"loggingConfiguration,omitempty"`
-}
-
-func (f *face) describeMachine(ctx context.Context, in machineInput) (out machineOutput, err error) {
-	all, err := checkIncluded(in.Included)
-	if err != nil {
-		return out, err
-	}
-	m, err := f.machine(ctx, in.ARN)
-	if err != nil {
-		return out, err
-	}
-	out = machineOutput{
-		ARN: in.ARN, Name: m.Name, Status: "ACTIVE", Role: m.Of.Role, Type: m.Of.Type, Created: new(stamp(m.Of.Made)), Logging: logging(m.Of.Logging),
-	}
-	if out.Type == "" {
-		out.Type = "STANDARD"
-	}
-	if all {
-		out.Definition = m.Of.Definition
-	}
-	return out, nil
-}
-
-// logging returns the logging configuration of a template as the API spells it, whose names begin with small letters. It is nil
-// if there is none.
-func logging(text json.RawMessage) any {
-	var v any
-	if len(text) == 0 || json.Unmarshal(text, &v) != nil {
-		return nil
-	}
-	return small(v)
-}
-
-func small(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		renamed := make(map[string]any, len(v))
-		for name, inner := range v {
-			first, size := utf8.DecodeRuneInString(name)
-			renamed[string(unicode.ToLower(first))+name[size:]] = small(inner)
-		}
-		return renamed
-	case []any:
-		for i := range v {
-			v[i] = small(v[i])
-		}
-	case string:
-		switch v { // booleans of a template may be texts
-		case "true":
-			return true
-		case "false":
-			return false
-		}
-	}
-	return v
 }

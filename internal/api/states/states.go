@@ -1,6 +1,5 @@
-// Package states answers what clients ask of AWS Step Functions about the state machines of this server: StartExecution,
-// DescribeExecution, StopExecution, ListExecutions and DescribeStateMachine, in AWS's JSON protocol. Machines are made by
-// templates; what they are is in the catalog, and executions are rows of the engine.
+// Package states implements the actions of AWS Step Functions that start, stop, list and describe executions and state machines,
+// in AWS's JSON protocol. Templates create the machines, which are kept in the catalog; executions are rows of the engine.
 //
 // Source: AWS Step Functions API Reference, version 2016-11-23; AWS JSON 1.0 protocol.
 package states
@@ -26,6 +25,8 @@ const maxBody = 2 << 20
 type Machines interface {
 	// Get returns the machine of a name, or [catalog.ErrNotFound].
 	Get(ctx context.Context, place catalog.Place, name string) (catalog.Item[catalog.Machine], error)
+	// List returns up to limit machines of a place, by name, after one of them (empty: from the first).
+	List(ctx context.Context, place catalog.Place, after string, limit int) ([]catalog.Item[catalog.Machine], error)
 }
 
 // Engine runs executions. [engine.Engine] is one.
@@ -73,7 +74,9 @@ func New(config Config) (*awsjson.Service, error) {
 	awsjson.Handle(service, "DescribeExecution", f.describe)
 	awsjson.Handle(service, "StopExecution", f.stop)
 	awsjson.Handle(service, "ListExecutions", f.list)
+	awsjson.Handle(service, "ListStateMachines", f.listMachines)
 	awsjson.Handle(service, "DescribeStateMachine", f.describeMachine)
+	awsjson.Handle(service, "DescribeStateMachineForExecution", f.describeMachineOf)
 	return service, nil
 }
 

@@ -163,6 +163,18 @@ func TestCalls(t *testing.T) {
 		{action: "DescribeStateMachine", body: `{"stateMachineArn": "` + machine + `", "includedData": "METADATA_ONLY"}`,
 			want: `200 {"stateMachineArn":"` + machine + `","name":"waiter","status":"ACTIVE","definition":"","roleArn":"arn:aws:iam::000000000000:role/r","type":"STANDARD","creationDate":1795341600.250,` +
 				`"loggingConfiguration":{"destinations":[{"cloudWatchLogsLogGroup":{"logGroupArn":"arn:g"}}],"includeExecutionData":false,"level":"ERROR"}}`},
+		{action: "ListStateMachines", body: `{"maxResults": 2}`,
+			want: `200 {"stateMachines":[{"stateMachineArn":"` + strings.Replace(machine, "waiter", "broken", 1) + `","name":"broken","type":"STANDARD","creationDate":1795341600.250},` +
+				`{"stateMachineArn":"` + strings.Replace(machine, "waiter", "lost", 1) + `","name":"lost","type":"STANDARD","creationDate":1795341600.250}],"nextToken":"bWFjaGluZTpsb3N0"}`},
+		{action: "ListStateMachines", body: `{"nextToken": "bWFjaGluZTpsb3N0"}`,
+			want: `200 {"stateMachines":[{"stateMachineArn":"` + machine + `","name":"waiter","type":"STANDARD","creationDate":1795341600.250}]}`},
+		{action: "ListStateMachines", body: `{"nextToken": "YQ"}`, want: fault("InvalidToken", "Invalid Token: 'Invalid token'")},
+		{action: "ListStateMachines", body: `{"maxResults": 1001}`,
+			want: fault("ValidationException", "1 validation error detected: Value '1001' at 'maxResults' failed to satisfy constraint: Member must have value between 0 and 1000")},
+		{action: "DescribeStateMachineForExecution", body: `{"executionArn": "` + marn + `a", "includedData": "METADATA_ONLY"}`,
+			want: `200 {"stateMachineArn":"` + machine + `","name":"waiter","definition":"","roleArn":"arn:aws:iam::000000000000:role/r","updateDate":1795341600.250,` +
+				`"loggingConfiguration":{"destinations":[{"cloudWatchLogsLogGroup":{"logGroupArn":"arn:g"}}],"includeExecutionData":false,"level":"ERROR"}}`},
+		{action: "DescribeStateMachineForExecution", body: `{"executionArn": "` + marn + `zz"}`, want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%szz'", marn)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `x"}`, want: fault("StateMachineDoesNotExist", "State Machine Does Not Exist: '%sx'", machine)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + strings.Replace(machine, account, "111111111111", 1) + `"}`,
 			want: fault("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", strings.Replace(machine, account, "111111111111", 1))},
@@ -183,7 +195,7 @@ func TestCalls(t *testing.T) {
 		{action: "StopExecution", body: `{"executionArn": "` + strings.Replace(marn, account, "111111111111", 1) + `a"}`,
 			want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%sa'", strings.Replace(marn, account, "111111111111", 1))},
 		{action: "CreateActivity", body: `{}`, want: fault("UnknownOperationException", "This version of Pintle answers DescribeExecution, DescribeStateMachine, "+
-			"ListExecutions, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
+			"DescribeStateMachineForExecution, ListExecutions, ListStateMachines, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
 	} {
 		if step.before != nil {
 			step.before()
@@ -223,6 +235,10 @@ assert (x["status"], x["error"], x["cause"]) == ("ABORTED", "E", "C"), x
 assert len(c.list_executions(stateMachineArn=m, statusFilter="RUNNING")["executions"]) == 4
 d = c.describe_state_machine(stateMachineArn=m)
 assert json.loads(d["definition"])["StartAt"] == "A" and d["loggingConfiguration"]["level"] == "ERROR", d
+d = c.describe_state_machine_for_execution(executionArn=first["executionArn"])
+assert json.loads(d["definition"])["StartAt"] == "A" and d["updateDate"].timestamp() == 1795341600.250, d
+pages = list(c.get_paginator("list_state_machines").paginate(PaginationConfig={"PageSize": 1}))
+assert [m["name"] for page in pages for m in page["stateMachines"]] == ["broken", "lost", "waiter"], pages
 for call, error in (
     (lambda: c.describe_execution(executionArn=first["executionArn"] + "x"), c.exceptions.ExecutionDoesNotExist),
     (lambda: c.describe_state_machine(stateMachineArn=m + "x"), c.exceptions.StateMachineDoesNotExist),
