@@ -95,10 +95,15 @@ type Move struct {
 	Output json.RawMessage
 	// Failure is why it failed; nil if it did not.
 	Failure *Failure
+	// Events are what the execution has gone through to get here, oldest first. Its start and its end are not among them.
+	Events []Event
 }
 
 // Begin returns the first move of an execution. input must be JSON.
-func (m *Machine) Begin(input json.RawMessage) Move { return m.enter(m.start, input) }
+func (m *Machine) Begin(input json.RawMessage) Move {
+	var t trail
+	return t.ends(m.enter(&t, m.start, input))
+}
 
 // Returned returns the move after a task has returned; nothing is null.
 func (m *Machine) Returned(at Position, result json.RawMessage) Move {
@@ -106,19 +111,30 @@ func (m *Machine) Returned(at Position, result json.RawMessage) Move {
 	if s == nil {
 		return lost(at)
 	}
+	var t trail
+	t.started(s)
+	return t.ends(m.returned(&t, s, at, result))
+}
+
+func (m *Machine) returned(t *trail, s *state, at Position, result json.RawMessage) Move {
 	if len(result) == 0 {
 		result = json.RawMessage("null")
 	}
 	switch {
 	case len(result) > MaxData:
-		return m.Failed(at, tooLarge(s))
+		f := tooLarge(s)
+		t.failed(s, f)
+		return m.failed(t, s, at, f)
 	case !json.Valid(result):
-		return m.Failed(at, Failure{ErrorRuntime, "What the function of the state '" + at.State + "' returned is no JSON."})
+		f := Failure{ErrorRuntime, "What the function of the state '" + at.State + "' returned is no JSON."}
+		t.failed(s, f)
+		return m.failed(t, s, at, f)
 	}
 	if s.invoke {
 		result = fmt.Appendf(nil, `{"ExecutedVersion":"$LATEST","Payload":%s,"StatusCode":200}`, result)
 	}
-	return m.leave(s, at, result)
+	t.succeeded(s, result)
+	return m.leave(t, s, at, result)
 }
 
 // Waited returns the move after the wait of a Wait state.
@@ -127,14 +143,27 @@ func (m *Machine) Waited(at Position) Move {
 	if s == nil || s.kind != kindWait {
 		return lost(at)
 	}
+	var t trail
 	next, data, failure := s.pass(at.State, at.Input)
-	switch {
-	case failure != nil:
+	if failure != nil {
 		return Move{Position: at, Failure: failure}
-	case next == "":
-		return Move{Position: at, Output: data}
 	}
-	return m.enter(next, data)
+	t.exited(s, at.State, data)
+	if next == "" {
+		return t.ends(Move{Position: at, Output: data})
+	}
+	return t.ends(m.enter(&t, next, data))
+}
+
+// Retried returns the event of the next try of a task, which happens when the pause of [Move] is over.
+func (m *Machine) Retried(at Position) []Event {
+	var t trail
+	if s := m.states[at.State]; s != nil && s.kind == kindTask {
+		if task, failure := s.task(at.Input); failure == nil {
+			t.scheduled(s, task)
+		}
+	}
+	return t.events
 }
 
 // Failed returns the move after a task has failed, or could not be done.
@@ -143,6 +172,14 @@ func (m *Machine) Failed(at Position, f Failure) Move {
 	if s == nil {
 		return lost(at)
 	}
+	var t trail
+	t.started(s)
+	t.failed(s, f)
+	return t.ends(m.failed(&t, s, at, f))
+}
+
+// failed returns the move after a failure of a Task state, in its task or in what was to be done before or after that.
+func (m *Machine) failed(t *trail, s *state, at Position, f Failure) Move {
 	tries := make([]int, len(s.retry))
 	copy(tries, at.Tries)
 	for n, r := range s.retry {
@@ -158,6 +195,9 @@ func (m *Machine) Failed(at Position, f Failure) Move {
 		task, failure := s.task(at.Input)
 		if failure != nil {
 			return Move{Position: again, Failure: failure}
+		}
+		if after == 0 {
+			t.scheduled(s, task)
 		}
 		return Move{Position: again, Task: task, After: after}
 	}
@@ -175,35 +215,40 @@ func (m *Machine) Failed(at Position, f Failure) Move {
 		if len(caught) > MaxData {
 			return Move{Position: at, Failure: new(tooLarge(s))}
 		}
-		return m.enter(c.next, caught)
+		t.exited(s, at.State, caught)
+		return m.enter(t, c.next, caught)
 	}
 	return Move{Position: at, Failure: &f}
 }
 
 // leave goes on from a state that has a result. Paths that lead nowhere are failures of the state, which may be caught.
-func (m *Machine) leave(s *state, at Position, result json.RawMessage) Move {
+func (m *Machine) leave(t *trail, s *state, at Position, result json.RawMessage) Move {
 	data, failure := s.output(at.Input, result)
 	switch {
 	case failure != nil:
-		return m.Failed(at, *failure)
+		return m.failed(t, s, at, *failure)
 	case len(data) > MaxData:
-		return m.Failed(at, tooLarge(s))
-	case s.next == "":
+		return m.failed(t, s, at, tooLarge(s))
+	}
+	t.exited(s, at.State, data)
+	if s.next == "" {
 		return Move{Position: at, Output: data}
 	}
-	return m.enter(s.next, data)
+	return m.enter(t, s.next, data)
 }
 
 // enter goes to a state, and through all that do nothing.
-func (m *Machine) enter(name string, data json.RawMessage) Move {
+func (m *Machine) enter(t *trail, name string, data json.RawMessage) Move {
 	for range maxPasses {
 		at, s := Position{State: name, Input: data}, m.states[name]
+		t.entered(s, name, data)
 		switch s.kind {
 		case kindTask:
 			task, failure := s.task(data)
 			if failure != nil {
-				return m.Failed(at, *failure)
+				return m.failed(t, s, at, *failure)
 			}
+			t.scheduled(s, task)
 			return Move{Position: at, Task: task}
 		case kindFail:
 			return Move{Position: at, Failure: &Failure{s.failure.Error, s.failure.Cause}}
@@ -219,10 +264,11 @@ func (m *Machine) enter(name string, data json.RawMessage) Move {
 			return Move{Position: at, Waits: true, After: after, Until: until}
 		case kindChoice, kindPass, kindSucceed:
 			next, out, failure := s.pass(name, data)
-			switch {
-			case failure != nil:
+			if failure != nil {
 				return Move{Position: at, Failure: failure}
-			case next == "":
+			}
+			t.exited(s, name, out)
+			if next == "" {
 				return Move{Position: at, Output: out}
 			}
 			name, data = next, out

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,9 +13,6 @@ import (
 )
 
 const (
-	// mostTaskTries is how many tries of tasks and waits an execution may have: as many as its history could hold entries on the real
-	// service. Source: AWS Step Functions, quotas, execution event history size.
-	mostTaskTries = 25_000
 	// taskLimit is how long a try may take whose state does not say: longer than a function may run, so that it ends only what
 	// nobody hears of any more.
 	taskLimit = 20 * time.Minute
@@ -107,17 +103,15 @@ func (m *machine) moveExecution(r *store.Request, move asl.Move) {
 	x := *r.Execution
 	x.State, x.Tries = move.Position.State, move.Position.Tries
 	r.Execution = &x
+	if !m.recordEvents(r, move.Events) {
+		return
+	}
 	switch {
 	case move.Failure != nil:
 		m.endExecution(r, store.ExecutionFailed, executionData{Error: move.Failure.Error, Cause: move.Failure.Cause})
 		return
 	case move.Task == nil && !move.Waits:
 		m.endExecution(r, store.ExecutionSucceeded, executionData{Output: string(move.Output)})
-		return
-	case x.Try == mostTaskTries:
-		m.endExecution(r, store.ExecutionFailed, executionData{
-			Error: asl.ErrorRuntime, Cause: fmt.Sprintf("The execution has tried its tasks, and waited, %d times, which is the most it may.", mostTaskTries),
-		})
 		return
 	}
 	x.Try++
@@ -143,7 +137,7 @@ func (m *machine) waitExecution(r *store.Request, move asl.Move) {
 		due = maxTime(move.Until, m.now)
 	}
 	body := *r.Body
-	body.Properties, body.Pending = value.Object(), executionData{Input: string(move.Position.Input)}.value()
+	body.Properties, body.Pending = workOf("", historyText(&body)), executionData{Input: string(move.Position.Input)}.value()
 	r.Body = &body
 	m.newReq.add(r.ID)
 	r.State, r.Owner, r.Executor, r.Delivered, r.Due = store.RequestDelayed, 0, 0, zeroTime, m.inTime(r, due)
@@ -151,7 +145,7 @@ func (m *machine) waitExecution(r *store.Request, move asl.Move) {
 	delete(m.madeReady, r.ID)
 }
 
-// callFunction puts down what the next try is. A try like the one before writes nothing.
+// callFunction puts down what the next try is.
 func (m *machine) callFunction(r *store.Request, move asl.Move) {
 	body := *r.Body
 	body.Token = value.Str(functionARN(r, move.Task.Function))
@@ -166,16 +160,9 @@ func (m *machine) callFunction(r *store.Request, move asl.Move) {
 	if payload != string(move.Position.Input) {
 		data.Input = string(move.Position.Input)
 	}
-	if payload != payloadOf(&body) {
-		body.Properties = value.Object(value.Member{Key: "Payload", Value: value.SecretStr(payload)})
-	}
-	if pending := data.value(); !pending.Equal(body.Pending) {
-		body.Pending = pending
-	}
-	if !body.Properties.Equal(r.Body.Properties) || !body.Pending.Equal(r.Body.Pending) || !body.Token.Equal(r.Body.Token) || body.Timeout != r.Body.Timeout {
-		r.Body = &body
-		m.newReq.add(r.ID)
-	}
+	body.Properties, body.Pending = workOf(payload, historyText(&body)), data.value()
+	r.Body = &body
+	m.newReq.add(r.ID)
 }
 
 // functionARN returns the ARN of a function that a task of an execution names as lambda:invoke may.
@@ -258,7 +245,7 @@ func (m *machine) executionDue(r *store.Request) {
 	case r.State == store.RequestDelayed && r.Execution.Waits:
 		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Waited(at) })
 	case r.State == store.RequestDelayed:
-		m.readyExecution(r)
+		m.retryTask(r)
 	default:
 		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move {
 			return states.Failed(at, asl.Failure{Error: asl.ErrorTimeout})
@@ -272,17 +259,32 @@ func (m *machine) step(r *store.Request, next func(*asl.Machine, asl.Position) a
 		m.endExecution(r, store.ExecutionTimedOut, executionData{})
 		return
 	}
+	if states, at, ok := m.positionOf(r); ok {
+		m.moveExecution(r, next(states, at))
+	}
+}
+
+// retryTask has the task of an execution tried again whose pause is over.
+func (m *machine) retryTask(r *store.Request) {
+	states, at, ok := m.positionOf(r)
+	if ok && m.recordEvents(r, states.Retried(at)) {
+		m.readyExecution(r)
+	}
+}
+
+// positionOf returns where an execution is in its machine. If that cannot be read it ends the execution and returns false.
+func (m *machine) positionOf(r *store.Request) (*asl.Machine, asl.Position, bool) {
 	states, err := asl.Parse(frozenOf(r.Body).definition)
 	data, broken := dataOf(r.Body)
 	if err = errors.Join(err, broken); err != nil { // it was written by a version that knows more
 		m.endExecution(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
-		return
+		return nil, asl.Position{}, false
 	}
 	at := asl.Position{State: r.Execution.State, Input: json.RawMessage(data.Input), Tries: r.Execution.Tries}
 	if data.Input == "" {
 		at.Input = json.RawMessage(payloadOf(r.Body))
 	}
-	m.moveExecution(r, next(states, at))
+	return states, at, true
 }
 
 // endExecution ends an execution that runs. What it was working on is not kept.
@@ -290,7 +292,7 @@ func (m *machine) endExecution(r *store.Request, status store.ExecutionStatus, d
 	data.Error, data.Cause = cut(data.Error, maxError), cut(data.Cause, maxCause)
 	x, body := *r.Execution, *r.Body
 	x.Status, x.Tries, x.Waits = status, nil, false
-	body.Properties, body.Pending = value.Object(), data.value()
+	body.Properties, body.Pending = workOf("", historyText(&body)), data.value()
 	r.Execution, r.Body = &x, &body
 	m.newReq.add(r.ID)
 	r.State, r.Owner, r.Executor, r.Due = store.RequestSettled, 0, 0, zeroTime

@@ -383,19 +383,137 @@ func TestExecutionWaitsUntil(t *testing.T) {
 	}
 }
 
-// TestExecutionWaitsForever: an execution that never calls a function ends all the same.
-func TestExecutionWaitsForever(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes 25,000 steps")
-	}
+// TestExecutionHasMostEvents: an execution that never calls a function ends all the same.
+func TestExecutionHasMostEvents(t *testing.T) {
 	w := machineWorld(t)
-	started, err := w.startExecution(`{"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 1, "Next": "W"}}}`, "w", `1`)
+	const passes = 900 // states, each of which has two events
+	states := map[string]any{"W": map[string]any{"Type": "Wait", "Seconds": 1, "Next": "P0"}}
+	for n := range passes {
+		states[fmt.Sprint("P", n)] = map[string]any{"Type": "Pass", "Next": fmt.Sprint("P", n+1)}
+	}
+	states[fmt.Sprint("P", passes)] = map[string]any{"Type": "Pass", "Next": "W"}
+	text, err := json.Marshal(map[string]any{"StartAt": "W", "States": states})
 	w.must(err)
-	for range 25_000 {
+	started, err := w.startExecution(string(text), "w", `{"n": 1.50}`)
+	w.must(err)
+	for range 14 {
 		w.pass(time.Second)
 	}
-	if x := w.execution(started.ARN); x.Status != store.ExecutionFailed || x.Error != asl.ErrorRuntime {
+	x, events, err := w.engine.ExecutionHistory(w.ctx, started.ARN)
+	w.must(err)
+	if x.Status != store.ExecutionFailed || x.Error != asl.ErrorRuntime || x.Cause != "The execution reached the maximum number of history events (25000)." {
 		t.Errorf("it ended as %+v", x)
+	}
+	if len(events) != 1002 || events[1].ID != events[1001].ID-1000 || events[0].Type != asl.EventExecutionStarted || events[1001].Type != asl.EventExecutionFailed {
+		t.Errorf("it has %d events, from %+v and %+v to %+v", len(events), events[0], events[1], events[len(events)-1])
+	}
+}
+
+// TestExecutionHistory is about everything that can happen to an execution, and when.
+func TestExecutionHistory(t *testing.T) {
+	const definition = `{"StartAt": "W", "States": {
+		"W": {"Type": "Wait", "Seconds": 5, "Next": "A"},
+		"A": {"Type": "Task", "Resource": "` + isComplete + `", "TimeoutSeconds": 10, "Next": "C", "Retry": [{"ErrorEquals": ["Retry"], "IntervalSeconds": 2, "MaxAttempts": 1}],
+			"Catch": [{"ErrorEquals": ["States.Timeout"], "ResultPath": "$.caught", "Next": "B"}]},
+		"B": {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {"FunctionName": "F", "Payload": {"m": 2.0}}, "OutputPath": "$.Payload", "Next": "C"},
+		"C": {"Type": "Choice", "Choices": [{"Variable": "$", "IsNull": true, "Next": "S"}], "Default": "F"},
+		"S": {"Type": "Succeed"}, "F": {"Type": "Fail", "Error": "E", "Cause": "C"}}}`
+	w := machineWorld(t)
+	began := w.now
+	history := func(arn string) []string {
+		_, events, err := w.engine.ExecutionHistory(w.ctx, arn)
+		w.must(err)
+		lines := make([]string, len(events))
+		for i, e := range events {
+			lines[i] = strings.TrimRight(fmt.Sprintf("%d<%d %s %s %s in=%s out=%s %s %s", e.ID, e.Previous, e.At.Sub(began), e.Type, e.State, e.Input, e.Output, e.Error, e.Cause), " ")
+		}
+		return lines
+	}
+	x, err := w.startExecution(definition, "x", `{"n": 1.50}`)
+	w.must(err)
+	w.pass(5 * time.Second)
+	first := w.take(waiterMachine)
+	w.now = w.now.Add(time.Second)
+	w.must(w.engine.Report(w.ctx, first.ID, engine.Outcome{Kind: engine.Accepted, Local: true, Try: first.Execution.Try}))
+	running := history(x.ARN)
+	want := []string{
+		`1<0 0s ExecutionStarted  in={"n": 1.50} out=`,
+		`2<0 0s WaitStateEntered W in={"n": 1.50} out=`,
+		`3<2 5s WaitStateExited W in= out={"n": 1.50}`,
+		`4<3 5s TaskStateEntered A in={"n": 1.50} out=`,
+		`5<4 5s LambdaFunctionScheduled  in={"n": 1.50} out=`,
+		`6<5 6s LambdaFunctionStarted  in= out=`,
+	}
+	if diff := cmp.Diff(want, running); diff != "" {
+		t.Errorf("while it runs (-want +got):\n%s", diff)
+	}
+	w.now = w.now.Add(time.Second)
+	w.taskThrows(first, "Retry", `{"x": "<"}`)
+	w.pass(2 * time.Second)
+	w.call(isComplete)
+	w.pass(10 * time.Second)
+	w.taskReturns(w.call("arn:aws:lambda:us-east-1:123456789012:function:F"), `null`)
+	want = append(want,
+		`7<6 7s LambdaFunctionFailed  in= out= Retry {"x": "<"}`,
+		`8<7 9s LambdaFunctionScheduled  in={"n": 1.50} out=`,
+		`9<8 9s LambdaFunctionStarted  in= out=`,
+		`10<9 19s LambdaFunctionTimedOut  in= out= States.Timeout`,
+		`11<10 19s TaskStateExited A in= out={"caught":{"Error":"States.Timeout","Cause":""},"n":1.50}`,
+		`12<11 19s TaskStateEntered B in={"caught":{"Error":"States.Timeout","Cause":""},"n":1.50} out=`,
+		`13<12 19s TaskScheduled  in={"m": 2.0} out=`,
+		`14<13 19s TaskStarted  in= out=`,
+		`15<14 19s TaskSucceeded  in= out={"ExecutedVersion":"$LATEST","Payload":null,"StatusCode":200}`,
+		`16<15 19s TaskStateExited B in= out=null`,
+		`17<16 19s ChoiceStateEntered C in=null out=`,
+		`18<17 19s ChoiceStateExited C in= out=null`,
+		`19<18 19s SucceedStateEntered S in=null out=`,
+		`20<19 19s SucceedStateExited S in= out=null`,
+		`21<20 19s ExecutionSucceeded  in= out=null`,
+	)
+	if diff := cmp.Diff(want, history(x.ARN)); diff != "" {
+		t.Errorf("in the end (-want +got):\n%s", diff)
+	}
+	began = w.now
+	y, err := w.startExecution(definition, "y", `{"n": 1.50}`)
+	w.must(err)
+	w.pass(5 * time.Second)
+	w.taskReturns(w.call(isComplete), `1`)
+	want = []string{`10<9 5s ChoiceStateExited C in= out=1`, `11<10 5s FailStateEntered F in=1 out=`, `12<11 5s ExecutionFailed  in= out= E C`}
+	if got := history(y.ARN); len(got) != 12 || cmp.Diff(want, got[9:]) != "" {
+		t.Errorf("a failure: %v", got)
+	}
+	z, err := w.startExecution(definition, "z", `1`)
+	w.must(err)
+	_, err = w.engine.StopExecution(w.ctx, z.ARN, "Why", "because")
+	w.must(err)
+	if got, want := history(z.ARN), `3<2 5s ExecutionAborted  in= out= Why because`; len(got) != 3 || got[2] != want {
+		t.Errorf("one that is stopped: %v", got)
+	}
+	if _, _, err := w.engine.ExecutionHistory(w.ctx, z.ARN+"x"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+// TestExecutionHistoryIsBounded: data that are large are kept of the newest events only.
+func TestExecutionHistoryIsBounded(t *testing.T) {
+	w := machineWorld(t)
+	x, err := w.startExecution(waiter(5), "x", `"`+strings.Repeat("x", 100_000)+`"`)
+	w.must(err)
+	for range 5 {
+		w.taskThrows(w.call(isComplete), "Retry", strings.Repeat("y", 1000))
+		w.pass(5 * time.Second)
+	}
+	_, events, err := w.engine.ExecutionHistory(w.ctx, x.ARN)
+	w.must(err)
+	data, cut := 0, 0
+	for _, e := range events[1:] {
+		data += len(e.Input) + len(e.Cause)
+		if e.Cut {
+			cut++
+		}
+	}
+	if data > asl.MaxData || data < asl.MaxData/2 || cut == 0 || len(events) != 2+5*3+1 {
+		t.Errorf("%d events keep %d bytes, and %d none", len(events), data, cut)
 	}
 }
 

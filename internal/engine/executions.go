@@ -98,13 +98,7 @@ func (e *Engine) StartExecution(ctx context.Context, in MachineExecution) (Machi
 // Execution returns an execution by its ARN, or [store.ErrNotFound]: one that has ended is kept as long as settled requests
 // are.
 func (e *Engine) Execution(ctx context.Context, arn string) (MachineExecution, error) {
-	if !isExecution(wire.RequestID(arn)) {
-		return MachineExecution{}, store.ErrNotFound
-	}
-	row, err := e.store.Request(ctx, wire.RequestID(arn))
-	if err == nil && row.Type != store.TypeExecution {
-		err = store.ErrNotFound
-	}
+	row, err := e.executionRow(ctx, arn)
 	if err != nil {
 		return MachineExecution{}, err
 	}

@@ -226,8 +226,8 @@ var mutations = []mutation{
 	},
 	{
 		name: "a task that is out of time is done once more", file: "execution.go",
-		from:  "	case r.State == store.RequestDelayed:\n		m.readyExecution(r)",
-		to:    "	case r.State != store.RequestSettled:\n		r.Executor = 0\n		m.readyExecution(r)",
+		from:  "	case r.State == store.RequestDelayed:\n		m.retryTask(r)",
+		to:    "	case r.State != store.RequestSettled:\n		r.Executor = 0\n		m.retryTask(r)",
 		found: []invariant{byDefinition, oneInFlight},
 	},
 	{

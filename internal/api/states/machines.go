@@ -131,7 +131,7 @@ func (f *face) describeMachineOf(ctx context.Context, in machineOfInput) (out ma
 	if err != nil {
 		return out, err
 	}
-	out = machineOfOutput{ARN: x.Machine, Name: x.Machine[strings.LastIndexByte(x.Machine, ':')+1:], Updated: stampOf(x.Started)}
+	out = machineOfOutput{ARN: x.Machine, Name: nameOf(x.Machine), Updated: stampOf(x.Started)}
 	if all {
 		out.Definition = x.Definition
 	}

@@ -34,6 +34,7 @@ type Engine interface {
 	StartExecution(ctx context.Context, in engine.MachineExecution) (engine.MachineExecution, error)
 	Execution(ctx context.Context, arn string) (engine.MachineExecution, error)
 	Executions(ctx context.Context, machine string, status store.ExecutionStatus, after string, limit int) ([]engine.MachineExecution, error)
+	ExecutionHistory(ctx context.Context, arn string) (engine.MachineExecution, []engine.HistoryEvent, error)
 	StopExecution(ctx context.Context, arn, reason, cause string) (engine.MachineExecution, error)
 }
 
@@ -74,6 +75,7 @@ func New(config Config) (*awsjson.Service, error) {
 	awsjson.Handle(service, "DescribeExecution", f.describe)
 	awsjson.Handle(service, "StopExecution", f.stop)
 	awsjson.Handle(service, "ListExecutions", f.list)
+	awsjson.Handle(service, "GetExecutionHistory", f.history)
 	awsjson.Handle(service, "ListStateMachines", f.listMachines)
 	awsjson.Handle(service, "DescribeStateMachine", f.describeMachine)
 	awsjson.Handle(service, "DescribeStateMachineForExecution", f.describeMachineOf)

@@ -175,6 +175,24 @@ func TestCalls(t *testing.T) {
 			want: `200 {"stateMachineArn":"` + machine + `","name":"waiter","definition":"","roleArn":"arn:aws:iam::000000000000:role/r","updateDate":1795341600.250,` +
 				`"loggingConfiguration":{"destinations":[{"cloudWatchLogsLogGroup":{"logGroupArn":"arn:g"}}],"includeExecutionData":false,"level":"ERROR"}}`},
 		{action: "DescribeStateMachineForExecution", body: `{"executionArn": "` + marn + `zz"}`, want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%szz'", marn)},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `a"}`,
+			want: `200 {"events":[{"timestamp":1795341600.250,"type":"ExecutionStarted","id":1,"previousEventId":0,"executionStartedEventDetails":{"input":"{\"n\": 1.50}","inputDetails":{"truncated":false},"roleArn":"arn:aws:iam::000000000000:role/r"}},` +
+				`{"timestamp":1795341600.250,"type":"TaskStateEntered","id":2,"previousEventId":0,"stateEnteredEventDetails":{"name":"A","input":"{\"n\": 1.50}","inputDetails":{"truncated":false}}},` +
+				`{"timestamp":1795341600.250,"type":"LambdaFunctionScheduled","id":3,"previousEventId":2,"lambdaFunctionScheduledEventDetails":{"resource":"arn:aws:lambda:eu-west-1:000000000000:function:F","input":"{\"n\": 1.50}","inputDetails":{"truncated":false}}},` +
+				`{"timestamp":1795341601.250,"type":"LambdaFunctionStarted","id":4,"previousEventId":3},` +
+				`{"timestamp":1795341601.250,"type":"LambdaFunctionSucceeded","id":5,"previousEventId":4,"lambdaFunctionSucceededEventDetails":{"output":"{\"m\": 2.0}","outputDetails":{"truncated":false}}},` +
+				`{"timestamp":1795341601.250,"type":"TaskStateExited","id":6,"previousEventId":5,"stateExitedEventDetails":{"name":"A","output":"{\"m\": 2.0}","outputDetails":{"truncated":false}}},` +
+				`{"timestamp":1795341601.250,"type":"ExecutionSucceeded","id":7,"previousEventId":6,"executionSucceededEventDetails":{"output":"{\"m\": 2.0}","outputDetails":{"truncated":false}}}]}`},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `b", "reverseOrder": true, "maxResults": 2, "includeExecutionData": false}`,
+			want: `200 {"events":[{"timestamp":1795341601.250,"type":"ExecutionFailed","id":6,"previousEventId":5,"executionFailedEventDetails":{"error":"E","cause":"{\"a\":1}"}},` +
+				`{"timestamp":1795341601.250,"type":"LambdaFunctionFailed","id":5,"previousEventId":4,"lambdaFunctionFailedEventDetails":{"error":"E","cause":"{\"a\":1}"}}],"nextToken":"aGlzdG9yeTo1OmI"}`},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `b", "reverseOrder": true, "nextToken": "aGlzdG9yeTo1OmI", "maxResults": 1, "includeExecutionData": false}`,
+			want: `200 {"events":[{"timestamp":1795341601.250,"type":"LambdaFunctionStarted","id":4,"previousEventId":3}],"nextToken":"aGlzdG9yeTo0OmI"}`},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `a", "nextToken": "aGlzdG9yeTo1OmI"}`, want: fault("InvalidToken", "Invalid Token: 'Invalid token'")},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `a", "nextToken": "YQ"}`, want: fault("InvalidToken", "Invalid Token: 'Invalid token'")},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `a", "maxResults": -1}`,
+			want: fault("ValidationException", "1 validation error detected: Value '-1' at 'maxResults' failed to satisfy constraint: Member must have value between 0 and 1000")},
+		{action: "GetExecutionHistory", body: `{"executionArn": "` + marn + `zz"}`, want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%szz'", marn)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `x"}`, want: fault("StateMachineDoesNotExist", "State Machine Does Not Exist: '%sx'", machine)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + strings.Replace(machine, account, "111111111111", 1) + `"}`,
 			want: fault("StateMachineDoesNotExist", "State Machine Does Not Exist: '%s'", strings.Replace(machine, account, "111111111111", 1))},
@@ -195,7 +213,7 @@ func TestCalls(t *testing.T) {
 		{action: "StopExecution", body: `{"executionArn": "` + strings.Replace(marn, account, "111111111111", 1) + `a"}`,
 			want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%sa'", strings.Replace(marn, account, "111111111111", 1))},
 		{action: "CreateActivity", body: `{}`, want: fault("UnknownOperationException", "This version of Pintle answers DescribeExecution, DescribeStateMachine, "+
-			"DescribeStateMachineForExecution, ListExecutions, ListStateMachines, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
+			"DescribeStateMachineForExecution, GetExecutionHistory, ListExecutions, ListStateMachines, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
 	} {
 		if step.before != nil {
 			step.before()
@@ -237,6 +255,14 @@ d = c.describe_state_machine(stateMachineArn=m)
 assert json.loads(d["definition"])["StartAt"] == "A" and d["loggingConfiguration"]["level"] == "ERROR", d
 d = c.describe_state_machine_for_execution(executionArn=first["executionArn"])
 assert json.loads(d["definition"])["StartAt"] == "A" and d["updateDate"].timestamp() == 1795341600.250, d
+h = c.get_execution_history(executionArn=first["executionArn"])["events"]
+assert [(e["id"], e["previousEventId"], e["type"]) for e in h] == [(1, 0, "ExecutionStarted"), (2, 0, "TaskStateEntered"),
+    (3, 2, "LambdaFunctionScheduled"), (4, 3, "ExecutionAborted")], h
+assert h[0]["executionStartedEventDetails"] == {"input": '{"n": 1}', "inputDetails": {"truncated": False}, "roleArn": "arn:aws:iam::000000000000:role/r"}, h
+assert h[3]["executionAbortedEventDetails"] == {"error": "E", "cause": "C"} and h[3]["timestamp"].timestamp() == 1795341600.250, h
+h = c.get_paginator("get_execution_history").paginate(executionArn=first["executionArn"], reverseOrder=True, includeExecutionData=False, PaginationConfig={"PageSize": 3})
+h = [page["events"] for page in h]
+assert [[e["id"] for e in page] for page in h] == [[4, 3, 2], [1]] and "hush" not in str(h) and '"n"' not in str(h), h
 pages = list(c.get_paginator("list_state_machines").paginate(PaginationConfig={"PageSize": 1}))
 assert [m["name"] for page in pages for m in page["stateMachines"]] == ["broken", "lost", "waiter"], pages
 for call, error in (
