@@ -74,6 +74,14 @@ func (c *call) supported() error {
 	return nil
 }
 
+// newToken returns an idempotency token: a random UUID, as the AWS SDKs send. Secrets Manager refuses tokens under 32 characters.
+func newToken() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never returns an error
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
 // prepare checks and coerces parameters.
 func (c *call) prepare(params map[string]any) error {
 	params = c.before(params)
@@ -85,7 +93,7 @@ func (c *call) prepare(params map[string]any) error {
 		}
 		unknown = append(unknown, shorten(path))
 		return nil
-	}, rand.Text)
+	}, newToken)
 	var problem *shape.ParameterError
 	if errors.As(err, &problem) {
 		return &ParameterError{c.service.entry.Name, c.operation.Name, problem.Path, problem.Problem}
