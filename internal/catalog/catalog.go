@@ -71,6 +71,7 @@ type Catalog struct {
 	// Buckets are [Everywhere].
 	Buckets *Shelf[Bucket]
 	Records *Shelf[Record]
+	Secrets *Shelf[Secret]
 	// Tags are those of things that are not of this catalog, by their kind, a slash and their name.
 	Tags *Shelf[Tags]
 	// Keys are those of this cloud itself, by what they are for; [Everywhere].
@@ -84,7 +85,8 @@ func New(rows Rows) *Catalog {
 		Topics: &Shelf[Topic]{rows, "topic"}, Subscriptions: &Shelf[Subscription]{rows, "subscription"},
 		Machines: &Shelf[Machine]{rows, "machine"}, Groups: &Shelf[LogGroup]{rows, "loggroup"},
 		Rules: &Shelf[Rule]{rows, "rule"}, Targets: &Shelf[Target]{rows, "target"},
-		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"}, Tags: &Shelf[Tags]{rows, "tags"}, Keys: &Shelf[Key]{rows, "key"},
+		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"},
+		Secrets: &Shelf[Secret]{rows, "secret"}, Tags: &Shelf[Tags]{rows, "tags"}, Keys: &Shelf[Key]{rows, "key"},
 	}
 }
 

@@ -203,6 +203,34 @@ type Record struct {
 	Made       time.Time       `json:"made,omitzero"`
 }
 
+// Secret is a secret of Secrets Manager. The item's name is the secret's name.
+type Secret struct {
+	// Suffix is the six random characters that end the ARN.
+	Suffix      string `json:"suffix"`
+	Description string `json:"description,omitempty"`
+	// Key is the KMS key that was given; nothing is encrypted with it.
+	Key  string            `json:"key,omitempty"`
+	Tags map[string]string `json:"tags,omitempty"`
+	// Versions are sorted by age, the oldest first.
+	Versions []SecretVersion `json:"versions,omitempty"`
+	Made     time.Time       `json:"made,omitzero"`
+	Changed  time.Time       `json:"changed,omitzero"`
+	// Due is when a deleted secret is removed; zero for one that is not deleted. Deleted is when it was deleted.
+	Deleted time.Time `json:"deleted,omitzero"`
+	Due     time.Time `json:"due,omitzero"`
+	// Rest is JSON with the properties that are recorded only.
+	Rest json.RawMessage `json:"rest,omitempty"`
+}
+
+// SecretVersion is one version of a secret: either Text or Binary is set.
+type SecretVersion struct {
+	ID     string    `json:"id"`
+	Stages []string  `json:"stages,omitempty"`
+	Text   *string   `json:"text,omitempty"`
+	Binary []byte    `json:"binary,omitempty"`
+	Made   time.Time `json:"made,omitzero"`
+}
+
 // Key is a secret of this cloud.
 type Key struct {
 	Secret []byte    `json:"secret"`

@@ -37,6 +37,10 @@ var cloud = []string{
 	"AWS::SNS::Topic",
 	"AWS::SNS::TopicPolicy",
 	"AWS::SSM::Parameter",
+	"AWS::SecretsManager::ResourcePolicy",
+	"AWS::SecretsManager::RotationSchedule",
+	"AWS::SecretsManager::Secret",
+	"AWS::SecretsManager::SecretTargetAttachment",
 	"AWS::StepFunctions::StateMachine",
 }
 

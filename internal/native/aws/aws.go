@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -89,6 +90,7 @@ type Config struct {
 	Objects    Buckets
 	Parameters Parameters
 	Executions Executions
+	Secrets    *secrets.Secrets
 	// Catalog has what there is.
 	Catalog *catalog.Catalog
 	// Open opens an object of a bucket to an account, of version "" the newest: for definitions of state machines. Nil opens
@@ -123,6 +125,7 @@ func Types(c Config) []native.Type {
 	add(bucketTable, c.Objects != nil, bucket{c})
 	add(bucketPolicyTable, c.Objects != nil, bucketPolicy{c})
 	add(parameterTable, c.Parameters != nil, parameter{c})
+	add(secretTable, c.Secrets != nil, secret{c})
 	for _, r := range records {
 		add(r.Table, true, cloud.Record(r, c.Catalog, c.Now))
 	}

@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			}
 		}
 	}
-	if len(all) != 19 {
+	if len(all) != 23 {
 		t.Errorf("there are %d types", len(all))
 	}
 }
@@ -145,6 +146,7 @@ var named = []struct{ resourceType, properties, name string }{
 	{"AWS::Logs::LogGroup", `"LogGroupName": "one"`, "one"},
 	{"AWS::S3::Bucket", `"BucketName": "one"`, "one"},
 	{"AWS::SSM::Parameter", `"Name": "one", "Type": "String", "Value": "v"`, "one"},
+	{"AWS::SecretsManager::Secret", `"Name": "one"`, "one"},
 	{"AWS::IAM::Role", `"RoleName": "one", "AssumeRolePolicyDocument": {}`, "one"},
 	{"AWS::IAM::ManagedPolicy", `"ManagedPolicyName": "one", "PolicyDocument": {}`, "arn:aws:iam::123456789012:policy/one"},
 	{"AWS::ECR::Repository", `"RepositoryName": "one"`, "one"},
@@ -306,6 +308,7 @@ func (w *world) clear() {
 	clearShelf(w, w.catalog.Rules)
 	clearShelf(w, w.catalog.Targets)
 	clearShelf(w, w.catalog.Buckets)
+	clearShelf(w, w.catalog.Secrets)
 	list, err := w.catalog.Records.List(w.ctx, home, "", 100)
 	w.must(err)
 	for _, r := range list {
@@ -437,6 +440,13 @@ func TestNamesThatAreNone(t *testing.T) {
 		{"AWS::Lambda::Version", `"FunctionName": "nowhere"`, "Function not found: arn:aws:lambda:eu-west-1:123456789012:function:nowhere"},
 		{"AWS::SSM::Parameter", `"Type": "SecureString", "Value": "v"`, "{/Type} must be String or StringList"},
 		{"AWS::SSM::Parameter", `"Type": "String", "Value": "v", "AllowedPattern": "[0-9]+"`, "Parameter value, cannot be validated against allowedPattern: [0-9]+"},
+		{"AWS::SecretsManager::Secret", `"SecretString": "a", "GenerateSecretString": {}`, "You can't specify both SecretString and GenerateSecretString"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"GenerateStringKey": "k"}`, "must have both SecretStringTemplate and GenerateStringKey, or neither"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"SecretStringTemplate": "[]", "GenerateStringKey": "k"}`, "Value of property SecretStringTemplate must be a JSON object"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"PasswordLength": "long"}`, "Value of property PasswordLength must be of type Integer"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"PasswordLength": 4097}`, "must be between 1 and 4096. (Service: SecretsManager, Error Code: InvalidParameterException)"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"IncludeSpace": "perhaps"}`, "Value of property IncludeSpace must be of type Boolean"},
+		{"AWS::SecretsManager::Secret", `"GenerateSecretString": {"Length": 4}`, "Encountered unsupported property Length"},
 		{"AWS::SSM::Parameter", `"Type": "String", "Value": ""`, "{/Value} must have 1 to 4096 characters"},
 		{"AWS::S3::BucketPolicy", `"Bucket": "nowhere", "PolicyDocument": "no JSON"`, "Value of property PolicyDocument must be an object, or its text as JSON"},
 		{"AWS::SNS::Topic", `"Subscription": [{"Protocol": "lambda"}]`, "Value of property Subscription must be a list of objects with the members Endpoint and Protocol"},
@@ -593,5 +603,50 @@ func TestSubscriptionElsewhere(t *testing.T) {
 	w.delete("s")
 	if left, err := w.topics.Subscriptions(w.ctx, topic); err != nil || len(left) > 0 {
 		t.Errorf("after the stack's delete there is %v, %v", left, err)
+	}
+}
+
+// TestGeneratedSecret: a secret gets a new value when its declaration changes, and only then.
+func TestGeneratedSecret(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		w := newWorld(t)
+		w.twice = twice
+		text := func(more string) string {
+			return template(map[string]string{"S": resource("AWS::SecretsManager::Secret", more)})
+		}
+		value := func() string {
+			t.Helper()
+			_, v, err := w.secrets.Version(w.ctx, home, w.id("s", "S"), "", "")
+			w.must(err)
+			return *v.Text
+		}
+		const generate = `"GenerateSecretString": {"SecretStringTemplate": "{\"user\": \"me\", \"port\": 5432}", "GenerateStringKey": "password", "PasswordLength": "10", "ExcludeCharacters": "abc"`
+		if status := w.create("s", text(generate+`}`)); status != "CREATE_COMPLETE" {
+			t.Fatal(w.events("s"))
+		}
+		first := value()
+		var is struct {
+			User, Password string
+			Port           int
+		}
+		w.must(json.Unmarshal([]byte(first), &is))
+		if is.User != "me" || is.Port != 5432 || len(is.Password) != 10 || strings.ContainsAny(is.Password, "abc") {
+			t.Errorf("the secret is %+v", is)
+		}
+		if w.update("s", text(generate+`}, "Description": "d"`)); value() != first {
+			t.Error("another description has changed the value")
+		}
+		if w.update("s", text(generate+`, "IncludeSpace": true}, "Description": "d"`)); value() == first {
+			t.Error("another declaration has not changed the value")
+		}
+		there, err := w.secrets.Find(w.ctx, home, w.id("s", "S"))
+		w.must(err)
+		if len(there.Of.Versions) != 2 {
+			t.Errorf("there are %d versions", len(there.Of.Versions))
+		}
+		if w.update("s", text(`"Description": "d"`)); value() == "" {
+			t.Error("the value is gone with its declaration")
+		}
+		w.delete("s")
 	}
 }

@@ -226,6 +226,40 @@ func lives() []life {
 			is:   `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"Topics":["t"]}`, becomes: `{"PolicyDocument":{"Version":"2012-10-17","Max":5},"Topics":["u"]}`,
 		},
 		{
+			resourceType: "AWS::SecretsManager::Secret", alike: true,
+			first: `"SecretString": "one", "Tags": [{"Key": "a", "Value": 1}]`, changed: `"SecretString": "two", "Description": "d", "KmsKeyId": "k"`,
+			replaced: `"Name": "other/secret", "SecretString": "two"`,
+			look: func(w *world, id string) string {
+				there, v, err := w.secrets.Version(w.ctx, home, id, "", "")
+				if errors.Is(err, catalog.ErrNotFound) {
+					return ""
+				}
+				w.must(err)
+				return fmt.Sprint(*v.Text, " ", there.Of.Tags, there.Of.Description, there.Of.Key)
+			},
+			is: "one map[a:1]", becomes: "two map[]dk",
+		},
+		{
+			resourceType: "AWS::SecretsManager::SecretTargetAttachment", alike: true,
+			first: `"SecretId": "s", "TargetId": "d", "TargetType": "AWS::RDS::DBInstance"`, changed: `"SecretId": "s", "TargetId": "e", "TargetType": "AWS::RDS::DBInstance"`,
+			replaced: `"SecretId": "t", "TargetId": "d", "TargetType": "AWS::RDS::DBInstance"`,
+			look:     recorded("AWS::SecretsManager::SecretTargetAttachment", home),
+			is:       `{"SecretId":"s","TargetId":"d","TargetType":"AWS::RDS::DBInstance"}`, becomes: `{"SecretId":"s","TargetId":"e","TargetType":"AWS::RDS::DBInstance"}`,
+		},
+		{
+			resourceType: "AWS::SecretsManager::ResourcePolicy", alike: true,
+			first: `"SecretId": "s", "ResourcePolicy": {"Max": 5}`, changed: `"SecretId": "s", "ResourcePolicy": {"Max": 6}`,
+			replaced: `"SecretId": "t", "ResourcePolicy": {"Max": 6}`,
+			look:     recorded("AWS::SecretsManager::ResourcePolicy", home),
+			is:       `{"SecretId":"s","ResourcePolicy":{"Max":5}}`, becomes: `{"SecretId":"s","ResourcePolicy":{"Max":6}}`,
+		},
+		{
+			resourceType: "AWS::SecretsManager::RotationSchedule", alike: true,
+			first: `"SecretId": "s"`, changed: `"SecretId": "s", "RotationRules": {"AutomaticallyAfterDays": 30}`, replaced: `"SecretId": "t"`,
+			look: recorded("AWS::SecretsManager::RotationSchedule", home),
+			is:   `{"SecretId":"s"}`, becomes: `{"SecretId":"s","RotationRules":{"AutomaticallyAfterDays":"30"}}`,
+		},
+		{
 			resourceType: "AWS::ECR::Repository", alike: true,
 			first: `"EmptyOnDelete": true`, changed: `"EmptyOnDelete": false`, replaced: `"RepositoryName": "other/repository"`,
 			look: recorded("AWS::ECR::Repository", home), is: `{"EmptyOnDelete":"true"}`, becomes: `{"EmptyOnDelete":"false"}`,

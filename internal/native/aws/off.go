@@ -6,6 +6,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -37,6 +38,9 @@ func holderOf(ctx context.Context, things *catalog.Catalog, c *cloud.Call) (stri
 		return cloud.Holding(things.Groups, c.Place, c.Physical())(ctx)
 	case bucketTable.Name:
 		return cloud.Holding(things.Buckets, catalog.Everywhere, c.Physical())(ctx)
+	case secretTable.Name:
+		there, err := secrets.New(things.Secrets, nil).Find(ctx, c.Place, c.Physical())
+		return there.Holder, err
 	case bucketPolicyTable.Name:
 		there, err := things.Buckets.Get(ctx, catalog.Everywhere, c.Physical())
 		return there.Of.Settings[policyHolder], err

@@ -38,6 +38,7 @@ var all = template(map[string]string{
 		`"RoleArn": "arn:aws:iam::123456789012:role/r", "DefinitionString": {"Fn::Sub": "{\"StartAt\": \"A\", \"States\": {\"A\": {\"Type\": \"Task\", \"Resource\": \"${Function.Arn}\", \"End\": true}}}"}`),
 	"Bucket":    resource("AWS::S3::Bucket", ``),
 	"Policy":    resource("AWS::S3::BucketPolicy", `"Bucket": {"Ref": "Bucket"}, "PolicyDocument": {}`),
+	"Login":     resource("AWS::SecretsManager::Secret", `"GenerateSecretString": {}`),
 	"Parameter": resource("AWS::SSM::Parameter", `"Type": "String", "Value": "v"`),
 })
 
@@ -67,7 +68,7 @@ func TestOff(t *testing.T) {
 		}
 		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true}))
 	}
-	if len(seen) != 12 {
+	if len(seen) != 13 {
 		t.Errorf("only these were looked at: %v", seen)
 	}
 }

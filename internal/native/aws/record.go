@@ -17,6 +17,9 @@ var records = []cloud.RecordType{
 	{Table: repositoryTable, ID: repositoryName, Attributes: repositoryAttributes},
 	{Table: keyTable, ID: keyID, Attributes: keyAttributes},
 	{Table: aliasTable, ID: func(c *cloud.Call) string { return c.Text("AliasName") }},
+	{Table: secretAttachmentTable, ID: ofSecret, Attributes: idAttribute},
+	{Table: secretPolicyTable, ID: ofSecret, Attributes: idAttribute},
+	{Table: rotationTable, ID: ofSecret, Attributes: idAttribute},
 }
 
 var permissionTable = cloud.Table{

@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/parameters"
 	"github.com/pintle-dev/pintle/internal/rules"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/topics"
@@ -51,6 +52,7 @@ type world struct {
 	topics    *topics.Topics
 	rules     *rules.Rules
 	own       *parameters.Own
+	secrets   *secrets.Secrets
 	types     *native.Registry
 	engine    *engine.Engine
 	inbox     []store.Request
@@ -75,6 +77,7 @@ func newWorld(t *testing.T) *world {
 	must(err)
 	w.rows = &rows{Store: w.store}
 	w.catalog, w.own = catalog.New(w.rows), parameters.NewOwn(w.rows)
+	w.secrets = secrets.New(w.catalog.Secrets, func() time.Time { return w.now })
 	w.objects, err = objects.New(objects.Config{Dir: t.TempDir(), Buckets: w.catalog.Buckets})
 	must(err)
 	t.Cleanup(func() { must(w.objects.Close()) })
@@ -94,6 +97,7 @@ func newWorld(t *testing.T) *world {
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
 			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
+			Secrets: w.secrets,
 			Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 				return w.objects.OpenFor(ctx, account, bucket, key, version)
 			},

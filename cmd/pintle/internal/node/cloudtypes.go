@@ -11,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/native/aliyun"
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -22,7 +23,7 @@ func (n *Node) cloudTypes() []native.Type {
 	}
 	return append(aliyun.Types(aliyun.Config{Functions: n.cloud.functions, Catalog: n.cloud.catalog}), aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
-		Parameters: parameters.NewOwn(n.store), Executions: executions{n},
+		Parameters: parameters.NewOwn(n.store), Executions: executions{n}, Secrets: secrets.New(n.cloud.catalog.Secrets, nil),
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)
 			return body, err

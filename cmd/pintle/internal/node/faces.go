@@ -11,9 +11,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/logs"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/s3"
+	"github.com/pintle-dev/pintle/internal/api/secretsmanager"
 	"github.com/pintle-dev/pintle/internal/api/sns"
 	"github.com/pintle-dev/pintle/internal/api/states"
 	"github.com/pintle-dev/pintle/internal/notification"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
@@ -82,6 +84,14 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 	c.Faces["logs"] = server.JSONFace(groups)
+
+	stored, err := secretsmanager.New(secretsmanager.Config{
+		Secrets: secrets.New(n.cloud.catalog.Secrets, nil), Caller: caller[secretsmanager.Caller], Tokens: tokens, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	c.Faces["secretsmanager"], c.Bodies["secretsmanager"] = server.JSONFace(stored), secretsmanager.MaxBody
 
 	messages, err := sns.New(sns.Config{Topics: n.cloud.topics, Caller: caller[sns.Caller], Tokens: tokens, Log: n.log})
 	if err != nil {
