@@ -136,6 +136,8 @@ aws cloudformation create-stack --stack-name S --template-body file://template.y
 		page: "docs/operating.md", begins: "pintle backup", before: things + "pintle deploy --data DIR\nmkdir backups\n",
 		instead: []string{"/backups/", "backups/"}, after: "cp DIR/keys backups/*/\npintle list --data backups/* | grep CREATE_COMPLETE",
 	},
+	{page: "docs/parameters.md", begins: "aws secretsmanager", needs: []string{"aws"}, before: server + `eval "$(pintle env)"`,
+		after: "aws secretsmanager get-secret-value --secret-id app/db | grep example"},
 	{page: "docs/parameters.md", begins: "eval", needs: []string{"aws"}, before: server + things + `cat > template.yaml <<'END'
 Parameters:
   Name: {Type: "AWS::SSM::Parameter::Value<String>", Default: /app/name}

@@ -11,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // referenceOptions say where an engine reads what templates only name.
@@ -74,6 +75,9 @@ func (w desired) unresolved() string {
 	}
 	var texts []string
 	for _, r := range t.Resources {
+		if strings.HasPrefix(r.Type, "AWS::") && r.Type != wire.CustomResourceType {
+			continue // native types get the secrets
+		}
 		found, _ := dynamic.In(r.Properties.Value()) // what is wrong with one, Parse has told
 		for _, reference := range found {
 			if reference.Service.Secret() && !slices.Contains(texts, reference.Text) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/dynamic"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -14,8 +15,9 @@ import (
 
 // References resolves dynamic references. Its methods are called from many goroutines.
 type References interface {
-	// Wants reports whether a reference is resolved; others are delivered as they are written.
-	Wants(dynamic.Reference) bool
+	// Wants reports whether a reference is resolved in the properties of a native type, or of another one; others are delivered as they
+	// are written.
+	Wants(reference dynamic.Reference, native bool) bool
 	// Resolve returns what references stand for, and why those that stand for nothing do so, by their texts. What is secret is
 	// a secret. The error is about what may pass, and has no secret in it. It returns when ctx ends.
 	Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
@@ -104,12 +106,23 @@ func partsOfSecrets(r store.Request) (parts []string) {
 	return parts
 }
 
+// takesSecrets reports whether a native type does something with its properties. A nested stack gets the references as they are written:
+// they are resolved in its own resources.
+func (d *Delivery) takesSecrets(resourceType string) bool {
+	schema := d.config.Native.Schema(resourceType)
+	return schema != nil && !schema.Nested && !schema.Recorded
+}
+
 // references returns the references in a request that are to be resolved. The lenient ones may stay as they are written if
 // there is nothing that they stand for: what has been is not to hold up what is to be, nor the end of a resource.
 func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
 	lenient = make(map[string]bool)
 	if isROS(r) {
 		return nil, lenient, nil // they are AWS's; in ROS the same text is one like any other
+	}
+	inNative, secrets := r.Body.Native(), true
+	if inNative {
+		secrets = d.takesSecrets(r.Body.ResourceType)
 	}
 	for _, part := range []struct {
 		in      value.Value
@@ -126,7 +139,12 @@ func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Refe
 			return nil, nil, err
 		}
 		for _, reference := range found {
-			if !d.config.References.Wants(reference) || r.Body.Native() && reference.Service.Secret() {
+			switch {
+			case !d.config.References.Wants(reference, inNative), reference.Service.Secret() && !secrets:
+				continue
+			case inNative && reference.Service == dynamic.SSMSecure && !part.lenient:
+				return nil, nil, native.ErrSecure(native.SecureReferences(r.Body.ResourceType, part.in))
+			case inNative && reference.Service == dynamic.SSMSecure:
 				continue
 			}
 			known := slices.Contains(list, reference)

@@ -31,7 +31,9 @@ type book struct {
 	known   map[wire.RequestID][]string
 }
 
-func (b *book) Wants(r dynamic.Reference) bool { return b.secrets || !r.Service.Secret() }
+func (b *book) Wants(r dynamic.Reference, native bool) bool {
+	return b.secrets || native || !r.Service.Secret()
+}
 
 func (b *book) Resolve(_ context.Context, account, region string, references []dynamic.Reference) (
 	map[string]value.Value, map[string]string, error,

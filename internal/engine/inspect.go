@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -144,6 +145,15 @@ type declarationProblem struct {
 // the resource's turn comes, and so does Pintle with FidelityAWS, except required properties of native types, which the service
 // validates early: recorded answers, D18.
 func (e *environment) checkDeclarations(t *template.Template) error {
+	var secure []string
+	for _, r := range t.Resources {
+		if e.native.Schema(r.Type) != nil && !r.Properties.IsZero() {
+			secure = append(secure, native.SecureReferences(r.Type, r.Properties.Value())...)
+		}
+	}
+	if secure != nil {
+		return invalid(native.ErrSecure(secure).Error())
+	}
 	var sentences []string
 	for _, p := range append(e.declarationProblems(t), e.attributeProblems(t)...) {
 		if p.Answer != "" && e.fidelity == FidelityAWS {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -199,13 +200,25 @@ func (s *Schema) check(d Declaration) error {
 	return nil
 }
 
+// CheckValues returns the first value that the schema does not allow. It is for properties whose dynamic references were resolved.
+func (s *Schema) CheckValues(properties value.Value) error {
+	for _, m := range properties.Members() {
+		if p := s.property(m.Key); p != nil {
+			if err := p.check(s.Dialect, m.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Check returns everything that is wrong with a declaration and can be told from its text alone: what functions return
 // is seen when they are evaluated.
 func (s *Schema) Check(r *template.Resource) []Problem {
 	if s.Recorded {
-		return nil
+		return s.checkSecure(r)
 	}
-	problems := s.checkPolicy(r)
+	problems := append(s.checkPolicy(r), s.checkSecure(r)...)
 	add := func(err error, line, column int) {
 		if err != nil {
 			problems = append(problems, Problem{Text: err.Error(), Line: line, Column: column})
@@ -280,6 +293,9 @@ func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !
 func (p *Property) check(dialect wire.Dialect, v value.Value) error {
 	bad := func(format string, args ...any) error {
 		return BadValue(dialect, p.Name, "be "+fmt.Sprintf(format, args...))
+	}
+	if dialect != wire.ROS && v.Kind() == value.String && dynamic.Has(v) {
+		return nil // it is checked again with what the reference stands for
 	}
 	switch p.Kind {
 	case Text:

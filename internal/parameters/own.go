@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/dynamic"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -42,4 +45,30 @@ func (o *Own) Put(ctx context.Context, parameter store.Parameter, overwrite bool
 // Delete removes a parameter, or returns [store.ErrNotFound]. What every store has from the start comes back.
 func (o *Own) Delete(ctx context.Context, place Place, name string) error {
 	return o.rows.DeleteParameter(ctx, store.ParameterKey{Account: place.Account, Region: place.Region, Name: name})
+}
+
+// OwnSecrets reads the server's own secrets.
+type OwnSecrets struct {
+	own  *secrets.Secrets
+	next Secrets
+}
+
+// NewOwnSecrets returns a source of the server's own secrets. It asks next for secrets that are not there; nil asks nobody.
+func NewOwnSecrets(own *secrets.Secrets, next Secrets) *OwnSecrets { return &OwnSecrets{own, next} }
+
+// Secret implements [Secrets].
+func (o *OwnSecrets) Secret(ctx context.Context, place Place, reference dynamic.Reference) (string, error) {
+	_, version, err := o.own.Version(ctx, catalog.Place(place), reference.Name, reference.VersionID, reference.Stage)
+	refused, final := errors.AsType[*secrets.Error](err)
+	switch {
+	case final && refused.Missing() && o.next != nil:
+		return o.next.Secret(ctx, place, reference)
+	case final:
+		return "", &Final{refused.Message}
+	case err != nil:
+		return "", err
+	case version.Text == nil:
+		return "", &Final{"secret " + reference.Name + " has no SecretString"}
+	}
+	return *version.Text, nil
 }

@@ -53,6 +53,8 @@ type Config struct {
 	Secrets Secrets
 	// ResolveSecrets has references to secrets resolved. CloudFormation does not, in custom resources.
 	ResolveSecrets bool
+	// ResolveNative resolves references to secrets in the properties of native types, as CloudFormation does.
+	ResolveNative bool
 	// Timeout bounds all that is read for one template or request. Zero means [DefaultTimeout].
 	Timeout time.Duration
 }
@@ -129,14 +131,13 @@ func Selector(place Place, given string) (name string, version int64, ok bool) {
 	return name, version, name != "" && version > 0
 }
 
-// Wants reports whether a reference is resolved at all.
-func (r *Reader) Wants(reference dynamic.Reference) bool {
-	return r.config.ResolveSecrets || !reference.Service.Secret()
+// Wants reports whether a reference is resolved in the properties of a native type, or of another one.
+func (r *Reader) Wants(reference dynamic.Reference, native bool) bool {
+	return !reference.Service.Secret() || r.config.ResolveSecrets || native && r.config.ResolveNative
 }
 
-// Resolve returns what references stand for, by their texts: of those that are resolved, and that there are. What is read
-// of a secret is one. missing says which are not there, and why, by their texts. The error is about what may pass; it names
-// the reference.
+// Resolve returns the values of references, by their texts. The value of a secret is marked as one. missing has the references
+// without a value, with the reason, by their texts. The error is a temporary one and names the reference.
 func (r *Reader) Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
 	resolved map[string]value.Value, missing map[string]string, err error,
 ) {
@@ -144,9 +145,6 @@ func (r *Reader) Resolve(ctx context.Context, account, region string, references
 	defer cancel()
 	resolved, missing = make(map[string]value.Value), make(map[string]string)
 	for _, reference := range references {
-		if !r.Wants(reference) {
-			continue
-		}
 		text, why, err := r.one(ctx, Place{account, region}, reference)
 		if final, ok := errors.AsType[*Final](err); ok {
 			why, err = final.Text, nil

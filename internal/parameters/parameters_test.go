@@ -14,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/template"
@@ -77,10 +79,92 @@ func TestStored(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	for _, secrets := range []bool{false, true} {
-		r := newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t)), ResolveSecrets: secrets})
-		references, err := dynamic.Find("{{resolve:ssm:/text}}{{resolve:ssm:/text:1}}{{resolve:ssm:/none}}{{resolve:ssm:/text:7}}{{resolve:ssm:/secret}}" +
-			"{{resolve:ssm-secure:/secret}}{{resolve:ssm-secure:/text}}{{resolve:secretsmanager:db}}")
+	r := newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t)), ResolveSecrets: true})
+	references, err := dynamic.Find("{{resolve:ssm:/text}}{{resolve:ssm:/text:1}}{{resolve:ssm:/none}}{{resolve:ssm:/text:7}}{{resolve:ssm:/secret}}" +
+		"{{resolve:ssm-secure:/secret}}{{resolve:ssm-secure:/text}}{{resolve:secretsmanager:db}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, missing, err := r.Resolve(t.Context(), account, region, references)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"{{resolve:ssm:/none}}":   "there is no parameter /none",
+		"{{resolve:ssm:/text:7}}": "there is no parameter /text with version 7",
+		"{{resolve:ssm:/secret}}": "parameter /secret is a SecureString, which ssm-secure is for",
+	}
+	texts := map[string]string{"{{resolve:ssm:/text}}": "two", "{{resolve:ssm:/text:1}}": "one"}
+	want["{{resolve:ssm-secure:/text}}"] = "parameter /text is no SecureString: ssm is for those that are none"
+	want["{{resolve:secretsmanager:db}}"] = "this server knows no Secrets Manager"
+	texts["{{resolve:ssm-secure:/secret}}"] = "hunter2"
+	got := map[string]string{}
+	for reference, v := range resolved {
+		got[reference] = v.Text()
+		if v.Secret() != strings.Contains(reference, "secure") {
+			t.Errorf("secrecy of %s: %t", reference, v.Secret())
+		}
+	}
+	if diff := cmp.Diff([]any{texts, want}, []any{got, missing}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWants(t *testing.T) {
+	for _, of := range []struct {
+		secrets, native bool
+		service         dynamic.Service
+		custom, own     bool
+	}{
+		{false, false, dynamic.SSM, true, true},
+		{false, false, dynamic.SecretsManager, false, false},
+		{true, false, dynamic.SecretsManager, true, true},
+		{false, true, dynamic.SecretsManager, false, true},
+		{false, true, dynamic.SSMSecure, false, true},
+	} {
+		r := newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t)), ResolveSecrets: of.secrets, ResolveNative: of.native})
+		reference := dynamic.Reference{Service: of.service}
+		if custom, own := r.Wants(reference, false), r.Wants(reference, true); custom != of.custom || own != of.own {
+			t.Errorf("%+v: %t for custom resources, %t for native types", of, custom, own)
+		}
+	}
+}
+
+// broken fails where nobody should ask it.
+type broken struct{}
+
+func (broken) Secret(context.Context, parameters.Place, dynamic.Reference) (string, error) {
+	return "", errors.New("asked elsewhere")
+}
+
+func TestOwnSecrets(t *testing.T) {
+	own := secrets.New(catalog.New(filled(t)).Secrets, nil)
+	place := catalog.Place{Account: account, Region: region}
+	text := func(s string) secrets.Value { return secrets.Value{Text: &s} }
+	made, err := own.Create(t.Context(), secrets.NewSecret{Place: place, Name: "db/a", Value: text(`{"user": "me", "password": "before"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := made.Of.Versions[0].ID
+	if _, _, err := own.Put(t.Context(), place, "db/a", "", text(`{"user": "me", "password": "hunter2"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.Create(t.Context(), secrets.NewSecret{Place: place, Name: "binary", Value: secrets.Value{Binary: []byte{1}}}); err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t)), Secrets: parameters.NewOwnSecrets(own, nil), ResolveNative: true})
+	for key, want := range map[string]string{
+		"db/a": `{"user": "me", "password": "hunter2"}`, "db/a:SecretString": `{"user": "me", "password": "hunter2"}`,
+		"db/a:SecretString:password": "hunter2", "db/a:SecretString:password::": "hunter2",
+		secrets.ARN(made) + ":SecretString:password::":                                   "hunter2",
+		strings.TrimSuffix(secrets.ARN(made), "-"+made.Of.Suffix) + ":SecretString:user": "me",
+		"db/a:SecretString:password:AWSPREVIOUS:":                                        "before", "db/a:SecretString:password::" + first: "before",
+		"db/a:SecretString:none":           "Could not find a value associated with JSONKey in SecretString: it has no none",
+		"db/a:SecretString:password:OTHER": "Secrets Manager can't find the specified secret value for staging label: OTHER",
+		"gone":                             "Secrets Manager can't find the specified secret.",
+		"binary":                           "secret binary has no SecretString",
+	} {
+		references, err := dynamic.Find("{{resolve:secretsmanager:" + key + "}}")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,27 +172,23 @@ func TestResolve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{
-			"{{resolve:ssm:/none}}":   "there is no parameter /none",
-			"{{resolve:ssm:/text:7}}": "there is no parameter /text with version 7",
-			"{{resolve:ssm:/secret}}": "parameter /secret is a SecureString, which ssm-secure is for",
-		}
-		texts := map[string]string{"{{resolve:ssm:/text}}": "two", "{{resolve:ssm:/text:1}}": "one"}
-		if secrets {
-			want["{{resolve:ssm-secure:/text}}"] = "parameter /text is no SecureString: ssm is for those that are none"
-			want["{{resolve:secretsmanager:db}}"] = "this server knows no Secrets Manager"
-			texts["{{resolve:ssm-secure:/secret}}"] = "hunter2"
-		}
-		got := map[string]string{}
-		for reference, v := range resolved {
-			got[reference] = v.Text()
-			if v.Secret() != strings.Contains(reference, "secure") {
-				t.Errorf("secrecy of %s: %t", reference, v.Secret())
+		got := missing[references[0].Text]
+		if v, ok := resolved[references[0].Text]; ok {
+			got = v.Text()
+			if !v.Secret() {
+				t.Errorf("%s is not marked as a secret", key)
 			}
 		}
-		if diff := cmp.Diff([]any{texts, want}, []any{got, missing}); diff != "" {
-			t.Error(diff)
+		if got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
 		}
+	}
+	elsewhere := parameters.NewOwnSecrets(own, broken{})
+	if _, err := elsewhere.Secret(t.Context(), parameters.Place(place), dynamic.Reference{Name: "gone"}); err == nil || err.Error() != "asked elsewhere" {
+		t.Errorf("a secret that is not here: %v", err)
+	}
+	if _, err := elsewhere.Secret(t.Context(), parameters.Place(place), dynamic.Reference{Name: "db/a", Stage: "OTHER"}); err == nil || err.Error() == "asked elsewhere" {
+		t.Errorf("a version that is not here: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/dynamic"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -44,6 +45,8 @@ func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 		return wanted, nil
 	case name.Text() == "":
 		return wanted, t.badName("not be empty")
+	case t.Dialect != wire.ROS && dynamic.Has(name):
+		return wanted, nil // Serve checks what the reference stands for
 	case t.Letters != nil && (len(name.Text()) > t.Longest || !t.Letters.MatchString(name.Text())):
 		return wanted, t.badName(fmt.Sprintf("be 1 to %d characters that match %s", t.Longest, t.Letters))
 	}
@@ -59,6 +62,11 @@ func (t *resource) Serve(ctx context.Context, r *store.Request) (native.Result, 
 	if err != nil {
 		return native.Result{}, err
 	}
+	if c.Type != wire.Delete && t.Dialect != wire.ROS {
+		if err := t.recheck(c); err != nil {
+			return native.Result{}, err
+		}
+	}
 	bounded, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	result, err := t.serve(bounded, c)
@@ -66,6 +74,15 @@ func (t *resource) Serve(ctx context.Context, r *store.Request) (native.Result, 
 		err = fmt.Errorf("it took longer than %s: %w", t.patience, err)
 	}
 	return result, err
+}
+
+// recheck checks properties again now that their dynamic references are resolved.
+func (t *resource) recheck(c *Call) error {
+	if err := t.schema.CheckValues(c.Declared); err != nil {
+		return err
+	}
+	_, err := t.Declare(native.Declaration{StackID: c.Body.StackID, Properties: c.Declared})
+	return err
 }
 
 func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {

@@ -11,17 +11,28 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/secrets"
 )
 
 // SSMAWS is the [Config.SSM] that asks AWS.
 const SSMAWS = "aws"
 
-// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where ssm says as in [Config].
-func NewReader(rows parameters.Rows, ssm string, resolveSecrets bool, log *slog.Logger) (*parameters.Reader, error) {
+// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where ssm says as in [Config]. own are the
+// server's own secrets, nil if it has none.
+func NewReader(rows parameters.Rows, own *secrets.Secrets, ssm string, resolveSecrets bool, log *slog.Logger) (*parameters.Reader, error) {
 	configured := parameters.NewRemote(func(ctx context.Context, region string) (*awscall.Client, error) {
 		return builtin.Client(ctx, region)
 	})
-	config := parameters.Config{Parameters: parameters.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets}
+	config := parameters.Config{
+		Parameters: parameters.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets, ResolveNative: own != nil,
+	}
+	switch {
+	case own == nil || ssm == SSMAWS:
+	case resolveSecrets:
+		config.Secrets = parameters.NewOwnSecrets(own, configured)
+	default:
+		config.Secrets = parameters.NewOwnSecrets(own, nil)
+	}
 	switch ssm {
 	case "":
 	case SSMAWS:
@@ -38,7 +49,11 @@ func NewReader(rows parameters.Rows, ssm string, resolveSecrets bool, log *slog.
 }
 
 func (n *Node) openParameters() error {
-	reader, err := NewReader(n.store, n.config.SSM, n.config.ResolveSecrets, n.log)
+	var own *secrets.Secrets
+	if n.cloud != nil {
+		own = secrets.New(n.cloud.catalog.Secrets, nil)
+	}
+	reader, err := NewReader(n.store, own, n.config.SSM, n.config.ResolveSecrets, n.log)
 	if err != nil {
 		return err
 	}
