@@ -42,7 +42,7 @@ const (
 // Services are those that this server has, as the variables of their endpoints end.
 func Services() []string {
 	// EventBridge has two names: that of older clients is CloudWatch Events.
-	return []string{"CLOUDFORMATION", "CLOUDWATCH_EVENTS", "CLOUDWATCH_LOGS", "EVENTBRIDGE", "LAMBDA", "S3", "SFN", "SNS", "SSM", "STS"}
+	return []string{"CLOUDFORMATION", "CLOUDWATCH_EVENTS", "CLOUDWATCH_LOGS", "EVENTBRIDGE", "LAMBDA", "S3", "SECRETS_MANAGER", "SFN", "SNS", "SSM", "STS"}
 }
 
 // sources are the variables by which SDKs find keys, other than those that hold them; each of them is enough.

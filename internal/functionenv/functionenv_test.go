@@ -18,7 +18,7 @@ func everywhere(url string, more map[string]string) map[string]string {
 	all := map[string]string{
 		"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_CLOUDFORMATION": here, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": here, "AWS_ENDPOINT_URL_LAMBDA": here,
 		"AWS_ENDPOINT_URL_S3": here, "AWS_ENDPOINT_URL_SFN": here, "AWS_ENDPOINT_URL_SNS": here, "AWS_ENDPOINT_URL_SSM": here, "AWS_ENDPOINT_URL_STS": here,
-		"AWS_ENDPOINT_URL_EVENTBRIDGE": here, "AWS_ENDPOINT_URL_CLOUDWATCH_EVENTS": here, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": here, "AWS_ENDPOINT_URL_SECRETS_MANAGER": here, "AWS_ENDPOINT_URL_CLOUDWATCH_EVENTS": here, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
 	}
 	maps.Copy(all, more)
 	return all
