@@ -70,5 +70,5 @@ func (s *Schema) checkSecure(r *template.Resource) []Problem {
 	if paths == nil {
 		return nil
 	}
-	return []Problem{{ErrSecure(paths).Error(), r.Properties.Line(), r.Properties.Column()}}
+	return []Problem{{Text: ErrSecure(paths).Error(), Line: r.Properties.Line(), Column: r.Properties.Column()}}
 }

@@ -86,6 +86,8 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Texts fetches templates; nil refuses those that are not passed with the request.
 	Texts Texts
+	// Drift compares resources with what exists; nil checks none.
+	Drift Drift
 	// Patience is how long DescribeStacks of one stack waits for its operation to end, counted from when that began. Clients look at
 	// once and then after five seconds, or thirty: a short wait is what makes a short operation short for them. Zero means that
 	// nobody waits.
@@ -106,6 +108,7 @@ type face struct {
 	texts  Texts
 	tokens *query.Tokens
 	now    func() time.Time
+	drift  Drift
 
 	patience time.Duration
 }
@@ -115,7 +118,7 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience, drift: config.Drift}
 	if f.now == nil {
 		f.now = time.Now
 	}

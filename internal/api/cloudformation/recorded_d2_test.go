@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/aws"
@@ -83,7 +84,7 @@ func newNatives(t *testing.T) *natives {
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	service, err := cloudformation.New(cloudformation.Config{
-		Engine: e, Rows: rows, Patience: time.Minute,
+		Engine: e, Rows: rows, Patience: time.Minute, Drift: drift.New(registry, rows, nil),
 		Caller: func(context.Context) (cloudformation.Caller, bool) {
 			return cloudformation.Caller{Account: account, Region: region}, true
 		},

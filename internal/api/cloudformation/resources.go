@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -24,6 +25,7 @@ type resourceView struct {
 
 type resourceDriftView struct {
 	StackResourceDriftStatus string
+	LastCheckTimestamp       time.Time
 }
 
 // stackResourceView is the structure StackResource.
@@ -50,11 +52,12 @@ type resourceSummaryView struct {
 	LastUpdatedTimestamp time.Time
 }
 
-func viewResource(i store.Instance) resourceView {
+func viewResource(i store.Instance, report drift.Report) resourceView {
+	status, checked := report.Of(i.Logical)
 	view := resourceView{
 		LogicalResourceID: string(i.Logical), PhysicalResourceID: string(i.PhysicalID),
 		ResourceStatus: engine.CloudFormation.ResourceStatus(i.Verb, i.Progress), ResourceStatusReason: i.Reason,
-		DriftInformation: resourceDriftView{StackResourceDriftStatus: "NOT_CHECKED"},
+		DriftInformation: resourceDriftView{StackResourceDriftStatus: string(status), LastCheckTimestamp: checked},
 	}
 	if i.Body != nil {
 		view.ResourceType = i.Body.Type
@@ -86,12 +89,16 @@ func (f *face) describeStackResource(
 	if err != nil {
 		return out, err
 	}
+	report, err := f.lastDrift(ctx, stack, instances)
+	if err != nil {
+		return out, err
+	}
 	metadata := "{}"
 	if i.Body != nil && !i.Body.Metadata.IsNull() {
 		metadata = i.Body.Metadata.String()
 	}
 	out.StackResourceDetail = resourceDetailView{
-		StackName: stack.Name, StackID: string(stack.ID), resourceView: viewResource(i),
+		StackName: stack.Name, StackID: string(stack.ID), resourceView: viewResource(i, report),
 		LastUpdatedTimestamp: i.Changed, Metadata: metadata,
 	}
 	return out, nil
@@ -128,9 +135,13 @@ func (f *face) describeStackResources(
 		}
 		instances = []store.Instance{i}
 	}
+	report, err := f.lastDrift(ctx, stack, instances)
+	if err != nil {
+		return out, err
+	}
 	for _, i := range instances[:min(len(instances), pageSize)] {
 		out.StackResources = append(out.StackResources, stackResourceView{
-			StackName: stack.Name, StackID: string(stack.ID), resourceView: viewResource(i), Timestamp: i.Changed,
+			StackName: stack.Name, StackID: string(stack.ID), resourceView: viewResource(i, report), Timestamp: i.Changed,
 		})
 	}
 	return out, nil
@@ -168,8 +179,12 @@ func (f *face) listStackResources(ctx context.Context, in listStackResourcesInpu
 			return out, err
 		}
 	}
+	report, err := f.lastDrift(ctx, stack, instances)
+	if err != nil {
+		return out, err
+	}
 	for _, i := range instances {
-		out.StackResourceSummaries = append(out.StackResourceSummaries, resourceSummaryView{viewResource(i), i.Changed})
+		out.StackResourceSummaries = append(out.StackResourceSummaries, resourceSummaryView{viewResource(i, report), i.Changed})
 	}
 	return out, nil
 }

@@ -60,10 +60,9 @@ type tagView struct {
 }
 
 type stackDriftView struct {
-	StackDriftStatus string
+	StackDriftStatus   string
+	LastCheckTimestamp time.Time
 }
-
-var stackDrift = stackDriftView{StackDriftStatus: "NOT_CHECKED"}
 
 type describeStacksInput struct {
 	StackName string `length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
@@ -101,6 +100,9 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 			return out, err
 		}
 		out.Stacks[i] = viewStack(stack, revision)
+		if out.Stacks[i].DriftInformation, err = f.stackDrift(ctx, stack); err != nil {
+			return out, err
+		}
 		if out.Stacks[i].LastOperations, err = f.lastOperations(ctx, stack); err != nil {
 			return out, err
 		}
@@ -150,7 +152,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
 		StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DisableRollback: stack.DisableRollback,
 		NotificationARNs: revision.NotificationARNs, TimeoutInMinutes: stack.TimeoutMinutes,
-		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN, DriftInformation: stackDrift,
+		Capabilities: stack.Capabilities, RoleARN: stack.RoleARN,
 		ParentID: string(stack.Parent), RootID: string(stack.Root), RollbackConfiguration: viewRollback(&revision),
 	}
 	if stack.Live {
@@ -265,10 +267,14 @@ func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStac
 	}
 	out.NextToken = next
 	for _, stack := range stacks {
+		drift, err := f.stackDrift(ctx, stack)
+		if err != nil {
+			return out, err
+		}
 		out.StackSummaries = append(out.StackSummaries, stackSummaryView{
 			StackID: string(stack.ID), StackName: stack.Name, TemplateDescription: stack.Description,
 			CreationTime: stack.Created, LastUpdatedTime: stack.Updated, DeletionTime: stack.Deleted,
-			StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DriftInformation: stackDrift,
+			StackStatus: stackStatus(stack), StackStatusReason: stack.Reason, DriftInformation: drift,
 			ParentID: string(stack.Parent), RootID: string(stack.Root),
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/drift"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/frugal"
@@ -291,6 +292,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		},
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
+		Drift:  drift.New(types, n.store, nil),
 		Called: n.processKeys.note,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {

@@ -1,0 +1,41 @@
+package cdk_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDrift is about cdk drift, and the construct Secret.
+func TestDrift(t *testing.T) {
+	a := newApp(t, "drift")
+	made := a.deploys(nil)["Drift"]
+	secret, err := a.cloud.call("secrets-manager", "getSecretValue", map[string]any{"SecretId": made["Secret"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, password, _ := strings.Cut(secret["SecretString"], `"password":"`)
+	password = strings.TrimSuffix(password, `"}`)
+	stored, err := a.cloud.call("SSM", "getParameter", map[string]any{"Name": "/drift/copy"})
+	if err != nil || stored["Parameter.Value"] != password || len(password) != 32 {
+		t.Errorf("the parameter has %d characters, the secret's password %d, %v", len(stored["Parameter.Value"]), len(password), err)
+	}
+	if out := a.does(nil, "drift", "--fail"); !strings.Contains(out, "No drift detected") {
+		t.Errorf("cdk drift:\n%s", out)
+	}
+	if _, err := a.cloud.call("SSM", "putParameter", map[string]any{"Name": "/drift/oven", "Value": "220", "Overwrite": true}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.cdk(nil, "drift", "--fail")
+	if err == nil {
+		t.Error("cdk drift --fail succeeds")
+	}
+	for _, want := range []string{"[~] AWS::SSM::Parameter Oven", "[-] 180", "[+] 220", "1 resource has drifted"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("cdk drift does not print %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, password) {
+		t.Errorf("cdk drift prints the secret:\n%s", out)
+	}
+	a.destroys()
+}
