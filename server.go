@@ -151,6 +151,7 @@ func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, ho
 		if result, ok, err := waiter.Event(bounded, event, s.Resume); ok {
 			return result, nil, err
 		}
+		hosted = false // the program has chosen who waits
 	}
 	if hosted {
 		if resume, ok, err := wire.ParseResume(event); ok {
