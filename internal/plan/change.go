@@ -85,7 +85,8 @@ type Change struct {
 	// Scope names the attributes of one that is modified.
 	Scope   []string `json:"scope,omitempty"`
 	Details []Detail `json:"details,omitempty"`
-	// Before and After are its Properties and Metadata, an object; null where there is no such side.
+	// Before and After are its Properties and Metadata, an object; null where there is no such side. A value of Before that
+	// comes from another resource is Unknown.
 	Before value.Value `json:"before,omitzero"`
 	After  value.Value `json:"after,omitzero"`
 	// Problem says why the execution is going to fail at this resource, "" if nothing is known to be wrong.

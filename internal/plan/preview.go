@@ -116,7 +116,46 @@ func (p *preview) remove(change *Change, c *Candidate, now *Now) {
 	if declared != nil && strings.HasPrefix(declared.DeletionPolicy, "Retain") { // RetainExceptOnCreate too: nothing is rolled back
 		change.PolicyAction = "Retain"
 	}
-	change.Before = context(now.Properties, now.Metadata)
+	change.Before = p.before(c, now)
+}
+
+// before returns the resource as it is, for people who read the change set. As CloudFormation does, it shows [Unknown] for
+// a value that the old template takes from another resource.
+func (p *preview) before(c *Candidate, now *Now) value.Value {
+	if c.Old == nil || p.from == nil {
+		return context(now.Properties, now.Metadata)
+	}
+	none := func(template.Reference) bool { return false }
+	show := func(declared template.Node, is value.Value) value.Value {
+		foreseen, err := template.Foresee(declared, p.from.Scope, p.world.Resources, none)
+		if err != nil {
+			return is
+		}
+		return withUnknown(is, foreseen)
+	}
+	return context(show(c.Old.Properties, now.Properties), show(c.Old.Metadata, now.Metadata))
+}
+
+// withUnknown returns a value with [Unknown] in the places in which a value of the same shape has it.
+func withUnknown(v, pattern value.Value) value.Value {
+	switch {
+	case isUnknown(pattern):
+		return pattern
+	case !hasUnknown(pattern):
+	case v.Kind() == value.Map && pattern.Kind() == value.Map:
+		for _, m := range pattern.Members() {
+			if is, ok := v.Get(m.Key); ok {
+				v = v.With(m.Key, withUnknown(is, m.Value))
+			}
+		}
+	case v.Kind() == value.List && pattern.Kind() == value.List && len(v.Items()) == len(pattern.Items()):
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = withUnknown(items[i], pattern.Items()[i])
+		}
+		return value.Items(items...)
+	}
+	return v
 }
 
 func (p *preview) modify(change *Change, c *Candidate, now *Now) {
@@ -145,7 +184,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 		return
 	}
 	change.Action, change.PhysicalID, change.Type = Modify, now.PhysicalID, c.New.Type
-	change.Before = context(now.Properties, now.Metadata)
+	change.Before = p.before(c, now)
 	if problem == "" {
 		change.After = context(properties, metadata)
 	}

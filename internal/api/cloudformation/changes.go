@@ -1,7 +1,10 @@
 package cloudformation
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
@@ -91,6 +94,14 @@ type changeTargetView struct {
 	AttributeChangeType string `query:",omitempty"`
 }
 
+// The values of ChangeSource that are shown in a way of their own.
+const (
+	directModification = "DirectModification"
+	parameterReference = "ParameterReference"
+	resourceReference  = "ResourceReference"
+	resourceAttribute  = "ResourceAttribute"
+)
+
 // changePosition is a place in the list of changes, which never moves.
 type changePosition struct {
 	Shown int `json:"s"`
@@ -118,8 +129,13 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
 	}
+	slices.SortFunc(changes, func(a, b engine.Change) int { return cmp.Compare(a.LogicalID, b.LogicalID) })
+	replaced := map[string]bool{}
+	for i := range changes {
+		replaced[changes[i].LogicalID] = string(changes[i].Replacement) == "True"
+	}
 	for ; at.Shown < len(changes) && len(out.Changes) < pageSize; at.Shown++ {
-		out.Changes = append(out.Changes, viewChange(&changes[at.Shown], in.IncludePropertyValues))
+		out.Changes = append(out.Changes, viewChange(&changes[at.Shown], replaced, in.IncludePropertyValues))
 	}
 	if at.Shown < len(changes) {
 		out.NextToken, err = f.tokens.Encode(scope, at)
@@ -127,7 +143,8 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	return out, err
 }
 
-func viewChange(c *engine.Change, values bool) changeView {
+// viewChange renders a change; replaced holds the resources that the change set is certain to replace.
+func viewChange(c *engine.Change, replaced map[string]bool, values bool) changeView {
 	change := resourceChangeView{
 		PolicyAction: c.PolicyAction, Action: string(c.Action), LogicalResourceID: c.LogicalID,
 		PhysicalResourceID: c.PhysicalID, ResourceType: c.Type, Replacement: string(c.Replacement), Scope: c.Scope,
@@ -135,18 +152,58 @@ func viewChange(c *engine.Change, values bool) changeView {
 	if values {
 		change.BeforeContext, change.AfterContext = contextText(c.Before), contextText(c.After)
 	}
+	// twins has, for each place that changes because of parameters alone, the last detail of one.
+	twins := map[string]int{}
+	for i, d := range c.Details {
+		if string(d.Source) == parameterReference {
+			twins[d.Path] = i
+		}
+	}
+	for _, d := range c.Details {
+		if string(d.Source) == directModification { // it has its own detail, of the template's text
+			twins[d.Path] = -1
+		}
+	}
 	seen := map[changeDetailView]bool{}
 	for i := range c.Details {
-		view := viewDetail(&c.Details[i])
-		if values {
-			view.Target = withValues(view.Target, &c.Details[i])
-		} else if seen[view] {
-			continue // another place in the same property
+		for _, view := range viewDetails(&c.Details[i], twins[c.Details[i].Path] == i, replaced, values) {
+			if values {
+				view.Target = withValues(view.Target, &c.Details[i])
+			} else if seen[view] {
+				continue // another place in the same property
+			}
+			seen[view] = true
+			change.Details = append(change.Details, view)
 		}
-		seen[view] = true
-		change.Details = append(change.Details, view)
 	}
 	return changeView{Type: "Resource", ResourceChange: change}
+}
+
+// viewDetails renders one of a resource's details as CloudFormation was recorded to show it. With direct, a parameter that
+// changes gets a second detail, the dynamic direct modification of the same place. A reference to a resource that is
+// certainly replaced is static, with a dynamic twin where values are shown.
+func viewDetails(d *engine.ChangeDetail, direct bool, replaced map[string]bool, values bool) []changeDetailView {
+	view := viewDetail(d)
+	twin := view
+	twin.Evaluation = "Dynamic"
+	switch string(d.Source) {
+	case parameterReference:
+		if !direct {
+			return []changeDetailView{view}
+		}
+		twin.ChangeSource, twin.CausingEntity = directModification, ""
+		return []changeDetailView{view, twin}
+	case resourceReference, resourceAttribute:
+		resource, _, _ := strings.Cut(d.Cause, ".")
+		if !replaced[resource] {
+			return []changeDetailView{view}
+		}
+		view.Evaluation = "Static"
+		if values {
+			return []changeDetailView{view, twin}
+		}
+	}
+	return []changeDetailView{view}
 }
 
 func viewDetail(d *engine.ChangeDetail) changeDetailView {

@@ -65,7 +65,7 @@ func TestChangeSets(t *testing.T) {
 	if diff := cmp.Diff("Size=L Secret=****", parametersOf(set.Parameters)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"Add R", "Add Dependant", "Add Old"}, changesOf(set)); diff != "" {
+	if diff := cmp.Diff([]string{"Add Dependant", "Add Old", "Add R"}, changesOf(set)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	text, err := w.client.GetTemplate(ctx, &sdk.GetTemplateInput{StackName: str("s"), ChangeSetName: str("make")})
@@ -106,34 +106,38 @@ func TestChangeSets(t *testing.T) {
 		return changesOf(set)
 	}
 	want := []string{
-		"Modify R id-of-R Conditional Properties",
-		"  Properties.Size Conditionally Static ParameterReference Size",
-		"  Properties.Secret Conditionally Static ParameterReference Secret",
-		"  Properties.Many Conditionally Static DirectModification",
 		"Modify Dependant id-of-Dependant Conditional Properties",
 		"  Properties.Of Conditionally Dynamic ResourceReference R",
 		"Add New",
 		"Remove Old id-of-Old Retain",
+		"Modify R id-of-R Conditional Properties",
+		"  Properties.Size Conditionally Static ParameterReference Size",
+		"  Properties.Size Conditionally Dynamic DirectModification",
+		"  Properties.Secret Conditionally Static ParameterReference Secret",
+		"  Properties.Secret Conditionally Dynamic DirectModification",
+		"  Properties.Many Conditionally Static DirectModification",
 	}
 	if diff := cmp.Diff(want, describe(false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want = []string{
-		"Modify R id-of-R Conditional Properties",
-		`  before {"Properties":{"ServiceToken":"` + token + `","Size":"L","Secret":"****","Many":{"a":"1","b":"2"}}}`,
-		`  after {"Properties":{"ServiceToken":"` + token + `","Size":"XL","Secret":"****","Many":{"a":"3","b":"4"}}}`,
-		"  Properties.Size Conditionally Static ParameterReference Size /Properties/Size Modify L > XL",
-		"  Properties.Secret Conditionally Static ParameterReference Secret /Properties/Secret Modify **** > ****",
-		"  Properties.Many Conditionally Static DirectModification /Properties/Many/a Modify 1 > 3",
-		"  Properties.Many Conditionally Static DirectModification /Properties/Many/b Modify 2 > 4",
 		"Modify Dependant id-of-Dependant Conditional Properties",
-		`  before {"Properties":{"ServiceToken":"` + token + `","Of":"id-of-R"}}`,
+		`  before {"Properties":{"ServiceToken":"` + token + `","Of":"` + template.Unknown + `"}}`,
 		`  after {"Properties":{"ServiceToken":"` + token + `","Of":"` + template.Unknown + `"}}`,
 		"  Properties.Of Conditionally Dynamic ResourceReference R /Properties/Of Modify id-of-R > " + template.Unknown,
 		"Add New",
 		`  after {"Properties":{"ServiceToken":"` + token + `"}}`,
 		"Remove Old id-of-Old Retain",
 		`  before {"Properties":{"ServiceToken":"` + token + `"}}`,
+		"Modify R id-of-R Conditional Properties",
+		`  before {"Properties":{"ServiceToken":"` + token + `","Size":"L","Secret":"****","Many":{"a":"1","b":"2"}}}`,
+		`  after {"Properties":{"ServiceToken":"` + token + `","Size":"XL","Secret":"****","Many":{"a":"3","b":"4"}}}`,
+		"  Properties.Size Conditionally Static ParameterReference Size /Properties/Size Modify L > XL",
+		"  Properties.Size Conditionally Dynamic DirectModification /Properties/Size Modify L > XL",
+		"  Properties.Secret Conditionally Static ParameterReference Secret /Properties/Secret Modify **** > ****",
+		"  Properties.Secret Conditionally Dynamic DirectModification /Properties/Secret Modify **** > ****",
+		"  Properties.Many Conditionally Static DirectModification /Properties/Many/a Modify 1 > 3",
+		"  Properties.Many Conditionally Static DirectModification /Properties/Many/b Modify 2 > 4",
 	}
 	if diff := cmp.Diff(want, describe(true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -116,28 +116,6 @@ func TestRecordedD10(t *testing.T) {
 	}
 }
 
-// Recorded on AWS (D15): the events of a stack never share a timestamp.
-func TestRecordedD15(t *testing.T) {
-	w, ctx, name := newWorld(t), t.Context(), aws.String("stack")
-	var things []string
-	for i := range 20 {
-		things = append(things, fmt.Sprintf(`"C%d": %s`, i, resource("")))
-	}
-	w.create(&sdk.CreateStackInput{StackName: name, TemplateBody: aws.String(`{"Resources": {` + strings.Join(things, ", ") + `}}`)})
-	_, err := w.client.DeleteStack(ctx, &sdk.DeleteStackInput{StackName: name})
-	w.must(err)
-	out, err := w.client.DescribeStackEvents(ctx, &sdk.DescribeStackEventsInput{StackName: name})
-	w.must(err)
-	if len(out.StackEvents) < 60 {
-		t.Fatalf("only %d events", len(out.StackEvents))
-	}
-	for i, e := range out.StackEvents[1:] {
-		if newer := out.StackEvents[i]; !newer.Timestamp.After(*e.Timestamp) {
-			t.Errorf("%s at %v comes after %s at %v", *newer.EventId, newer.Timestamp, *e.EventId, e.Timestamp)
-		}
-	}
-}
-
 // A RollbackConfiguration is kept and shown, also in a change set, until another is given.
 func TestRollbackConfiguration(t *testing.T) {
 	w, ctx, name := newWorld(t), t.Context(), aws.String("stack")
