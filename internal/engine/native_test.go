@@ -243,10 +243,10 @@ func TestWaitConditionIsFixed(t *testing.T) {
 	at := len(w.events())
 	w.must(w.update(body(map[string]string{"H": handle, "W": condition(`"Count": 2`)})))
 	w.serveAll()
-	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `W UPDATE_IN_PROGRESS id=ARN/W`,
-		`W UPDATE_FAILED id=ARN/W "Update to resource type AWS::CloudFormation::WaitCondition is not supported."`,
+	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `W UPDATE_IN_PROGRESS id=ARN/H`,
+		`W UPDATE_FAILED id=ARN/H "Update to resource type AWS::CloudFormation::WaitCondition is not supported."`,
 		`S UPDATE_ROLLBACK_IN_PROGRESS "The following resource(s) failed to update: [W]."`,
-		`W UPDATE_COMPLETE id=ARN/W`, `S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_ROLLBACK_COMPLETE`)
+		`W UPDATE_COMPLETE id=ARN/H`, `S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_ROLLBACK_COMPLETE`)
 }
 
 func TestMetadataOfTheCDK(t *testing.T) {

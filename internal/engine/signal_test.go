@@ -125,13 +125,13 @@ var waitCreated = []string{
 	`H CREATE_IN_PROGRESS id=H-URL "Resource creation Initiated"`,
 	`H CREATE_COMPLETE id=H-URL`,
 	`W CREATE_IN_PROGRESS id=`,
-	`W CREATE_IN_PROGRESS id=ARN/W "Resource creation Initiated"`,
+	`W CREATE_IN_PROGRESS id=ARN/H "Resource creation Initiated"`,
 }
 
 var waitRolledBack = []string{
 	`S ROLLBACK_IN_PROGRESS "The following resource(s) failed to create: [W]. Rollback requested by user."`,
-	`W DELETE_IN_PROGRESS id=ARN/W`,
-	`W DELETE_COMPLETE id=ARN/W`,
+	`W DELETE_IN_PROGRESS id=ARN/H`,
+	`W DELETE_COMPLETE id=ARN/H`,
 	`H DELETE_IN_PROGRESS id=H-URL`,
 	`H DELETE_COMPLETE id=H-URL`,
 	`S ROLLBACK_COMPLETE`,
@@ -146,7 +146,7 @@ func TestWaitCondition(t *testing.T) {
 	w.must(w.signal("H", "FAILURE", "a", ""))
 	w.want(0, waitCreated...)
 	w.must(w.signal("H", "SUCCESS", "b", ""))
-	w.want(0, append(slices.Clone(waitCreated), `W CREATE_COMPLETE id=ARN/W`, `S CREATE_COMPLETE`)...)
+	w.want(0, append(slices.Clone(waitCreated), `W CREATE_COMPLETE id=ARN/H`, `S CREATE_COMPLETE`)...)
 	if got, _ := w.stack().OutputValues.Get("Data"); got.Text() != `{"a":"one \"quoted\"","b":""}` {
 		t.Errorf("Data is %s", got.Text())
 	}
@@ -171,7 +171,7 @@ func TestWaitConditionFails(t *testing.T) {
 	w.must(w.signal("H", "FAILURE", "b", `"Reason": "see http://127.0.0.1/x?`+signature+`"`))
 	w.serveAll()
 	w.want(0, slices.Concat(waitCreated, []string{
-		`W CREATE_FAILED id=ARN/W "WaitCondition received failed message: 'see http://127.0.0.1/x?X-Amz-Signature=REDACTED' for uniqueId: b"`,
+		`W CREATE_FAILED id=ARN/H "WaitCondition received failed message: 'see http://127.0.0.1/x?X-Amz-Signature=REDACTED' for uniqueId: b"`,
 	}, waitRolledBack)...)
 }
 
@@ -185,7 +185,7 @@ func TestWaitConditionTimesOut(t *testing.T) {
 	w.pass(2 * time.Second)
 	w.serveAll()
 	w.want(0, slices.Concat(waitCreated, []string{
-		`W CREATE_FAILED id=ARN/W "WaitCondition timed out. Received 1 conditions when expecting 2"`,
+		`W CREATE_FAILED id=ARN/H "WaitCondition timed out. Received 1 conditions when expecting 2"`,
 	}, waitRolledBack)...)
 }
 
@@ -230,7 +230,7 @@ func TestSharedHandle(t *testing.T) {
 	w.answer(r, success("c")+`, "Data": {"url": "`+url.Text()+`"}`)
 	w.serveAll()
 	w.must(w.signal("H", "SUCCESS", "a", ""))
-	if !slices.Contains(w.events(), "W CREATE_COMPLETE id="+string(w.stack().ID)+"/W") || w.status() != "CREATE_IN_PROGRESS" {
+	if !slices.Contains(w.events(), "W CREATE_COMPLETE id="+string(w.stack().ID)+"/H") || w.status() != "CREATE_IN_PROGRESS" {
 		t.Errorf("not W alone is there after one signal:\n%s", w.history())
 	}
 	w.must(w.signal("H", "SUCCESS", "b", ""))

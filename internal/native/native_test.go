@@ -45,6 +45,13 @@ func request(kind wire.RequestType, resourceType string) *store.Request {
 	}}
 }
 
+// awaiting is the Create of a WaitCondition that waits for signals to a handle.
+func awaiting(handle wire.LogicalID) *store.Request {
+	r := request(wire.Create, "AWS::CloudFormation::WaitCondition")
+	r.Body.Await = &store.Await{Count: 1, Handle: handle}
+	return r
+}
+
 func TestServe(t *testing.T) {
 	types := registry(t)
 	for _, test := range []struct {
@@ -60,6 +67,7 @@ func TestServe(t *testing.T) {
 		}},
 		{"handle, deleted", request(wire.Delete, native.WaitConditionHandle), native.Result{}},
 		{"condition", request(wire.Create, "AWS::CloudFormation::WaitCondition"), native.Result{PhysicalID: wire.PhysicalID(stackID + "/H")}},
+		{"condition of a handle", awaiting("Ready"), native.Result{PhysicalID: wire.PhysicalID(stackID + "/Ready")}},
 		{"condition, deleted", request(wire.Delete, "AWS::CloudFormation::WaitCondition"), native.Result{}},
 	} {
 		for range 2 { // what is served again comes to the same

@@ -85,10 +85,15 @@ func (waitCondition) Awaited(await store.Await, signals []store.Signal, timedOut
 	return Result{}, true, wrong(fmt.Sprintf("Failed to receive %d resource signal(s) within the specified duration", await.Count-len(data)))
 }
 
-// Serve implements [Type]. Nothing is made: the physical id is a name.
+// Serve implements [Type]. Nothing is made: the physical id is the stack's with the logical id of the handle, as recorded on
+// CloudFormation, or of the condition if it has a CreationPolicy.
 func (waitCondition) Serve(_ context.Context, r *store.Request) (Result, error) {
 	if r.Type != wire.Create {
 		return Result{}, nil
 	}
-	return Result{PhysicalID: wire.PhysicalID(string(r.Body.StackID) + "/" + string(r.Logical))}, nil
+	name := r.Logical
+	if await := r.Body.Await; await != nil && await.Handle != "" {
+		name = await.Handle
+	}
+	return Result{PhysicalID: wire.PhysicalID(string(r.Body.StackID) + "/" + string(name))}, nil
 }
