@@ -66,7 +66,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	if in.OnFailure == "DELETE" && in.Kind != store.KindCreate {
 		return Planned{}, invalid("OnStackFailure DELETE is for change sets of type CREATE only.")
 	}
-	if err := e.env.checkPolicies(in.Policy); err != nil {
+	if err := checkPolicies(in.Policy); err != nil {
 		return Planned{}, inDialect(dialect, err)
 	}
 	if !in.UsePrevious {

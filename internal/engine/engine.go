@@ -203,7 +203,7 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 		err = s.acknowledged(dialect, in.Capabilities)
 	}
 	if err == nil {
-		err = inDialect(dialect, e.env.checkPolicies(in.Policy))
+		err = inDialect(dialect, checkPolicies(in.Policy))
 	}
 	if err != nil {
 		return Started{}, err
@@ -230,7 +230,7 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	if err != nil {
 		return Started{}, err
 	}
-	if err := e.env.checkPolicies(in.Policy, in.PolicyDuring); err != nil {
+	if err := checkPolicies(in.Policy, in.PolicyDuring); err != nil {
 		return Started{}, inDialect(in.Stack.dialect(), err)
 	}
 	var s *submission // nil: the previous one

@@ -336,17 +336,11 @@ func (m *machine) eventTime() time.Time {
 	return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest.Add(time.Millisecond))
 }
 
-// resourceEvent says what happened to an instance and keeps it as the instance's status. Of two events of one logical ID
-// the later always has the later time, so that ids made of it differ.
+// resourceEvent says what happened to an instance and keeps it as the instance's status.
 func (m *machine) resourceEvent(
 	i *store.Instance, verb store.Verb, progress store.Progress, reason string, properties value.Value, detached bool,
 ) {
 	at := m.eventTime()
-	for _, number := range m.numbers[i.Logical] {
-		if last := m.instances[number].Changed; !at.After(last) {
-			at = last.Add(time.Millisecond)
-		}
-	}
 	if reason == "" && progress == store.ProgressSucceeded {
 		reason = m.remark(i, verb)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/template"
@@ -140,7 +141,7 @@ func (m *machine) firstFailure() failed {
 	for _, logical := range slices.Concat(m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes) {
 		for _, number := range m.numbers[logical] {
 			i := m.instances[number]
-			left := i.Role == store.RoleOrphan || i.Changed.Before(m.op.Started) // by an operation before
+			left := i.Role == store.RoleOrphan || i.Changed.Before(m.op.Earliest) // by an operation before
 			if !left && i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
 				first = i
 			}
@@ -209,6 +210,7 @@ func (m *machine) beginApply() {
 // update are brought back to their old declarations in the order of the old template.
 func (m *machine) beginRevert(reason string) {
 	m.op.RollbackID = m.newID()
+	m.reserveEnd()
 	if m.op.From == 0 {
 		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
 	}
@@ -225,6 +227,10 @@ func (m *machine) beginRevert(reason string) {
 	}
 }
 
+// reserveEnd keeps a millisecond before the first event of a rollback free: the time at which DescribeEvents shows the
+// failure of the operation itself.
+func (m *machine) reserveEnd() { m.op.Latest = m.op.Latest.Add(time.Millisecond) }
+
 // lookAtAll makes a rollback look at every resource: operations before this one have touched what this one need not have.
 func (m *machine) lookAtAll() {
 	for _, s := range m.sortedSteps() {
@@ -239,6 +245,7 @@ func (m *machine) lookAtAll() {
 // rollback: it never belonged to a stack that stood.
 func (m *machine) beginDiscard(reason string) {
 	m.op.RollbackID = m.newID()
+	m.reserveEnd()
 	m.op.Kind, m.op.From, m.op.To = store.KindDelete, m.op.To, 0
 	m.stack.Deleted = m.now
 	m.stackEvent(store.PhaseApply, reason)

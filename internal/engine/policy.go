@@ -10,17 +10,13 @@ import (
 )
 
 // checkPolicies refuses stack policies that are none. Empty ones are not given.
-func (env *environment) checkPolicies(texts ...string) error {
+func checkPolicies(texts ...string) error {
 	for _, text := range texts {
 		if text == "" {
 			continue
 		}
 		if _, err := plan.ParsePolicy(text); err != nil {
-			const refused = "Error validating stack policy: Invalid stack policy"
-			if env.fidelity == FidelityAWS {
-				return invalid(refused)
-			}
-			return invalid(refused + ": " + err.Error())
+			return invalid("Error validating stack policy: Invalid stack policy")
 		}
 	}
 	return nil
@@ -29,7 +25,7 @@ func (env *environment) checkPolicies(texts ...string) error {
 // SetPolicy makes a stack policy the one by which a stack's next updates go. Errors that the client can mend are of type
 // [Error].
 func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
-	if err := e.env.checkPolicies(text); err != nil {
+	if err := checkPolicies(text); err != nil {
 		return inDialect(ref.dialect(), err)
 	}
 	target, err := e.target(ctx, ref)

@@ -108,15 +108,11 @@ func TestPolicyDeniesDelete(t *testing.T) {
 }
 
 func TestPolicyIsChecked(t *testing.T) {
-	for fidelity, want := range map[engine.Fidelity]string{
-		engine.FidelityPintle: "Error validating stack policy: Invalid stack policy: it has no Statement",
-		engine.FidelityAWS:    "Error validating stack policy: Invalid stack policy",
-	} {
-		w := newWorld(t, fidelity)
-		w.must(w.create(one("")))
-		if err := w.engine.SetPolicy(w.ctx, w.ref(), `{"Version": "2012-10-17"}`); err == nil || err.Error() != want {
-			t.Errorf("%s: error %v", fidelity, err)
-		}
+	w := newWorld(t, engine.FidelityPintle)
+	w.must(w.create(one("")))
+	err := w.engine.SetPolicy(w.ctx, w.ref(), `{"Version": "2012-10-17"}`)
+	if err == nil || err.Error() != "Error validating stack policy: Invalid stack policy" {
+		t.Errorf("error %v", err)
 	}
 }
 

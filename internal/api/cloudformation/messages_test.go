@@ -126,9 +126,9 @@ func TestMessages(t *testing.T) {
 
 		// Stack policies.
 		{"Action=CreateStack&StackName=new&StackPolicyBody={\"Id\":\"x\"}" + body,
-			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
+			named + "Error validating stack policy: Invalid stack policy"},
 		{"Action=UpdateStack&StackName=live&StackPolicyDuringUpdateBody={\"Id\":\"x\"}" + body,
-			named + "Error validating stack policy: Invalid stack policy: it has no Statement"},
+			named + "Error validating stack policy: Invalid stack policy"},
 		{"Action=SetStackPolicy&StackName=live&StackPolicyBody={}&StackPolicyURL=x", named + "You cannot specify both StackPolicyURL and StackPolicyBody"},
 		{"Action=SetStackPolicy&StackName=live", named + "You must specify either StackPolicyBody or StackPolicyURL"},
 		{"Action=SetStackPolicy&StackName=nobody&StackPolicyBody={\"Statement\":[]}", named + "Stack [nobody] does not exist"},

@@ -226,10 +226,11 @@ func viewOperationEvents(stack store.Stack, op *store.Operation, events []store.
 		}
 		views = append(views, view)
 		if e.Operation == op.RollbackID && beginsRollback(e) {
+			end := e.Time.Add(-time.Millisecond) // the engine keeps this time free
 			views = append(views, operationEventView{
 				EventID: op.ID + "-" + operationFailed, StackID: shown.StackID,
 				OperationID: op.ID, OperationType: operationType(op, op.ID), OperationStatus: operationFailed,
-				EventType: stackEvent, Timestamp: e.Time, StartTime: operationStart(op, op.ID), EndTime: e.Time,
+				EventType: stackEvent, Timestamp: end, StartTime: operationStart(op, op.ID), EndTime: end,
 				ResourceStatusReason: e.Reason, ClientRequestToken: op.Token,
 			})
 		}
