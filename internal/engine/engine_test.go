@@ -458,6 +458,22 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
+// An answer that fails anyway keeps the reason of its provider when its copies are wrong, and the audit list says what differs.
+func TestROSMismatchOfFailure(t *testing.T) {
+	w := newROS(t, engine.Config{Fidelity: engine.FidelityAWS})
+	w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
+	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(`{"Status": "FAILED", "PhysicalResourceId": "a", "Reason": "disk is full"}`), 0))
+	w.answer(w.take("C"), success("a")) // the Delete
+	if got := w.reasonOf(store.PhaseRevert); !strings.Contains(got, "disk is full") {
+		t.Errorf("the reason is %q", got)
+	}
+	audit, err := w.store.Audit(w.ctx, w.row().Key, 10)
+	w.must(err)
+	if len(audit) != 1 || !strings.HasPrefix(audit[0].Text, "the answer has no StackId, no RequestId, no LogicalResourceId;") {
+		t.Errorf("audit list %v", audit)
+	}
+}
+
 // ROS documents the copied fields as required and the id as one for all answers.
 func TestROSMismatches(t *testing.T) {
 	for fidelity, status := range map[engine.Fidelity]string{engine.FidelityPintle: "CREATE_COMPLETE", engine.FidelityAWS: "CREATE_ROLLBACK_COMPLETE"} {

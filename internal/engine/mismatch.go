@@ -46,13 +46,13 @@ func (m *machine) quoted(r *store.Request, got answer, text string) string {
 }
 
 // holdCopies puts an answer with wrong copies on record. A service knows the request by the URL that the answer was sent to, and takes
-// the answer; only ROS documents the copies as required, so there [FidelityAWS] takes it for a
-// failure. The id in it still counts: what was made has to be deleted.
+// the answer; only ROS documents the copies as required, so there [FidelityAWS] takes a success for a failure. The id in it still
+// counts: what was made has to be deleted. An answer that fails anyway keeps its reason.
 func (m *machine) holdCopies(r *store.Request, v *verdict, got answer) {
 	text := m.mismatches(r, got)
 	switch {
 	case text == "" || got.problem != "":
-	case m.environment.fidelity == FidelityAWS && m.dialect.wire() == wire.ROS:
+	case v.success && m.environment.fidelity == FidelityAWS && m.dialect.wire() == wire.ROS:
 		v.success = false
 		v.reason = m.failure(failedInAnswer, r.Logical, text+". Copy these fields from the request (RequestId: "+string(r.ID)+")")
 	default:
