@@ -358,6 +358,9 @@ func (s *sim) checkWait(run *simRun, row store.Request) {
 // endRuns lets the executions come to their end, which takes no operation of their stack.
 func (s *sim) endRuns() {
 	running := func(r *simRun) bool { return r.last.ID != "" && r.last.State != store.RequestSettled }
+	starts := s.machines
+	s.machines = false // else more may be started than end
+	defer func() { s.machines = starts }()
 	for steps := 0; slices.ContainsFunc(s.runs, running) && s.row().Live && !s.failed(); steps++ {
 		if steps > mostSteps {
 			run := s.runs[slices.IndexFunc(s.runs, running)]
