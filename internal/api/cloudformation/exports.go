@@ -48,7 +48,7 @@ func (f *face) listExports(ctx context.Context, in listExportsInput) (out listEx
 		}
 	}
 	for _, e := range exports {
-		out.Exports = append(out.Exports, exportView{string(e.StackID), e.Name, plainText(e.Value)})
+		out.Exports = append(out.Exports, exportView{string(e.StackID), e.Name, textOf(f.shown(e.Value))})
 	}
 	return out, nil
 }

@@ -92,6 +92,8 @@ type Config struct {
 	// once and then after five seconds, or thirty: a short wait is what makes a short operation short for them. Zero means that
 	// nobody waits.
 	Patience time.Duration
+	// ClearOutputs shows secret values in outputs, exports and Metadata as CloudFormation does: in clear. Else they are masked.
+	ClearOutputs bool
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
@@ -110,7 +112,8 @@ type face struct {
 	now    func() time.Time
 	drift  Drift
 
-	patience time.Duration
+	patience     time.Duration
+	clearOutputs bool
 }
 
 // New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
@@ -118,7 +121,8 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience, drift: config.Drift}
+	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience, drift: config.Drift,
+		clearOutputs: config.ClearOutputs}
 	if f.now == nil {
 		f.now = time.Now
 	}

@@ -95,7 +95,7 @@ func (f *face) describeStackResource(
 	}
 	metadata := "{}"
 	if i.Body != nil && !i.Body.Metadata.IsNull() {
-		metadata = i.Body.Metadata.String()
+		metadata = string(f.shown(i.Body.Metadata).JSON())
 	}
 	out.StackResourceDetail = resourceDetailView{
 		StackName: stack.Name, StackID: string(stack.ID), resourceView: viewResource(i, report),

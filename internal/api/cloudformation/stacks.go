@@ -99,7 +99,7 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 		if err != nil {
 			return out, err
 		}
-		out.Stacks[i] = viewStack(stack, revision)
+		out.Stacks[i] = f.viewStack(stack, revision)
 		if out.Stacks[i].DriftInformation, err = f.stackDrift(ctx, stack); err != nil {
 			return out, err
 		}
@@ -146,7 +146,7 @@ func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
 }
 
 // viewStack renders a stack and its revision in force.
-func viewStack(stack store.Stack, revision store.Revision) stackView {
+func (f *face) viewStack(stack store.Stack, revision store.Revision) stackView {
 	view := stackView{
 		StackID: string(stack.ID), StackName: stack.Name, ChangeSetID: string(stack.ChangeSet), Description: stack.Description,
 		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
@@ -162,7 +162,7 @@ func viewStack(stack store.Stack, revision store.Revision) stackView {
 	for _, o := range stack.Outputs {
 		result, _ := stack.OutputValues.Get(o.Key)
 		view.Outputs = append(view.Outputs, outputView{
-			OutputKey: o.Key, OutputValue: plainText(result), Description: o.Description, ExportName: o.ExportName,
+			OutputKey: o.Key, OutputValue: textOf(f.shown(result)), Description: o.Description, ExportName: o.ExportName,
 		})
 	}
 	for _, t := range revision.Tags {
@@ -216,17 +216,28 @@ func parameterText(v value.Value) string {
 	return plainText(v)
 }
 
+// shown returns a value of an output, an export or Metadata as it is shown: secrets are masked unless Config.ClearOutputs is set.
+func (f *face) shown(v value.Value) value.Value {
+	if f.clearOutputs {
+		return v
+	}
+	return v.Masked()
+}
+
 // plainText returns a value as a text of its own, secrets masked and a list joined by commas.
-func plainText(v value.Value) string {
-	switch v = v.Masked(); v.Kind() {
+func plainText(v value.Value) string { return textOf(v.Masked()) }
+
+// textOf is [plainText] with secrets in clear.
+func textOf(v value.Value) string {
+	switch v.Kind() {
 	case value.List:
 		items := make([]string, len(v.Items()))
 		for i, item := range v.Items() {
-			items[i] = plainText(item)
+			items[i] = textOf(item)
 		}
 		return strings.Join(items, ",")
 	case value.Map:
-		return v.String()
+		return string(v.JSON())
 	case value.Null, value.Bool, value.Number, value.String:
 	}
 	return v.Text()

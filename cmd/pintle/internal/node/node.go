@@ -310,7 +310,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			return n.ownKey(id)
 		},
 	}
-	if config.Role == Server && config.Fidelity != engine.FidelityAWS {
+	switch {
+	case config.Fidelity == engine.FidelityAWS:
+		door.ClearOutputs = true
+	case config.Role == Server:
 		door.Patience = patience
 	}
 	if err := n.openMetrics(&door); err != nil {
