@@ -216,7 +216,7 @@ func (a *app) printDescription(p place, d description) {
 		for _, entry := range d.Audit {
 			rows = append(rows, []string{stamp(entry.Time), string(entry.Logical), entry.Text})
 		}
-		fmt.Fprint(a.stdout, "\naudit list, the newest: "+p.look("events", d.Name)+" --audit shows all\n"+indented(rows))
+		fmt.Fprint(a.stdout, "\naudit list (newest entries; all: "+p.look("events", d.Name)+" --audit)\n"+indented(rows))
 	}
 	a.printLeft("given up", d.Left, true)
 	a.printLeft("left in place", d.Left, false)

@@ -282,7 +282,7 @@ func TestRequestLinks(t *testing.T) {
 		wants(t, "the stack while "+string(r.Logical)+" waits", b.page(pathOf(stack)),
 			`<th scope="row"><a href="/console/requests/`+string(r.ID)+`">`+string(r.Logical)+`</a></th>`)
 	}
-	wants(t, "the request on its way", b.page("/console/requests/"+string(failed.ID)), "its provider does not have the request")
+	wants(t, "the request on its way", b.page("/console/requests/"+string(failed.ID)), "the provider has not received the request")
 	w.must(w.engine.Report(w.ctx, failed.ID, engine.Outcome{
 		Kind: engine.Refused, Delivered: true, Text: "its process exited", Log: []string{"Traceback:", "  File <b>", "KeyError"},
 	}))
@@ -291,7 +291,7 @@ func TestRequestLinks(t *testing.T) {
 	for _, path := range []string{pathOf(stack), pathOf(stack, "events"), pathOf(stack, "operations", "1")} {
 		wants(t, path, b.page(path), link, trace, `<pre class="reason"`)
 	}
-	wants(t, "the request", b.page("/console/requests/"+string(failed.ID)), trace, "Its provider runs elsewhere, and so does its log.")
+	wants(t, "the request", b.page("/console/requests/"+string(failed.ID)), trace, "The provider runs elsewhere and keeps its own log.")
 	w.must(w.engine.Answer(w.ctx, waiting.ID, []byte(`{"Status": "SUCCESS", "PhysicalResourceId": "b", "StackId": "other"}`), 0))
 	wants(t, "the request that was answered", b.page("/console/requests/"+string(waiting.ID)),
 		`the answer has StackId &#34;other&#34; instead of`, `no LogicalResourceId`)

@@ -165,17 +165,17 @@ const maxAudit = 1000
 func noLines(r *store.Request) string {
 	switch token := plainText(r.Body.Token); {
 	case r.Body.Aim != "":
-		return "A nested stack prints nothing."
+		return "A nested stack has no log."
 	case r.Body.Native():
-		return "Nobody prints anything: the type is one of this server's own."
+		return "This server provides the resource type itself, without a log."
 	case r.Delivered.IsZero() && r.State != store.RequestSettled:
-		return "Nothing yet: its provider does not have the request."
+		return "No log yet: the provider has not received the request."
 	case strings.HasPrefix(token, "http://"), strings.HasPrefix(token, "https://"), strings.HasPrefix(token, "web:"),
 		strings.Contains(token, ":sns:"):
-		return "Its provider runs elsewhere, and so does its log."
+		return "The provider runs elsewhere and keeps its own log."
 	}
-	return "None: the provider printed nothing, runs elsewhere or on another node, or this server was restarted since. " +
-		"A server keeps the last lines of the newest requests that it ran itself, as long as it runs."
+	return "No log: the provider printed nothing, runs elsewhere or on another node, or this server was restarted. " +
+		"A server keeps the last lines of the newest requests that it ran itself, in memory."
 }
 
 // fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.

@@ -385,7 +385,7 @@ func TestAnswerThatWasCut(t *testing.T) {
 }
 
 func TestMismatches(t *testing.T) {
-	const taken = "; it was taken all the same, by its URL"
+	const taken = "; Pintle accepted it, because the response URL identifies the request"
 	own := func(r store.Request) (stack, request string) { return string(r.Body.StackID), string(r.ID) }
 	fields := func(stack, request, logical, rest string) string {
 		return fmt.Sprintf(`{"StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`, stack, request, logical, rest)

@@ -56,6 +56,6 @@ func (m *machine) holdCopies(r *store.Request, v *verdict, got answer) {
 		v.success = false
 		v.reason = m.failure(failedInAnswer, r.Logical, text+". Copy these fields from the request (RequestId: "+string(r.ID)+")")
 	default:
-		m.audit(r, text+"; it was taken all the same, by its URL")
+		m.audit(r, text+"; Pintle accepted it, because the response URL identifies the request")
 	}
 }
