@@ -54,7 +54,7 @@ func TestRedelivery(t *testing.T) {
 	if got := short(w.deliver(t, r)); got != "SUCCESS thing-3" {
 		t.Error(got)
 	}
-	// A failure is answered again for a while only: somebody may have mended what failed.
+	// A failure is answered again for a while only: somebody may have fixed what failed.
 	r = w.event(Update, "thing-1", `{"fail":"1"}`, "{}")
 	for _, want := range []string{"failure 4", "failure 4", "failure 5"} {
 		if got := w.deliver(t, r).Reason; got != want {

@@ -24,7 +24,7 @@ type app struct {
 	cwd string
 	// screen describes the terminal that stdout is; nil if it is none.
 	screen *display.Screen
-	// developing says that what was mended is saved, and not typed again.
+	// developing says that what was fixed is saved, and not typed again.
 	developing bool
 	// ran says that a command's own code was reached: an error before that is one of usage.
 	ran bool
@@ -54,7 +54,7 @@ func (a *app) asFailure(err error) *failure {
 	return usageError(err, "pintle --help lists the commands and their flags")
 }
 
-// again says how what was mended is tried.
+// again says how what was fixed is tried.
 func (a *app) again() string {
 	if a.developing {
 		return "save it"

@@ -469,7 +469,7 @@ func (s *session) refused(ctx context.Context, err error, want desired, isNew bo
 
 // refused explains what an engine finds wrong with what is desired.
 func (w desired) refused(a *app, message string, isNew bool) error {
-	hint := "mend " + a.short(w.path) + ", or what was given for it"
+	hint := "fix " + a.short(w.path) + ", or what was given for it"
 	err := fmt.Errorf("stack %s: %s", w.stack, message)
 	if strings.HasPrefix(message, "Parameter") || strings.HasPrefix(message, "The Parameter ") {
 		hint = "give parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"

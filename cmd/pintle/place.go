@@ -114,12 +114,12 @@ func (p place) again(verb string) string {
 // retry says what to do about something that went wrong in what a command did.
 func (p place) retry(verb string) string {
 	if verb == "deploy" && p.developing {
-		return "mend it and save it"
+		return "fix it and save it"
 	}
 	if verb == "deploy" && p.unshown {
-		return "mend it, then run the same command again"
+		return "fix it, then run the same command again"
 	}
-	return "mend it, then: " + p.again(verb)
+	return "fix it, then: " + p.again(verb)
 }
 
 // look returns the command line that shows something of a stack.

@@ -88,7 +88,7 @@ func (w desired) check(ctx context.Context, a *app, region string) (err error) {
 		return nil
 	}
 	where := a.short(w.path)
-	return usageError(&problems{where: where, found: file.Found(), remedies: file.Remedies()}, "mend "+where+", then "+a.again())
+	return usageError(&problems{where: where, found: file.Found(), remedies: file.Remedies()}, "fix "+where+", then "+a.again())
 }
 
 // checkParameters returns all that is wrong with the parameters of a new stack, if that is more than one thing.

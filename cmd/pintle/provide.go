@@ -42,7 +42,7 @@ func (s *session) provide(ctx context.Context, list []provided) error {
 				told[state.Name] = state.State
 			case strings.HasPrefix(state.State, node.StateBroken):
 				return failed(errors.New(strings.TrimPrefix(state.State, node.StateBroken+": ")),
-					"mend the provider and "+s.app.again())
+					"fix the provider and "+s.app.again())
 			}
 		}
 		if !building {

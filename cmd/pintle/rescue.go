@@ -57,7 +57,7 @@ func (a *app) continueCommand() *cobra.Command {
 		Short: "Go on with a rollback that failed, and watch it",
 		Long: `Go on with the rollback of an update that could not be rolled back: of the stack
 that DIR/pintle.yaml describes (DIR: the current folder), or of the one that
---stack names. Mend the provider first; what is not yet as it was is asked of it
+--stack names. Fix the provider first; what is not yet as it was is asked of it
 again.
 
 --skip takes a resource whose rollback failed as rolled back, without asking its
@@ -163,17 +163,17 @@ func (p place) remedies(l template.Language, state stacks.State, events []stacks
 			again += disableRollbackFlag
 		}
 		if l == template.ROS { // which rolls nothing back later
-			return "mend it, then go on with: " + again + "\nor clear it away with: " + p.again("delete")
+			return "fix it, then go on with: " + again + "\nor clear it away with: " + p.again("delete")
 		}
-		return "mend it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
+		return "fix it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
 			"\nor clear it away with: " + p.again("delete")
 	case stacks.CreateRollbackFailed:
-		return "mend the provider, then clear it away with: " + p.again("delete")
+		return "fix the provider, then clear it away with: " + p.again("delete")
 	case stacks.UpdateRollbackFailed:
 		if l == template.ROS { // which goes on from there
-			return "mend the provider, then: " + p.again("deploy")
+			return "fix the provider, then: " + p.again("deploy")
 		}
-		return "mend the provider, then: " + p.again("continue") +
+		return "fix the provider, then: " + p.again("continue") +
 			"\nor take what it cannot bring back for brought back: " + spare("continue", "skip")
 	case stacks.DeleteFailed:
 		if l == template.ROS && len(stuck(events)) > 0 { // where whatever fails has to be named

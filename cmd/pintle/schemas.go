@@ -148,6 +148,6 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.S
 		return nil
 	}
 	file := s.app.short(want.path)
-	return usageError(&problems{where: file, found: found}, "mend "+file+", then "+s.app.again(),
+	return usageError(&problems{where: file, found: found}, "fix "+file+", then "+s.app.again(),
 		"--no-schema deploys it as it is: the providers may say otherwise")
 }

@@ -226,7 +226,7 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 			told.Reason = why.Error()
 		}
 		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
-			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "mend the provider, or leave it out with --no-schema")
+			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "fix the provider, or leave it out with --no-schema")
 		}
 		one.providers = append(one.providers, told)
 	}

@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Many may install at once, and what was damaged is mended.
+// Many may install at once, and what was damaged is fixed.
 func TestInstall(t *testing.T) {
 	for tool, language := range map[string]bootstrap.Language{"python3": bootstrap.Python, "node": bootstrap.Node} {
 		t.Run(tool, func(t *testing.T) {

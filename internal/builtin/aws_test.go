@@ -117,7 +117,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A configuration that cannot be read fails those who need it, until it is mended.
+// A configuration that cannot be read fails those who need it, until it is fixed.
 func TestConfigurationMended(t *testing.T) {
 	s := newServices(t, parameter)
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": "localhost:1"})

@@ -59,7 +59,7 @@ type clients struct {
 }
 
 // clients returns those of a region, with credentials found: their absence has to be known before anything is sent. On
-// an error nothing is kept, since the configuration may be mended while this process runs.
+// an error nothing is kept, since the configuration may be fixed while this process runs.
 func (c *cloud) clients(ctx context.Context, region string) (*clients, error) {
 	found, err := c.load(ctx, region)
 	if err != nil {

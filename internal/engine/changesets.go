@@ -54,7 +54,7 @@ type Planned struct {
 var errAnew = errors.New("the change set has changed meanwhile")
 
 // CreateChangeSet plans a create or an update. When it returns the set is settled: it can be executed, or has failed
-// because there is nothing to change. Errors that the client can mend are of type [Error].
+// because there is nothing to change. Errors that the client can fix are of type [Error].
 func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
 	var s *submission // nil: the previous one
 	var err error
@@ -166,7 +166,7 @@ func holdsName(row *store.ChangeSet, dialect Dialect) bool {
 	return row.State != store.ChangeSetExecuted || dialect.rules().executedStay
 }
 
-// ChangeSet returns a change set, body included. Errors that the client can mend are of type [Error].
+// ChangeSet returns a change set, body included. Errors that the client can fix are of type [Error].
 func (e *Engine) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, error) {
 	row, stack, err := e.findChangeSet(ctx, ref)
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *Engine) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet
 }
 
 // ExecuteChangeSet begins the create or the update that a change set holds, with the inputs that the set was made with.
-// The other change sets of the stack are deleted. Errors that the client can mend are of type [Error].
+// The other change sets of the stack are deleted. Errors that the client can fix are of type [Error].
 func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Started, error) {
 	row, stack, err := e.findChangeSet(ctx, in.ChangeSet)
 	if err != nil {
@@ -249,7 +249,7 @@ func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Sta
 	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row, before) })
 }
 
-// DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can mend are of type
+// DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can fix are of type
 // [Error].
 func (e *Engine) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
 	row, stack, err := e.findChangeSet(ctx, ref)

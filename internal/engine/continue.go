@@ -36,7 +36,7 @@ type ContinueCreate struct {
 	TimeoutMinutes int
 }
 
-// ContinueCreate goes on with a create that failed and was left as it was. Errors that the client can mend are of type [Error].
+// ContinueCreate goes on with a create that failed and was left as it was. Errors that the client can fix are of type [Error].
 func (e *Engine) ContinueCreate(ctx context.Context, in ContinueCreate) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {

@@ -195,7 +195,7 @@ func (e *Engine) join(ctx context.Context) error {
 	return nil
 }
 
-// Create starts the creation of a stack. Errors that the client can mend are of type [Error].
+// Create starts the creation of a stack. Errors that the client can fix are of type [Error].
 func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 	dialect := dialectFor(in.Dialect, Ref{})
 	s, err := e.submit(ctx, dialect, in.Name.Account, in.Name.Region, in.Template)
@@ -224,7 +224,7 @@ func (e *Engine) Create(ctx context.Context, in CreateStack) (Started, error) {
 	return started, err
 }
 
-// Update starts an update. Errors that the client can mend are of type [Error].
+// Update starts an update. Errors that the client can fix are of type [Error].
 func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
@@ -250,7 +250,7 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	return started, err
 }
 
-// CancelUpdate cancels an update that is under way, and rolls it back. Errors that the client can mend are of type [Error].
+// CancelUpdate cancels an update that is under way, and rolls it back. Errors that the client can fix are of type [Error].
 func (e *Engine) CancelUpdate(ctx context.Context, in CancelUpdate) error {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
@@ -259,7 +259,7 @@ func (e *Engine) CancelUpdate(ctx context.Context, in CancelUpdate) error {
 	return e.apply(ctx, target, func(m *machine) error { return m.startCancel(&in) })
 }
 
-// ContinueRollback goes on with the rollback of an update that could not be rolled back. Errors that the client can mend
+// ContinueRollback goes on with the rollback of an update that could not be rolled back. Errors that the client can fix
 // are of type [Error].
 func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
@@ -271,7 +271,7 @@ func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Sta
 
 // Delete starts a delete. A stack that was deleted, or is being deleted already, is no error, and in CloudFormation one that never
 // was is none either. Errors that the client
-// can mend are of type [Error].
+// can fix are of type [Error].
 func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	stack, err := e.Find(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) && in.Stack.dialect() == CloudFormation {
@@ -287,7 +287,7 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
 }
 
-// Rollback rolls back a stack whose create or update failed and was left as it was. Errors that the client can mend are of
+// Rollback rolls back a stack whose create or update failed and was left as it was. Errors that the client can fix are of
 // type [Error].
 func (e *Engine) Rollback(ctx context.Context, in RollbackStack) (Started, error) {
 	target, err := e.target(ctx, in.Stack)

@@ -30,7 +30,7 @@ const (
 	CodeChangeSetExists       Code = "ChangeSetExists"
 )
 
-// Error is an error that the client can mend. Message is shown to people and matched by clients: it has the service's
+// Error is an error that the client can fix. Message is shown to people and matched by clients: it has the service's
 // own words. Any other error of the engine is a fault of ours or of the database.
 type Error struct {
 	Code    Code

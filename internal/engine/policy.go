@@ -22,7 +22,7 @@ func checkPolicies(texts ...string) error {
 	return nil
 }
 
-// SetPolicy makes a stack policy the one by which a stack's next updates go. Errors that the client can mend are of type
+// SetPolicy makes a stack policy the one by which a stack's next updates go. Errors that the client can fix are of type
 // [Error].
 func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 	if err := checkPolicies(text); err != nil {

@@ -353,7 +353,7 @@ func (m *machine) startPrepared(p preparation, e expanded) error {
 	return m.beginOrFail(candidates)
 }
 
-// prepareFailedBy fails what is prepared if an error is the client's to mend; any other is ours, and returned.
+// prepareFailedBy fails what is prepared if an error is the client's to fix; any other is ours, and returned.
 func (m *machine) prepareFailedBy(p preparation, err error) error {
 	if want, ok := errors.AsType[*wanting](err); ok { // a macro has made a parameter that nobody has asked for
 		err = invalid(unfetched(want.names))

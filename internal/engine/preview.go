@@ -38,7 +38,7 @@ type Preview struct {
 }
 
 // Preview returns what it would come to if the stack was created or updated so. It asks no provider and leaves nothing
-// behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can mend are of
+// behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can fix are of
 // type [Error].
 func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
 	dialect := dialectFor(in.Dialect, in.Stack)

@@ -176,7 +176,7 @@ func (e *Engine) Outline(text string, types bool) (*template.Template, error) {
 }
 
 // Protect turns a stack's protection against deletes on or off and returns the stack's id. Errors that the client can
-// mend are of type [Error].
+// fix are of type [Error].
 func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {
 	stack, err := e.Find(ctx, ref)
 	if errors.Is(err, store.ErrNotFound) {
@@ -205,7 +205,7 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 	})
 }
 
-// InputError reports whether an error is the client's to mend, and how it is to be told.
+// InputError reports whether an error is the client's to fix, and how it is to be told.
 func InputError(err error) (*Error, bool) {
 	var input *Error
 	ok := errors.As(err, &input)

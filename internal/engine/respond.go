@@ -67,7 +67,7 @@ const endedByHand = "answered by hand"
 
 // Respond settles the request that a resource waits for as if its provider had answered; the stack then goes on. It is
 // put on the audit list. An answer that a provider could not give is refused and changes nothing, as is one to a request
-// that is not with its provider. Errors that the client can mend are of type [Error].
+// that is not with its provider. Errors that the client can fix are of type [Error].
 func (e *Engine) Respond(ctx context.Context, in Respond) (Responded, error) {
 	stack, err := e.Find(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) {

@@ -21,7 +21,7 @@ type SignalResource struct {
 
 // Signal takes a signal that came to the URL of a handle, whose signature has been checked: key is what the URL names, body
 // the document. When it returns nil the signal is durable, or was there before. It returns [store.ErrNotFound] if there is
-// no such handle, or no longer; errors that the sender can mend are of type [Error].
+// no such handle, or no longer; errors that the sender can fix are of type [Error].
 func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) error {
 	s, err := native.ParseSignal(body)
 	if err != nil {
@@ -30,7 +30,7 @@ func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) 
 	return e.apply(ctx, store.Target{Request: key.RequestID}, func(m *machine) error { return m.takeSignal(key, s) })
 }
 
-// SignalResource takes a signal for a resource that is being created and waits for it. Errors that the client can mend are
+// SignalResource takes a signal for a resource that is being created and waits for it. Errors that the client can fix are
 // of type [Error].
 func (e *Engine) SignalResource(ctx context.Context, in SignalResource) error {
 	target, err := e.target(ctx, in.Stack)

@@ -385,7 +385,7 @@ func TestSignalsAreBounded(t *testing.T) {
 	}
 }
 
-// refused checks the text of an error that a client can mend.
+// refused checks the text of an error that a client can fix.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	if input, ok := engine.InputError(err); !ok || input.Message != want {

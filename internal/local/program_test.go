@@ -131,7 +131,7 @@ func TestGoPackageWithAMistake(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := k.run("2", task{}); got.ExitCode != 5 {
-		t.Errorf("got %v, want the exit of the mended program", got)
+		t.Errorf("got %v, want the exit of the fixed program", got)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 }
 
-// That a program has no schema may have been for others to mend: it counts for a while. That somebody killed it says nothing.
+// That a program has no schema may have been for others to fix: it counts for a while. That somebody killed it says nothing.
 func TestNoSchemaIsKeptForAWhile(t *testing.T) {
 	schemas, counted := t.TempDir(), filepath.Join(t.TempDir(), "counted")
 	target, err := local.ParseTarget("", os.Args[0])

@@ -24,7 +24,7 @@ const (
 
 // ParseSignal reads the document that is sent to the URL of a WaitConditionHandle: an object with a Status, SUCCESS or
 // FAILURE, a UniqueId, and maybe a Reason and Data. Characters that no event can show are dropped. The error tells the
-// sender what to mend.
+// sender what to fix.
 func ParseSignal(body []byte) (store.Signal, error) {
 	if len(body) > MaxSignal {
 		return store.Signal{}, wrong("the signal is longer than 16384 bytes")
