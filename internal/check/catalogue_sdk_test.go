@@ -159,7 +159,7 @@ var sdkBugs = []bug{
 	{name: "new-id", rule: "id-changed", wild: "a time in the ID"},
 	{name: "rename-in-place", rule: "not-replaced", wild: "renames in place that cannot be"},
 	{name: "only-grows", rule: "rollback-refused", wild: "sizes that cannot shrink"},
-	{name: "in-memory", rule: "state-in-memory", also: "update-refused,delete-harms-other", wild: "maps for databases"},
+	{name: "in-memory", rule: "state-in-memory", also: "update-refused,delete-harms-other,redelivery-refused", wild: "maps for databases"},
 	{name: "deletes-all", rule: "delete-harms-other", wild: "clean-up of the folder"},
 	{name: "gone-is-an-error", rule: "delete-unknown-refused", wild: "APIs' 404 passed on"},
 	{name: "prints", rule: "secret-in-log", wild: "structs printed whole"},

@@ -117,7 +117,7 @@ var pythonBugs = []bug{
 	{name: "log-stream-id", rule: "id-log-stream", also: "id-changed,id-shared,delete-harms-other,not-replaced",
 		wild: "DataDog 177, cfn-response 2"},
 	{name: "content-id", rule: "id-changed", wild: "a hash of the properties as ID"},
-	{name: "in-memory", rule: "state-in-memory", also: "update-refused,delete-harms-other", wild: "dicts for databases"},
+	{name: "in-memory", rule: "state-in-memory", also: "update-refused,delete-harms-other,redelivery-refused", wild: "dicts for databases"},
 	{name: "exclusive", rule: "redelivery-refused", wild: "open(path, 'x')"},
 	{name: "uses-old", rule: "old-format-refused", wild: "OldResourceProperties['Name'] without a default"},
 	{name: "integers", rule: "strings-refused", also: "create-refused", wild: "isinstance(size, int) (aws-cdk 15249)"},
