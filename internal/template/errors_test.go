@@ -92,7 +92,7 @@ func TestParseErrors(t *testing.T) {
 		{"contains", with("Rules: {R: {Assertions: [{Assert: {'Fn::Contains': [a, a]}}]}}"), "1:53 Template error: every Fn::Contains object requires two parameters, (1) a list of strings and (2) a string."},
 		{"refall", with("Rules: {R: {Assertions: [{Assert: {'Fn::Contains': [{'Fn::RefAll': Foo}, a]}}]}}"), "1:68 Template format error: Unrecognized parameter type: Foo"},
 		{"valueof", with("Rules: {R: {Assertions: [{Assert: !Equals [{'Fn::ValueOf': [P, x]}, a]}]}}"), "1:61 Template format error: Unresolved dependencies [P]. Cannot reference resources in the Rules block of the template"},
-		{"transform", with("Transform: AWS::Serverless-2016-10-31"), "1:12 Template format error: the transform AWS::Serverless-2016-10-31 is not supported by Pintle: only AWS expands it."},
+		{"transform", "Transform: AWS::Serverless-2016-10-31\nResources: {A: {Type: AWS::Serverless::Function}}", "1:12 Template format error: the transform AWS::Serverless-2016-10-31 is not supported by Pintle: only AWS expands it."},
 		{"no resources", "Description: x", "1:1 " + noMembers},
 		{"empty resources", "Resources: {}", "1:12 " + noMembers},
 		{"resources are a list", "Resources: []", "1:12 Template format error: [/Resources] 'Resources' must be an object."},

@@ -43,6 +43,8 @@ type Template struct {
 	byID map[string]*Resource
 	// transforms are those to be applied, and source what to; empty once they are.
 	transforms []string
+	// idle are transforms that the template declares and that leave it as it is.
+	idle []string
 	// declared are those that an outline's text calls, which has none to be applied.
 	declared []string
 	source   Node
@@ -159,6 +161,8 @@ func find[T any](all []*T, match func(*T) bool) *T {
 type parser struct {
 	problems
 	template *Template
+	// root is the template whose section Transform is read; absent otherwise.
+	root Node
 	// extended says that the transform AWS::LanguageExtensions was applied.
 	extended bool
 	// processed says that the counted resources of a template of ROS were multiplied.
@@ -185,6 +189,7 @@ func (p *parser) sections(root Node) {
 	var unknown []string
 	var first Member
 	if transform := root.Get("Transform"); !transform.IsZero() && !p.extended {
+		p.root = root
 		p.transformSection(transform, path{"Transform"})
 		p.template.source = root
 	}

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ func (t *Template) Transforms() []string {
 	if t.declared != nil {
 		return t.declared
 	}
-	return t.transforms
+	return slices.Concat(t.idle, t.transforms)
 }
 
 // transformSection reads the names of the transforms at the top of a template: a string, or a list.
@@ -65,6 +66,9 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 			}
 		}
 	case name.text == languageExtensions:
+	case name.text == serverless && !usesServerless(p.root):
+		t.transforms = t.transforms[:len(t.transforms)-1]
+		t.idle = append(t.idle, name.text)
 	case strings.HasPrefix(name.text, "AWS::Serverless"):
 		p.at(name, where, "Template format error: the transform %s is not supported by Pintle: only AWS expands it.", name.text)
 		p.explain("sam build and sam package leave it in the template; write its resources out as the types they stand for, " +
@@ -72,6 +76,21 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 	default:
 		p.at(name, where, "%s", unknownTransform(name.text))
 	}
+}
+
+// serverless is the transform of the Serverless Application Model.
+const serverless = "AWS::Serverless-2016-10-31"
+
+// usesServerless reports whether a template has something that [serverless] expands: a section Globals, or a resource of one of its
+// types. Tools such as the SAM CLI declare the transform also in templates without either, which it leaves as they are. An absent
+// template is assumed to use it.
+func usesServerless(root Node) bool {
+	if root.kind != value.Map || !root.Get("Globals").IsZero() {
+		return true
+	}
+	return slices.ContainsFunc(root.Get("Resources").members, func(m Member) bool {
+		return m.Value.kind == value.Map && strings.HasPrefix(m.Value.Get("Type").text, "AWS::Serverless::")
+	})
 }
 
 func unknownTransform(name string) string {

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,5 +32,27 @@ func TestRecordedD23(t *testing.T) {
 		if call != "UpdateStack" && !strings.HasPrefix(got, refused) {
 			t.Errorf("%s: %s", call, got)
 		}
+	}
+}
+
+// The SAM CLI declares its transform also in the template of its own bucket, which has nothing that the transform expands.
+func TestServerlessTransformWithoutServerlessResources(t *testing.T) {
+	w, ctx, name := newWorld(t), t.Context(), aws.String("managed")
+	body := aws.String(`{"Transform": "AWS::Serverless-2016-10-31", "Resources": {"C": ` + resource(`"K": "1"`) + `}}`)
+	made, err := w.client.CreateChangeSet(ctx, &sdk.CreateChangeSetInput{
+		StackName: name, ChangeSetName: aws.String("set"), ChangeSetType: types.ChangeSetTypeCreate, TemplateBody: body,
+		Capabilities: []types.Capability{types.CapabilityCapabilityAutoExpand},
+	})
+	w.must(err)
+	_, err = w.client.ExecuteChangeSet(ctx, &sdk.ExecuteChangeSetInput{ChangeSetName: made.Id})
+	w.must(err)
+	w.provide(succeeds)
+	if got := w.status("managed"); got != types.StackStatusCreateComplete {
+		t.Errorf("the stack is %s", got)
+	}
+	summary, err := w.client.GetTemplateSummary(ctx, &sdk.GetTemplateSummaryInput{StackName: name})
+	w.must(err)
+	if diff := cmp.Diff([]string{"AWS::Serverless-2016-10-31"}, summary.DeclaredTransforms); diff != "" {
+		t.Errorf("declared transforms (-want +got):\n%s", diff)
 	}
 }
