@@ -211,7 +211,7 @@ func (m *machine) settleChangeSet(row *store.ChangeSet, drawn draft) (err error)
 	case drawn.unchanged:
 		row.State, row.Reason = store.ChangeSetFailed, words.unchanged
 	default:
-		row.Reason = warning(drawn.changes, drawn.missing)
+		row.Reason = m.warning(drawn.changes, drawn.missing)
 	}
 	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
 		return fmt.Errorf("write the changes of %s: %w", row.ID, err)
@@ -251,12 +251,18 @@ const (
 	maxWarning  = 300 // bytes of each
 )
 
-// warning says where the execution is going to fail, "" if nothing is known to be wrong.
-func warning(changes []plan.Change, missing string) string {
+// warning says where the execution is going to fail, "" if nothing is known to be wrong. The service says none of it, except
+// about imports of resources: that text is made for the clients that ask for property values.
+func (m *machine) warning(changes []plan.Change, missing string) string {
+	if m.fidelity == FidelityAWS {
+		return ""
+	}
 	var problems []string
 	more := 0
 	for _, c := range changes {
 		switch {
+		case c.Import != "" && m.dialect.wire() == wire.CloudFormation:
+			missing = ""
 		case c.Problem == "":
 		case len(problems) == maxWarnings:
 			more++

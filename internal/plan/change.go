@@ -91,6 +91,8 @@ type Change struct {
 	After  value.Value `json:"after,omitzero"`
 	// Problem says why the execution is going to fail at this resource, "" if nothing is known to be wrong.
 	Problem string `json:"problem,omitempty"`
+	// Import is the first name that the resource imports and no stack exports, "" if there is none.
+	Import string `json:"import,omitempty"`
 }
 
 // Detail is one place in a resource that changes, and one reason why.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -95,10 +96,11 @@ func (p *preview) change(logicalID string) *Change {
 		p.remove(change, c, now)
 	case now == nil || now.Unborn:
 		change.Action, change.Type = Add, c.New.Type
-		properties, metadata, problem := p.foresee(c)
+		properties, metadata, problem := p.foresee(change, c)
 		if change.Problem = problem; problem == "" {
 			change.After = context(properties, metadata)
 		}
+		change.lack()
 	default:
 		p.modify(change, c, now)
 	}
@@ -159,7 +161,7 @@ func withUnknown(v, pattern value.Value) value.Value {
 }
 
 func (p *preview) modify(change *Change, c *Candidate, now *Now) {
-	properties, metadata, problem := p.foresee(c)
+	properties, metadata, problem := p.foresee(change, c)
 	if problem != "" {
 		change.Problem, change.Scope = problem, []string{Properties} // it is tried, and fails
 	} else {
@@ -202,6 +204,14 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 			change.PolicyAction = "ReplaceAndRetain"
 		}
 	}
+	change.lack()
+}
+
+// lack notes as the problem that an import has no export, unless there is another one.
+func (c *Change) lack() {
+	if c.Import != "" && c.Problem == "" {
+		c.Problem = template.NoExport(c.Import)
+	}
 }
 
 // replacement says what the details of a modified resource come to.
@@ -229,22 +239,35 @@ func (p *preview) replacement(change *Change) Replacement {
 	return ReplacementConditional
 }
 
-// foresee evaluates what a resource is to be, as far as that is known.
-func (p *preview) foresee(c *Candidate) (properties, metadata value.Value, problem string) {
+// foresee evaluates the new properties and metadata of a resource, as far as they are known. It notes an import without an
+// export in the change.
+func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata value.Value, problem string) {
 	for _, need := range c.NewNeeds {
 		p.change(need)
 	}
-	properties, err := template.Foresee(c.New.Properties, p.to.Scope, p.world.Resources, p.known)
-	if err == nil {
-		metadata, err = template.Foresee(c.New.Metadata, p.to.Scope, p.world.Resources, p.known)
+	properties, change.Import, problem = p.evaluate(c.New.Properties)
+	if problem != "" {
+		return value.Value{}, value.Value{}, problem
 	}
-	if err == nil {
-		properties, err = p.world.Form(c.New, properties)
+	metadata, missing, problem := p.evaluate(c.New.Metadata)
+	if problem != "" {
+		return value.Value{}, value.Value{}, problem
 	}
+	change.Import = cmp.Or(change.Import, missing)
+	properties, err := p.world.Form(c.New, properties)
 	if err != nil {
 		return value.Value{}, value.Value{}, err.Error()
 	}
 	return properties, metadata, ""
+}
+
+// evaluate returns a value of the new template as far as it is known, and the first import in it without an export.
+func (p *preview) evaluate(declared template.Node) (v value.Value, missing, problem string) {
+	v, missing, err := template.ForeseeImports(declared, p.to.Scope, p.world.Resources, p.known)
+	if err != nil {
+		return v, "", err.Error()
+	}
+	return v, missing, ""
 }
 
 // known reports whether a reference is to something that stays as it is. A provider that is asked for anything may answer

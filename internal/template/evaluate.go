@@ -66,6 +66,9 @@ type evaluation struct {
 	resources Resources
 	// spent is what functions have returned so far, and most how much they may, 0 for [MaxEvaluated].
 	spent, most int
+	// missing are the imports without an export. With lenient, a call that uses one becomes [Unknown] in foresee.
+	missing []string
+	lenient bool
 }
 
 // spend counts what a function returns, or is about to. The error says that it is too much.

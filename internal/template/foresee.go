@@ -14,7 +14,20 @@ const Unknown = "{{changeSet:KNOWN_AFTER_APPLY}}"
 // Foresee is [Evaluate] for what is not all there yet: a call of a function that uses a resource for which known is
 // false becomes [Unknown] as a whole. Of Fn::If only the branch that is taken counts.
 func Foresee(n Node, s *Scope, r Resources, known func(Reference) bool) (value.Value, error) {
-	e := &evaluation{scope: s, resources: r}
+	return (&evaluation{scope: s, resources: r}).foreseen(n, known)
+}
+
+// ForeseeImports is [Foresee], except that a call of a function that imports a name without an export becomes [Unknown] as
+// a whole. missing is the first such name, "" if there is none.
+func ForeseeImports(n Node, s *Scope, r Resources, known func(Reference) bool) (v value.Value, missing string, err error) {
+	e := &evaluation{scope: s, resources: r, lenient: true}
+	if v, err = e.foreseen(n, known); err == nil && e.missing != nil {
+		missing = e.missing[0]
+	}
+	return v, missing, err
+}
+
+func (e *evaluation) foreseen(n Node, known func(Reference) bool) (value.Value, error) {
 	v, err := e.foresee(n, known)
 	if err == nil && deeper(v, MaxDepth) {
 		err = e.fail(n, "Template error: lists and objects nest deeper than %d levels.", MaxDepth)
@@ -35,7 +48,12 @@ func (e *evaluation) foresee(n Node, known func(Reference) bool) (value.Value, e
 		if slices.ContainsFunc(resourcesIn(n, e.scope), unknown) {
 			return value.Str(Unknown), nil
 		}
-		return e.node(n)
+		before := len(e.missing)
+		v, err := e.node(n)
+		if err != nil && e.lenient && len(e.missing) > before {
+			return value.Str(Unknown), nil
+		}
+		return v, err
 	}
 	switch n.kind {
 	case value.List:

@@ -135,6 +135,7 @@ func evaluateImportValue(e *evaluation, argument Node) (value.Value, error) {
 	}
 	v, ok := e.scope.Outside.Imports[name]
 	if !ok {
+		e.missing = append(e.missing, name)
 		return value.Value{}, e.fail(argument, "%s", NoExport(name))
 	}
 	return v, nil

@@ -130,6 +130,9 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 		return out, err
 	}
 	slices.SortFunc(changes, func(a, b engine.Change) int { return cmp.Compare(a.LogicalID, b.LogicalID) })
+	if in.IncludePropertyValues {
+		out.StatusReason = incomplete(out.StatusReason, changes)
+	}
 	replaced := map[string]bool{}
 	for i := range changes {
 		replaced[changes[i].LogicalID] = string(changes[i].Replacement) == "True"
@@ -141,6 +144,25 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 		out.NextToken, err = f.tokens.Encode(scope, at)
 	}
 	return out, err
+}
+
+// maxIncomplete limits the resources that the warning about incomplete values names.
+const maxIncomplete = 5
+
+// incomplete adds to the reason of a change set which imports of its resources have no export. CloudFormation was recorded
+// to say this only in an answer with property values.
+func incomplete(reason string, changes []engine.Change) string {
+	var lines []string
+	for i := range changes {
+		if c := &changes[i]; c.Import != "" && len(lines) < maxIncomplete {
+			lines = append(lines, "ChangeSet creation failed for resource ["+c.LogicalID+"] because: No export named "+c.Import)
+		}
+	}
+	if lines == nil {
+		return reason
+	}
+	text := "[WARN] --include-property-values option can return incomplete ChangeSet data because: " + strings.Join(lines, "; ")
+	return strings.TrimLeft(reason+" "+text, " ")
 }
 
 // viewChange renders a change; replaced holds the resources that the change set is certain to replace.
