@@ -158,6 +158,26 @@ func (c *Client) Actions(service string) ([]string, error) {
 	return s.shapes.Names(), nil
 }
 
+// Payload returns the member of an action's result that is the whole body of the response and bytes, empty if there is none, and whether it
+// is a stream: [Client.Call] returns that as a string. The error is an [UnknownServiceError] or an [UnknownActionError], or about the
+// service's models.
+func (c *Client) Payload(service, action string) (member string, stream bool, err error) {
+	s, name, err := c.find(service, action)
+	if err != nil {
+		return "", false, err
+	}
+	o, err := s.shapes.Operation(name)
+	if err != nil || o.Output == nil {
+		return "", false, err
+	}
+	for _, m := range o.Output.Members {
+		if m.Payload && m.Type.Kind == shape.Blob || m.Streaming {
+			return m.Name, m.Streaming, nil
+		}
+	}
+	return "", false, nil
+}
+
 // Name returns the names of a service and an action as the models have them: a service that is named in several ways has one.
 // The error is an [UnknownServiceError] or an [UnknownActionError].
 func (c *Client) Name(service, action string) (string, string, error) {

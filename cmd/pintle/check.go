@@ -19,6 +19,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/check"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/local"
@@ -133,7 +134,7 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 		return err
 	}
 	config.Session.Runtime = local.Config{
-		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.once(a.building),
+		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), AWS: &builtin.SDK{}, Logger: logger, Progress: a.once(a.building),
 	}
 	if o.log {
 		config.Log = func(line string) { fmt.Fprintf(a.stderr, "  | %s\n", display.Clean(line)) }

@@ -228,7 +228,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	if want.stack, err = p.stack(o.stack); err != nil {
 		return want, err
 	}
-	if want.unknown, err = p.unknownTypes(o.unknownTypes); err != nil {
+	if want.unknown, err = p.unknownTypes(o.unknownTypes, false); err != nil {
 		return want, err
 	}
 	if o.read != nil {

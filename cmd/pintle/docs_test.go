@@ -56,7 +56,6 @@ var blocks = []snippet{
 	},
 	{page: "README.md", begins: "pintle describe shop", elsewhere: "each line is for a stack in trouble of its own: testdata/script/story_*.txtar"},
 	{page: "docs/cdk.md", begins: "pintle serve --dev ", elsewhere: "it needs the CDK; make cdk runs it"},
-	{page: "docs/cdk.md", begins: "pintle serve --dev --node-modules", before: "mkdir node_modules", after: "pintle list"},
 	{page: "docs/cdk.md", begins: "npx cdk synth", elsewhere: "it needs the CDK; make cdk runs it"},
 	{page: "docs/cdk.md", begins: "pintle describe Site", before: things + "pintle deploy"},
 	{page: "docs/console.md", begins: "pintle serve --dev", after: "pintle console | grep /console/"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -21,11 +22,11 @@ func (o *functionOptions) flags(cmd *cobra.Command) {
 
 // moduleFlag is the flag alone that is of use where functions are run anyway.
 func (o *functionOptions) moduleFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` in which Node functions find packages beside their own, e.g. a node_modules; may be repeated")
+	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` in which Node functions find packages beside their own, e.g. a node_modules; may be repeated (found without it: the node_modules beside the cdk.json in the working directory or above it)")
 	fromEnvironment(cmd.Flags(), "node-modules")
 }
 
-// folders returns the folders of packages as absolute paths.
+// folders returns the folders of packages as absolute paths: those that were given, then those of the CDK app around the working directory.
 func (o *functionOptions) folders(a *app) ([]string, error) {
 	var list []string
 	for _, given := range o.modules {
@@ -35,7 +36,25 @@ func (o *functionOptions) folders(a *app) ([]string, error) {
 		}
 		list = append(list, path)
 	}
-	return list, nil
+	return append(list, appModules(a.path("."))...), nil
+}
+
+// appModules returns the folders in which the code of the CDK app in a folder, or in one above it, finds packages: the node_modules of the folder
+// that has the cdk.json, and of those above it. There are none outside of such an app.
+func appModules(dir string) (found []string) {
+	app := false
+	for ; ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, "cdk.json")); err == nil && info.Mode().IsRegular() {
+			app = true
+		}
+		modules := filepath.Join(dir, "node_modules")
+		if info, err := os.Stat(modules); app && err == nil && info.IsDir() {
+			found = append(found, modules)
+		}
+		if dir == filepath.Dir(dir) {
+			return found
+		}
+	}
 }
 
 // repeated returns the flags with which they are typed again.

@@ -119,7 +119,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 		Provider: tried.Framework, Functions: tried.Functions, Calls: tried.Calls,
 		Request: request, SNS: o.sns, Timeout: o.timeout, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET"),
 		Runtime: local.Config{
-			CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), Logger: logger, Progress: a.building,
+			CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), AWS: &builtin.SDK{}, Logger: logger, Progress: a.building,
 		},
 		Learn: func(text []byte, r *wire.Request) (secrets []string) {
 			r.ResourceType, secrets = fitted(text, *r)

@@ -102,7 +102,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if config.UnknownTypes, err = p.unknownTypes(o.unknownTypes); err != nil {
+	if config.UnknownTypes, err = p.unknownTypes(o.unknownTypes, o.dev); err != nil {
 		return err
 	}
 	list, err := a.providers(p, o.providers)

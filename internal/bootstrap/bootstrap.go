@@ -28,7 +28,7 @@ import (
 	"strings"
 )
 
-//go:embed files
+//go:embed all:files
 var files embed.FS
 
 // Language is what a handler is written in. The set is closed.

@@ -2,7 +2,6 @@ package cdk_test
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,8 +43,7 @@ func TestParameter(t *testing.T) {
 
 // TestFile is about functions that make calls themselves, in both languages.
 func TestFile(t *testing.T) {
-	require.Python(t, "boto3")
-	a := newApp(t, "file", "--node-modules", filepath.Join(require.CDKCLI(t), "node_modules"))
+	a := newApp(t, "file")
 	// writes are what the writer was asked; how often the other one looks is not told here.
 	writes := func() (list []string) {
 		for _, e := range a.entries() {
@@ -86,6 +84,41 @@ func TestFile(t *testing.T) {
 	a.destroys() // with the bucket, which has to be empty
 	a.cloud.gone("Files")
 	wrote("Delete First recipes/rye.txt", "Delete Second")
+}
+
+// TestBucket is about a bucket that the CDK's own handlers configure and empty. They find no package of the AWS SDK.
+func TestBucket(t *testing.T) {
+	require.Tool(t, "python3")
+	a := newApp(t, "bucket")
+	bucket := a.deploys(nil)["Emptied"]["BucketName"]
+	prefix := func(want string) {
+		t.Helper()
+		got, err := a.cloud.call("s3", "getBucketNotificationConfiguration", map[string]any{"Bucket": bucket})
+		if err != nil || got["LambdaFunctionConfigurations.0.Filter.Key.FilterRules.0.Value"] != want {
+			t.Errorf("notifications %v (%v), want prefix %s", got, err, want)
+		}
+	}
+	prefix("in/")
+	a.deploys(nil)
+	change := []string{"prefix=out/"}
+	a.differs(change, "[~] Custom::S3BucketNotifications ", "out/")
+	a.deploys(change)
+	prefix("out/")
+	for _, key := range []string{"out/a", "b"} {
+		if _, err := a.cloud.call("s3", "putObject", map[string]any{"Bucket": bucket, "Key": key, "Body": "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.deploys(append(change, "keep=true")) // which says in the tags that objects are to be left alone
+	if got, err := a.cloud.call("s3", "listObjectsV2", map[string]any{"Bucket": bucket}); err != nil || got["KeyCount"] != "2" {
+		t.Errorf("objects %v (%v), want both", got, err)
+	}
+	a.deploys(change)
+	a.destroys()
+	a.cloud.gone("Emptied")
+	if _, err := a.cloud.call("s3", "headBucket", map[string]any{"Bucket": bucket}); err == nil {
+		t.Error("the bucket is still there")
+	}
 }
 
 // TestBootstrap is about the stack that CDK wants in every account, and which nobody needs here.

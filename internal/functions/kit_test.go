@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/lambda"
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/local"
@@ -68,6 +69,7 @@ func newNode(t *testing.T, things *catalog.Catalog, dir string, change func(*fun
 		},
 		Log:      w.log,
 		CacheDir: w.cache,
+		AWS:      &builtin.SDK{},
 		Logger:   slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +121,9 @@ type Config struct {
 	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of the
 	// response URLs. program is false for a Python or Node handler and for a Go package, which need less. Nil changes nothing.
 	Trust func(env map[string]string, program bool) error
+	// AWS serves the calls of the AWS SDK that is built into what runs Python and Node handlers: a POST with one call, from a
+	// process of this runtime. Nil means that there is none.
+	AWS http.Handler
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string
 	// CacheDir is where Go packages are built into, and where what runs Python and Node handlers is put. Required if a

@@ -72,6 +72,7 @@ type process struct {
 	logger      *slog.Logger
 	body        body
 	addr        string
+	aws         http.Handler // of the built-in AWS SDK; nil for none
 
 	deliver    chan *invocation // received by the process's call for the next event
 	initFailed chan Outcome     // the process reported an error before its first call
@@ -105,6 +106,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		scrubber:   s,
 		logger:     r.config.Logger.With("provider", provider.Name),
 		addr:       listener.Addr().String(),
+		aws:        r.config.AWS,
 		deliver:    make(chan *invocation),
 		initFailed: make(chan Outcome, 1),
 		ending:     make(chan struct{}),

@@ -40,6 +40,9 @@ func (p *process) handler() http.Handler {
 		mux.HandleFunc("POST "+root+"/invocation/{id}/idle", p.idle)
 		mux.HandleFunc("POST "+root+"/init/error", p.initError)
 	}
+	if p.aws != nil {
+		mux.Handle("POST /pintle/aws", p.aws)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser on this machine could otherwise take events away from the process.
 		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {

@@ -147,8 +147,8 @@ func TestMissingModules(t *testing.T) {
 		want       string // DIR and PYTHON stand for the handler's directory and its interpreter
 	}{
 		"boto3": {
-			file: "h.py", code: bare("import boto3"),
-			want: `h.py needs the Python module "boto3", which PYTHON does not have (AWS's runtime brings it): run ` +
+			file: "h.py", code: bare("import boto3.dynamodb"),
+			want: `h.py needs the Python module "boto3.dynamodb", which PYTHON does not have (AWS's runtime brings it): run ` +
 				`"python3 -m venv DIR/.venv && DIR/.venv/bin/python -m pip install boto3"`,
 		},
 		"another name": {
@@ -157,8 +157,8 @@ func TestMissingModules(t *testing.T) {
 				`"python3 -m venv DIR/.venv && DIR/.venv/bin/python -m pip install PyYAML"`,
 		},
 		"below another": {
-			file: "h.py", code: bare("import botocore.config"),
-			want: `h.py needs the Python module "botocore", which PYTHON does not have (AWS's runtime brings it): run ` +
+			file: "h.py", code: bare("import botocore.session"),
+			want: `h.py needs the Python module "botocore.session", which PYTHON does not have (AWS's runtime brings it): run ` +
 				`"python3 -m venv DIR/.venv && DIR/.venv/bin/python -m pip install botocore"`,
 		},
 		"for one that is imported": {
@@ -167,8 +167,8 @@ func TestMissingModules(t *testing.T) {
 				`"python3 -m venv DIR/.venv && DIR/.venv/bin/python -m pip install no_such_module", or put no_such_module.py next to h.py if it is your own`,
 		},
 		"boto3 of a function": {
-			file: "h.py", code: bare("import boto3"), function: true,
-			want: `h.py needs the Python module "boto3", which PYTHON does not have (AWS's runtime brings it): run ` +
+			file: "h.py", code: bare("import boto3.dynamodb"), function: true,
+			want: `h.py needs the Python module "boto3.dynamodb", which PYTHON does not have (AWS's runtime brings it): run ` +
 				`"PYTHON -m pip install boto3", or start Pintle in a virtual environment that has it`,
 		},
 		"module of a function": {

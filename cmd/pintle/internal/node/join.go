@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
@@ -46,6 +47,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 			Logger:   n.log,
 			Region:   n.config.Region,
 			Account:  account,
+			AWS:      &builtin.SDK{},
 			Trust:    n.trust(),
 			CacheDir: n.config.Lock.path(buildDir),
 

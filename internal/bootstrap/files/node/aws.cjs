@@ -1,106 +1,89 @@
 'use strict';
 
-// What the stand-ins for packages of the AWS SDK share: a client that signs its requests, and its errors. They do what the
-// provider framework of the CDK asks for and no more; whoever installs the packages themselves gets those.
+// The built-in AWS SDK: what stands in for packages @aws-sdk/client-* and @aws-sdk/credential-providers that nobody has installed.
+// AWS's own runtimes bring the SDK. Here a command of any client is sent to the Runtime API of this process, which calls the service
+// and returns its answer, so every action of every service works. Packages that are installed always win.
+//
+// What the SDK generates beside clients and commands is made from the name alone: errors, which instanceof compares by name,
+// paginators, and the aggregated clients with a method for each action. The waiters are those in WAITERS. Anything else, such as
+// an enumeration, throws an error that names the package to install.
 
-const crypto = require('node:crypto');
 const http = require('node:http');
-const https = require('node:https');
+const nodeModule = require('node:module');
+const {Readable} = require('node:stream');
 
-const TRIES = 3; // of a request that the service could not answer, as the SDK has it
-const AGAIN = new Set([429, 500, 502, 503, 504]);
-const BROKEN = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+const env = process.env;
+const [host, port] = (env.AWS_LAMBDA_RUNTIME_API || env.FC_RUNTIME_API || '').split(':');
+const request = http.request; // whatever the handler's libraries put in its place
+const NAME = /^@aws-sdk\/(client-[a-z0-9-]+|credential-providers)$/;
+
+// TOKENS are the members of an output that say that there is more, with the member of the next input that takes each. A service
+// that has several in one answer wants all of them.
+const TOKENS = {
+  NextToken: 'NextToken', nextToken: 'nextToken', NextContinuationToken: 'ContinuationToken', NextMarker: 'Marker',
+  NextKeyMarker: 'KeyMarker', NextVersionIdMarker: 'VersionIdMarker', NextUploadIdMarker: 'UploadIdMarker',
+  LastEvaluatedKey: 'ExclusiveStartKey', LastEvaluatedTableName: 'ExclusiveStartTableName',
+  NextRecordName: 'StartRecordName', NextRecordType: 'StartRecordType', NextRecordIdentifier: 'StartRecordIdentifier',
+  NextDNSName: 'DNSName', NextHostedZoneId: 'HostedZoneId', position: 'position',
+};
+
+// MARKERS are members that an output has under the name of the input's, which count only where the output says that there is more.
+const MARKERS = ['Marker', 'marker'];
+
+// WAITERS are the action that a waiter repeats, and what its answer says: true for success, an Error for failure.
+const WAITERS = {
+  FunctionActive: ['GetFunctionConfiguration', (o) => state(o.State)],
+  FunctionActiveV2: ['GetFunction', (o) => state(o.Configuration && o.Configuration.State)],
+  FunctionUpdated: ['GetFunctionConfiguration', (o) => state(o.LastUpdateStatus, 'Successful')],
+  FunctionUpdatedV2: ['GetFunction', (o) => state(o.Configuration && o.Configuration.LastUpdateStatus, 'Successful')],
+  ResourceRecordSetsChanged: ['GetChange', (o) => Boolean(o.ChangeInfo) && o.ChangeInfo.Status === 'INSYNC'],
+  CertificateValidated: ['DescribeCertificate', ({Certificate: of = {}}) => {
+    if (of.Status === 'FAILED') return new Error('the certificate has failed');
+    const options = of.DomainValidationOptions || [];
+    return options.length > 0 && options.every((option) => option.ValidationStatus === 'SUCCESS');
+  }],
+  BucketExists: ['HeadBucket', () => true, 'NotFound'],
+  ObjectExists: ['HeadObject', () => true, 'NotFound'],
+  TableExists: ['DescribeTable', (o) => Boolean(o.Table) && o.Table.TableStatus === 'ACTIVE', 'ResourceNotFoundException'],
+  InvalidationCompleted: ['GetInvalidation', (o) => Boolean(o.Invalidation) && o.Invalidation.Status === 'Completed'],
+};
+
+function state(is, wanted = 'Active') {
+  return is === 'Failed' ? new Error('the function has failed') : is === wanted;
+}
 
 // ServiceException is an error that a service answers with. Its name is the code.
 class ServiceException extends Error {
-  constructor(name, message, $metadata) {
+  constructor({name, message, $fault, $metadata}) {
     super(message);
     this.name = name;
-    this.$fault = $metadata.httpStatusCode >= 500 ? 'server' : 'client';
-    this.$metadata = $metadata;
+    this.Code = name;
+    this.$fault = $fault;
+    this.$metadata = $metadata || {};
   }
 }
 
-// Client is a client of one service.
-class Client {
-  constructor(config, service, id) {
-    this.config = {...config};
-    this.service = service;
-    this.id = id; // in AWS_ENDPOINT_URL_<id>
-  }
-
-  // send does what a command asks for.
-  async send(command) {
-    return command.run(this);
-  }
-
-  destroy() {}
-
-  async region() {
-    const region = await valueOf(this.config.region) || process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION;
-    if (!region) throw new Error('Region is missing');
-    return region;
-  }
-
-  async endpoint(region) {
-    const env = process.env;
-    const given = await valueOf(this.config.endpoint);
-    if (given) return new URL(given.url || given);
-    if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS !== 'true') {
-      const configured = env['AWS_ENDPOINT_URL_' + this.id] || env.AWS_ENDPOINT_URL;
-      if (configured) return new URL(configured);
-    }
-    return new URL(`https://${this.service}.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`);
-  }
-
-  async credentials() {
-    const env = process.env;
-    const given = await valueOf(this.config.credentials);
-    if (given) return given;
-    if (!env.AWS_ACCESS_KEY_ID || !env.AWS_SECRET_ACCESS_KEY) {
-      const error = new Error('Could not load credentials from any providers');
-      error.name = 'CredentialsProviderError';
-      throw error;
-    }
-    return {
-      accessKeyId: env.AWS_ACCESS_KEY_ID, secretAccessKey: env.AWS_SECRET_ACCESS_KEY, sessionToken: env.AWS_SESSION_TOKEN,
-    };
-  }
-
-  // call makes a request, again if it may help, and returns the answer of a success.
-  async call(method, path, headers, body) {
-    for (let tried = 1; ; tried++) {
-      let answer;
-      try {
-        answer = await this.once(method, path, headers, body);
-      } catch (error) {
-        if (tried === TRIES || !BROKEN.has(error.code)) throw error;
-      }
-      if (answer && (answer.status < 300 || tried === TRIES || !AGAIN.has(answer.status))) return checked(answer);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 100 * 2 ** tried));
-    }
-  }
-
-  async once(method, path, headers, body) {
-    const region = await this.region();
-    const url = await this.endpoint(region);
-    const route = url.pathname.replace(/\/$/, '') + path;
-    const signed = sign({
-      method, path: route, body, region, service: this.service, credentials: await this.credentials(),
-      headers: {...headers, host: url.host, 'content-length': String(body.length)},
-    });
-    return new Promise((resolve, reject) => {
-      const options = {method, host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port, path: route, headers: signed};
-      const request = (url.protocol === 'http:' ? http : https).request(options, (answer) => {
-        const chunks = [];
-        answer.on('data', (chunk) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => resolve({status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks)}));
+// post sends a call to the Runtime API.
+function post(body, signal) {
+  return new Promise((resolve, reject) => {
+    const bytes = Buffer.from(JSON.stringify(body));
+    const headers = {'Content-Type': 'application/json', 'Content-Length': bytes.length};
+    const options = {host, port, path: '/pintle/aws', method: 'POST', headers, agent: false, signal};
+    const asked = request(options, (answer) => {
+      const chunks = [];
+      answer.on('data', (chunk) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () => {
+        try {
+          resolve(JSON.parse(Buffer.concat(chunks).toString()));
+        } catch (error) {
+          reject(error);
+        }
       });
-      request.on('error', reject);
-      request.end(body);
     });
-  }
+    asked.on('error', reject);
+    asked.end(bytes);
+  });
 }
 
 // valueOf returns a setting, which may be a function or a promise.
@@ -108,75 +91,281 @@ async function valueOf(setting) {
   return typeof setting === 'function' ? setting() : setting;
 }
 
-// checked returns the answer of a success, and throws what any other says.
-function checked(answer) {
-  answer.$metadata = {httpStatusCode: answer.status, requestId: answer.headers['x-amzn-requestid'], attempts: 1, totalRetryDelay: 0};
-  if (answer.status < 300) return answer;
-  let told = {};
-  try {
-    told = JSON.parse(answer.body.toString()) || {};
-  } catch {
-    // It is from something else than the service.
+// encoded returns a value of an input as it is sent: bytes are marked, for JSON has none. Dates and numbers need nothing.
+function encoded(value) {
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof ArrayBuffer) value = new Uint8Array(value);
+  if (ArrayBuffer.isView(value)) return {$bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')};
+  if (Array.isArray(value)) return value.map(encoded);
+  if (value && typeof value === 'object' && !(value instanceof Date)) {
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, encoded(member)]));
   }
-  const name = String(answer.headers['x-amzn-errortype'] || told.__type || 'UnknownError').split(':')[0].split('#').pop();
-  throw new ServiceException(name, told.message || told.Message || 'HTTP status ' + answer.status, answer.$metadata);
+  return value;
 }
 
-// sign returns the headers with a signature of version 4.
-function sign({method, path, body, region, service, credentials, headers}) {
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  const day = stamp.slice(0, 8);
-  headers = {...headers, 'x-amz-date': stamp};
-  if (credentials.sessionToken) headers['x-amz-security-token'] = credentials.sessionToken;
-  const names = Object.keys(headers).sort();
-  const [route, query = ''] = path.split('?');
-  const canonical = [
-    method,
-    route.split('/').map(encode).join('/'),
-    query.split('&').filter(Boolean).sort().join('&'),
-    ...names.map((name) => `${name}:${String(headers[name]).trim().replace(/ +/g, ' ')}`),
-    '',
-    names.join(';'),
-    sha256(body),
-  ].join('\n');
-  const scope = `${day}/${region}/${service}/aws4_request`;
-  const key = [day, region, service, 'aws4_request'].reduce((k, part) => hmac(k, part), 'AWS4' + credentials.secretAccessKey);
-  const signature = hmac(key, ['AWS4-HMAC-SHA256', stamp, scope, sha256(canonical)].join('\n')).toString('hex');
-  headers.authorization = `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, ` +
-    `SignedHeaders=${names.join(';')}, Signature=${signature}`;
-  return headers;
+// collected reads the streams among the members of an input.
+async function collected(input) {
+  const out = {};
+  for (let [name, value] of Object.entries(input)) {
+    if (typeof Blob === 'function' && value instanceof Blob) value = value.stream();
+    if (value && typeof value === 'object' && typeof value[Symbol.asyncIterator] === 'function') {
+      const chunks = [];
+      for await (const chunk of value) chunks.push(Buffer.from(chunk));
+      value = Buffer.concat(chunks);
+    }
+    out[name] = encoded(value);
+  }
+  return out;
 }
 
-const sha256 = (data) => crypto.createHash('sha256').update(data).digest('hex');
-const hmac = (key, data) => crypto.createHmac('sha256', key).update(data).digest();
-
-// encode encodes all but what is never encoded.
-function encode(text) {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
+// decoded returns a value of an output.
+function decoded(value) {
+  if (Array.isArray(value)) return value.map(decoded);
+  if (!value || typeof value !== 'object') return value;
+  if (typeof value.$bytes === 'string') return blob(Buffer.from(value.$bytes, 'base64'));
+  if (typeof value.$stream === 'string') return stream(Buffer.from(value.$stream, 'base64'));
+  if (typeof value.$time === 'number') return new Date(value.$time);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, decoded(member)]));
 }
 
-// command returns the class of commands that are run by a function of the client and the input.
-function command(run) {
+// blob returns bytes with the method that the SDK gives them.
+function blob(bytes) {
+  const array = new Uint8Array(bytes);
+  Object.defineProperty(array, 'transformToString', {value: (encoding = 'utf-8') => Buffer.from(bytes).toString(encoding)});
+  return array;
+}
+
+// stream returns a stream of bytes with the methods that the SDK gives it.
+function stream(bytes) {
+  return Object.assign(Readable.from([bytes], {objectMode: false}), {
+    transformToString: async (encoding = 'utf-8') => bytes.toString(encoding),
+    transformToByteArray: async () => new Uint8Array(bytes),
+    transformToWebStream: () => Readable.toWeb(Readable.from([bytes], {objectMode: false})),
+  });
+}
+
+// Client is a client of one service.
+class Client {
+  constructor(service, config = {}) {
+    this.service = service;
+    this.given = config;
+    this.config = {...config, region: () => this.region()};
+  }
+
+  async region() {
+    const region = await valueOf(this.given.region) || env.AWS_REGION || env.AWS_DEFAULT_REGION;
+    if (!region) throw new Error('Region is missing');
+    return region;
+  }
+
+  async endpoints() {
+    const given = await valueOf(this.given.endpoint);
+    if (given) return {AWS_ENDPOINT_URL: typeof given === 'string' ? given : given.href || given.url.href};
+    if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true') return {};
+    return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('AWS_ENDPOINT_URL')));
+  }
+
+  async credentials() {
+    const given = await valueOf(this.given.credentials) || await fromEnv()();
+    return {accessKeyId: given.accessKeyId, secretAccessKey: given.secretAccessKey, sessionToken: given.sessionToken};
+  }
+
+  // send does what a command asks for. Its result is a promise, unless there is a callback.
+  send(command, options, callback = options) {
+    const sent = this.call(command.constructor.action, command.input, typeof options === 'object' ? options : undefined);
+    if (typeof callback !== 'function') return sent;
+    sent.then((output) => callback(null, output), (error) => callback(error));
+  }
+
+  async call(action, input, options = {}) {
+    const told = await post({
+      service: this.service, action, region: await this.region(), endpoints: await this.endpoints(),
+      credentials: await this.credentials(), maxAttempts: Number(await valueOf(this.given.maxAttempts)) || 0, input: await collected(input),
+    }, options.abortSignal);
+    if (!told.error) return {$metadata: {httpStatusCode: 200, attempts: 1, totalRetryDelay: 0}, ...decoded(told.output)};
+    const {code, message, status, requestId} = told.error;
+    if (!status) throw Object.assign(new Error(message), code ? {name: code} : {});
+    const $metadata = {httpStatusCode: status, requestId, attempts: 1, totalRetryDelay: 0};
+    throw new ServiceException({name: code, message, $fault: status >= 500 ? 'server' : 'client', $metadata});
+  }
+
+  get middlewareStack() {
+    throw unknown(this.service, 'middlewareStack');
+  }
+
+  destroy() {}
+}
+
+function unknown(service, name) {
+  return new Error(`Pintle's built-in ${service} has no ${name}: install the package, e.g. npm install ${service}`);
+}
+
+// commandOf returns the class of an action's commands.
+function commandOf(action) {
   return class {
+    static action = action;
+
     constructor(input) {
       this.input = input || {};
-    }
-
-    run(client) {
-      return run(client, this.input);
     }
   };
 }
 
-// methods gives a client's class a method for each command, which returns a promise, or calls back.
-function methods(owner, commands) {
-  for (const [name, Command] of Object.entries(commands)) {
-    owner.prototype[name] = function (input, options, callback = options) {
-      const sent = this.send(new Command(input));
-      if (typeof callback !== 'function') return sent;
-      sent.then((output) => callback(null, output), (error) => callback(error));
-    };
-  }
+// aggregate returns a client with a method for each action.
+function aggregate(client) {
+  return new Proxy(client, {
+    get(target, name, receiver) {
+      if (name in target || typeof name !== 'string' || name === 'then' || !/^[a-z]/.test(name)) return Reflect.get(target, name, receiver);
+      const Command = commandOf(name);
+      return (input, options, callback = options) => (
+        typeof input === 'function' ? target.send(new Command(), undefined, input) : target.send(new Command(input), options, callback)
+      );
+    },
+  });
 }
 
-module.exports = {Client, ServiceException, command, encode, methods};
+// paginator returns the function that yields the pages of an action.
+function paginator(action) {
+  return async function* ({client, startingToken, pageSize, ...rest}, input = {}) {
+    void [startingToken, pageSize, rest];
+    for (let next = input, last = ''; ;) {
+      const output = await client.call(action, next);
+      yield output;
+      const more = {};
+      for (const [from, to] of Object.entries(TOKENS)) if (output[from]) more[to] = output[from];
+      for (const marker of MARKERS) if (output.IsTruncated && output[marker] && !more[marker]) more[marker] = output[marker];
+      const said = JSON.stringify(more);
+      if (said === '{}' || said === last) return;
+      next = {...input, ...more};
+      last = said;
+    }
+  };
+}
+
+// waiter returns the function that repeats an action until it says what is waited for.
+function waiter(service, name) {
+  if (!Object.hasOwn(WAITERS, name)) return async () => { throw unknown(service, 'waitUntil' + name); };
+  const [action, judge, absent] = WAITERS[name];
+  return async ({client, maxWaitTime, minDelay = 2, maxDelay = 120}, input) => {
+    const end = Date.now() + maxWaitTime * 1000;
+    for (let delay = minDelay; ; delay = Math.min(delay * 2, maxDelay)) {
+      let reason;
+      let said = false;
+      try {
+        reason = await client.call(action, input);
+        said = judge(reason);
+      } catch (error) {
+        if (!absent || error.name !== absent) throw error;
+        reason = error;
+      }
+      if (said === true) return {state: 'SUCCESS', reason};
+      if (said instanceof Error) throw Object.assign(said, {reason});
+      if (Date.now() + delay * 1000 > end) {
+        throw Object.assign(new Error(JSON.stringify({state: 'TIMEOUT', reason: 'Waiter has timed out'})), {name: 'TimeoutError'});
+      }
+      await new Promise((resolve) => setTimeout(resolve, delay * 1000));
+    }
+  };
+}
+
+// other returns what a name stands for that says nothing of its kind: an aggregated client, or an error of the service.
+function other(service, name) {
+  const Made = class extends ServiceException {
+    constructor(config) {
+      super({name, message: (config && config.message) || ''});
+      if (!config || config.message === undefined) return aggregate(new Client(service, config)); // nobody else makes errors
+      Object.assign(this, config, {name});
+    }
+
+    static [Symbol.hasInstance](error) {
+      return error instanceof ServiceException ? error.name === name : error instanceof Client && error.service === service;
+    }
+  };
+  return new Proxy(Made, {
+    get(target, property, receiver) {
+      if (typeof property !== 'string' || property in target) return Reflect.get(target, property, receiver);
+      throw unknown(service, `${name}.${property}`);
+    },
+  });
+}
+
+// exported returns what a package of a client exports under a name.
+function exported(service, name) {
+  if (/^paginate[A-Z]/.test(name)) return paginator(name.slice('paginate'.length));
+  if (/^waitUntil[A-Z]/.test(name)) return waiter(service, name.slice('waitUntil'.length));
+  if (!/^[A-Z]/.test(name)) return undefined;
+  if (name.endsWith('ServiceException')) return ServiceException;
+  if (name.endsWith('Command')) return commandOf(name.slice(0, -'Command'.length));
+  if (name.endsWith('Client')) {
+    return class extends Client {
+      constructor(config) {
+        super(service, config);
+      }
+    };
+  }
+  return other(service, name);
+}
+
+// fromEnv provides the credentials of the environment.
+function fromEnv() {
+  return async () => {
+    if (!env.AWS_ACCESS_KEY_ID || !env.AWS_SECRET_ACCESS_KEY) {
+      throw Object.assign(new Error('Could not load credentials from any providers'), {name: 'CredentialsProviderError'});
+    }
+    return {accessKeyId: env.AWS_ACCESS_KEY_ID, secretAccessKey: env.AWS_SECRET_ACCESS_KEY, sessionToken: env.AWS_SESSION_TOKEN};
+  };
+}
+
+// fromTemporaryCredentials provides those of a role.
+function fromTemporaryCredentials({params, masterCredentials, clientConfig = {}}) {
+  let kept;
+  return async () => {
+    if (kept && kept.expiration - Date.now() > 5 * 60 * 1000) return kept;
+    const client = new Client('@aws-sdk/client-sts', {...clientConfig, credentials: masterCredentials || clientConfig.credentials});
+    const {Credentials: got} = await client.call('AssumeRole', {RoleSessionName: 'aws-sdk-js-' + Date.now(), ...params});
+    kept = {accessKeyId: got.AccessKeyId, secretAccessKey: got.SecretAccessKey, sessionToken: got.SessionToken, expiration: got.Expiration};
+    return kept;
+  };
+}
+
+const providers = {fromEnv, fromNodeProviderChain: fromEnv, fromTemporaryCredentials};
+const packages = new Map();
+
+// packageOf returns what a package exports. Names are made when they are asked for, below an object of no names of its own, so that
+// bundlers, which copy the names that there are and keep the prototype, find all of them.
+function packageOf(name) {
+  if (!packages.has(name)) {
+    const made = new Map([['__esModule', true]]);
+    const lookUp = (property) => {
+      if (typeof property !== 'string' || property in Object.prototype) return undefined;
+      if (!made.has(property)) made.set(property, name.endsWith('/credential-providers') ? provider(name, property) : exported(name, property));
+      return made.get(property);
+    };
+    packages.set(name, Object.create(new Proxy(Object.create(null), {get: (_, property) => lookUp(property)})));
+  }
+  return packages.get(name);
+}
+
+function provider(name, property) {
+  if (Object.hasOwn(providers, property)) return providers[property];
+  if (/^from[A-Z]/.test(property)) return () => { throw unknown(name, property); };
+  return undefined;
+}
+
+// install lets require find the packages that are not installed.
+function install() {
+  const load = nodeModule._load;
+  nodeModule._load = function (name, parent, isMain) {
+    if (NAME.test(name)) {
+      try {
+        nodeModule._resolveFilename(name, parent, isMain);
+      } catch (error) {
+        if (error.code !== 'MODULE_NOT_FOUND') throw error;
+        return packageOf(name);
+      }
+    }
+    return load.call(this, name, parent, isMain);
+  };
+}
+
+module.exports = {install, packageOf};

@@ -13,6 +13,7 @@ const fs = require('node:fs');
 const nodeModule = require('node:module');
 const {pathToFileURL} = require('node:url');
 const {format} = require('node:util');
+const aws = require('./aws.cjs');
 const reroute = require('./reroute.cjs');
 const log = require('./log.cjs');
 const work = require('./work.cjs');
@@ -321,6 +322,7 @@ function find(exported, wanted) {
 async function main() {
   process.argv.splice(1, process.argv.length, file);
   contract.start();
+  aws.install();
   log.install(() => (current ? current.id : undefined));
   const exported = {};
   try {

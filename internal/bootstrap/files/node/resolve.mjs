@@ -1,13 +1,22 @@
-// Lets ECMAScript modules find by NODE_PATH what they find nowhere else, as require does.
+// Lets ECMAScript modules find by NODE_PATH what they find nowhere else, as require does, and after that the built-in AWS SDK.
 
+import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {basename, delimiter, dirname, join} from 'node:path';
-import {pathToFileURL} from 'node:url';
+import {fileURLToPath, pathToFileURL} from 'node:url';
 
+const BUILT_IN = 'pintle-aws:';
+const SDK = /^@aws-sdk\/(client-[a-z0-9-]+|credential-providers)$/;
+
+// EXPORTED is what may be the name of an export of the SDK.
+const EXPORTED = /\b(?:[A-Z]|paginate[A-Z]|waitUntil[A-Z]|from[A-Z])[A-Za-z0-9]*\b/g;
+
+let file; // the script that is run
 let require;
 let parents; // URLs from which what is in a folder node_modules of NODE_PATH is found as a module
 
 export function initialize({here}) {
+  file = here;
   require = createRequire(here);
   parents = (process.env.NODE_PATH || '').split(delimiter)
     .filter((folder) => basename(folder) === 'node_modules')
@@ -29,7 +38,30 @@ export async function resolve(specifier, context, next) {
     try {
       return {url: pathToFileURL(require.resolve(specifier)).href, shortCircuit: true};
     } catch {
-      throw error;
+      if (!SDK.test(specifier)) throw error;
+      return {url: `${BUILT_IN}${specifier}?${encodeURIComponent(context.parentURL || '')}`, format: 'module', shortCircuit: true};
     }
+  }
+}
+
+// load makes the module of a package of the built-in SDK. A module has to say what it exports, and the SDK has thousands of names: this
+// one exports whatever the importing file may mean, by the names in its text.
+export async function load(url, context, next) {
+  if (!url.startsWith(BUILT_IN)) return next(url, context);
+  const [name, parent] = url.slice(BUILT_IN.length).split('?');
+  const lines = [
+    "import {createRequire as sdkRequire} from 'node:module';",
+    `const sdk = sdkRequire(${JSON.stringify(file)})('./aws.cjs').packageOf(${JSON.stringify(name)});`,
+    'export default sdk;',
+    ...names(decodeURIComponent(parent)).map((exported, i) => `const sdk${i} = sdk.${exported}; export {sdk${i} as ${exported}};`),
+  ];
+  return {format: 'module', source: lines.join('\n'), shortCircuit: true};
+}
+
+function names(parent) {
+  try {
+    return [...new Set(readFileSync(fileURLToPath(parent), 'utf8').match(EXPORTED))];
+  } catch {
+    return []; // it is no file
   }
 }

@@ -24,6 +24,7 @@ import pintle_reroute
 
 OLDEST = (3, 8)
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
+BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # boto3, for where it is not installed
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 
@@ -228,7 +229,8 @@ def missing(file, error):
         return ""
     top = module.partition(".")[0]
     try:
-        if top in sys.modules or importlib.util.find_spec(top):
+        spec = importlib.util.find_spec(top)
+        if spec and not str(spec.origin).startswith(BUILT_IN) or not spec and top in sys.modules:
             return ""  # a part of it is missing, and no other package has that
     except (ImportError, ValueError):
         return ""
@@ -387,7 +389,7 @@ def main():
     # A module of the handler's own wins over one that comes with this file.
     here = os.path.dirname(os.path.realpath(HERE))
     others = [path for path in sys.path if os.path.realpath(path) != here]
-    sys.path[:] = [os.environ[contract.ROOT], *others, os.path.join(here, "modules")]
+    sys.path[:] = [os.environ[contract.ROOT], *others, os.path.join(here, "modules"), BUILT_IN]
     sys.argv = [file]
     contract.start()
     log = logging.StreamHandler(sys.stdout)

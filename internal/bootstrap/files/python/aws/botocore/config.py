@@ -1,0 +1,10 @@
+"""The configuration of clients, of which the region counts."""
+
+
+class Config:
+    def __init__(self, region_name=None, **settings):
+        self.region_name = region_name
+        self.__dict__.update(settings)
+
+    def merge(self, other):
+        return Config(**{**self.__dict__, **{name: value for name, value in other.__dict__.items() if value is not None}})
