@@ -158,9 +158,9 @@ func (c *Client) Actions(service string) ([]string, error) {
 	return s.shapes.Names(), nil
 }
 
-// Payload returns the member of an action's result that is the whole body of the response and bytes, empty if there is none, and whether it
-// is a stream: [Client.Call] returns that as a string. The error is an [UnknownServiceError] or an [UnknownActionError], or about the
-// service's models.
+// Payload returns the output member that holds the raw response body of an action, or an empty string if the action has none. stream
+// reports whether AWS's SDKs stream the member; [Client.Call] returns such a member as a string. The error is an
+// [UnknownServiceError], an [UnknownActionError], or an error of the service's model.
 func (c *Client) Payload(service, action string) (member string, stream bool, err error) {
 	s, name, err := c.find(service, action)
 	if err != nil {

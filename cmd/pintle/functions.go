@@ -22,11 +22,11 @@ func (o *functionOptions) flags(cmd *cobra.Command) {
 
 // moduleFlag is the flag alone that is of use where functions are run anyway.
 func (o *functionOptions) moduleFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` in which Node functions find packages beside their own, e.g. a node_modules; may be repeated (found without it: the node_modules beside the cdk.json in the working directory or above it)")
+	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` in which Node functions find packages beside their own, e.g. a node_modules; may be repeated; the node_modules next to the nearest cdk.json at or above the working directory is always searched")
 	fromEnvironment(cmd.Flags(), "node-modules")
 }
 
-// folders returns the folders of packages as absolute paths: those that were given, then those of the CDK app around the working directory.
+// folders returns the package directories as absolute paths: the given ones, then those of the CDK app around the working directory.
 func (o *functionOptions) folders(a *app) ([]string, error) {
 	var list []string
 	for _, given := range o.modules {
@@ -39,8 +39,8 @@ func (o *functionOptions) folders(a *app) ([]string, error) {
 	return append(list, appModules(a.path("."))...), nil
 }
 
-// appModules returns the folders in which the code of the CDK app in a folder, or in one above it, finds packages: the node_modules of the folder
-// that has the cdk.json, and of those above it. There are none outside of such an app.
+// appModules returns the node_modules directories of the CDK app that contains dir: the one next to cdk.json, then those of its parent
+// directories. It returns none if neither dir nor a parent has a cdk.json.
 func appModules(dir string) (found []string) {
 	app := false
 	for ; ; dir = filepath.Dir(dir) {

@@ -215,13 +215,13 @@ func fidelityFlag(cmd *cobra.Command, fidelity *string) {
 
 // unknownTypesFlag is the flag that says what becomes of resource types that nobody provides.
 func unknownTypesFlag(cmd *cobra.Command, unknown *string) {
-	cmd.Flags().StringVar(unknown, "unknown-types", "", "what becomes of resource types that nobody provides, as `MODE`: refuse, or record, which keeps what is declared and creates nothing (default: the project's, or record where --dev is given, else refuse)")
+	cmd.Flags().StringVar(unknown, "unknown-types", "", "what becomes of resource types that nobody provides, as `MODE`: refuse, or record, which keeps what is declared and creates nothing (default: the project's, or record with --dev, else refuse)")
 	fromEnvironment(cmd.Flags(), "unknown-types")
 	choices(cmd, "unknown-types", "refuse", "record")
 }
 
-// unknownTypes reads what was given to that flag, or what the project says. Without either such resources are records on a server for
-// development, and refused elsewhere.
+// unknownTypes returns the setting of the flag, else that of the project. The default is to record unknown types with --dev, and to refuse
+// them otherwise.
 func (p place) unknownTypes(given string, dev bool) (engine.UnknownTypes, error) {
 	if given == "" && p.project != nil {
 		given = p.project.UnknownTypes

@@ -17,26 +17,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/local"
 )
 
-// Bounds of one call of the SDK.
+// Limits of [SDK].
 const (
-	maxSDKInput    = 96 << 20 // bytes of the call, with bytes in base64
-	maxSDKResponse = 64 << 20 // bytes of the service's answer
-	maxSDKClients  = 64       // that are kept
+	maxSDKInput    = 96 << 20 // bytes of one call in JSON
+	maxSDKResponse = 64 << 20 // bytes of a service's response
+	maxSDKClients  = 64       // cached clients
 )
 
-// SDK makes the calls of the AWS SDK that is built into what runs Python and Node handlers, for [local.Config]: the handler's process sends
-// an action, its input, and where and with which credentials to call; the answer is what the service said. It may be used concurrently.
+// SDK is the server side of the AWS SDK that is built into the Python and Node runtimes, for [local.Config]. It makes the AWS calls that
+// handler processes send, with the credentials and endpoints of the process. It is safe for concurrent use.
 //
-// A call is {"service", "action", "region", "endpoints", "credentials", "maxAttempts", "input"}: endpoints are variables such as
-// AWS_ENDPOINT_URL_S3 with their values. The answer is {"action", "output"} or {"error": {"code", "message", "status",
-// "requestId", "action"}}, where a status of 0 means that no service answered. Bytes are {"$bytes": base64}, or {"$stream": base64} in an
-// output where the SDKs stream them; times of an output are {"$time": milliseconds since 1970}.
+// A call is a JSON object with the members service, action, region, endpoints, credentials, maxAttempts and input. Endpoints maps
+// variables such as AWS_ENDPOINT_URL_S3 to URLs. The response has action and output, or error with code, message, status, requestId
+// and action; a status of 0 means that no service responded. Bytes are {"$bytes": base64}, streams of an output {"$stream": base64},
+// and times of an output {"$time": milliseconds since 1970}.
 type SDK struct {
 	mu   sync.Mutex
 	made map[sdkKey]*awscall.Client
 }
 
-// sdkKey is what a client is made for.
+// sdkKey identifies a cached client.
 type sdkKey struct {
 	endpoint    string
 	maxAttempts int
@@ -82,10 +82,10 @@ func (s *SDK) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer) // a process that has ended does not read it
+	_ = json.NewEncoder(w).Encode(answer) // fails only if the process has exited
 }
 
-// call makes a call and returns the action's name as the API has it.
+// call makes a call. It returns the output and the API's name of the action.
 func (s *SDK) call(ctx context.Context, c sdkCall) (action string, output map[string]any, err error) {
 	client, err := s.client(c)
 	if err != nil {
@@ -125,12 +125,12 @@ func (s *SDK) call(ctx context.Context, c sdkCall) (action string, output map[st
 	return action, encoded, nil
 }
 
-// client returns the client of a call.
+// client returns a client for the region, endpoint and credentials of a call.
 func (s *SDK) client(c sdkCall) (*awscall.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := sdkKey{maxAttempts: max(c.MaxAttempts, 0)}
-	known, err := s.get(key, c.Region) // which knows the services
+	known, err := s.get(key, c.Region) // only to look up the service
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *SDK) get(key sdkKey, region string) (*awscall.Client, error) {
 	}
 	client, err := awscall.New(awscall.Config{
 		Region: region, Credentials: aws.AnonymousCredentials{}, Endpoint: key.endpoint, MaxAttempts: key.maxAttempts, MaxResponse: maxSDKResponse,
-		HTTP: &http.Client{Timeout: local.DefaultTimeout}, UserAgent: "pintle", // a call of Lambda takes as long as the function
+		HTTP: &http.Client{Timeout: local.DefaultTimeout}, UserAgent: "pintle", // invoking a function takes as long as it runs
 	})
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *SDK) get(key sdkKey, region string) (*awscall.Client, error) {
 	return client, nil
 }
 
-// toSDK returns a value of a result as it is sent to the process.
+// toSDK returns an output value in a form that JSON can carry.
 func toSDK(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -190,7 +190,7 @@ func toSDK(value any) any {
 	return value
 }
 
-// fromSDK returns a value of an input, whose bytes the process marked.
+// fromSDK returns an input value with marked bytes decoded.
 func fromSDK(value any) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -121,8 +121,8 @@ type Config struct {
 	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of the
 	// response URLs. program is false for a Python or Node handler and for a Go package, which need less. Nil changes nothing.
 	Trust func(env map[string]string, program bool) error
-	// AWS serves the calls of the AWS SDK that is built into what runs Python and Node handlers: a POST with one call, from a
-	// process of this runtime. Nil means that there is none.
+	// AWS serves the calls of the AWS SDK that is built into the Python and Node runtimes: a POST with one call, from a process
+	// of this runtime. Nil disables the built-in SDK.
 	AWS http.Handler
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string

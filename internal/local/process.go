@@ -72,7 +72,7 @@ type process struct {
 	logger      *slog.Logger
 	body        body
 	addr        string
-	aws         http.Handler // of the built-in AWS SDK; nil for none
+	aws         http.Handler // serves the built-in AWS SDK; nil disables it
 
 	deliver    chan *invocation // received by the process's call for the next event
 	initFailed chan Outcome     // the process reported an error before its first call

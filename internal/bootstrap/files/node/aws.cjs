@@ -1,12 +1,12 @@
 'use strict';
 
-// The built-in AWS SDK: what stands in for packages @aws-sdk/client-* and @aws-sdk/credential-providers that nobody has installed.
-// AWS's own runtimes bring the SDK. Here a command of any client is sent to the Runtime API of this process, which calls the service
-// and returns its answer, so every action of every service works. Packages that are installed always win.
+// The built-in AWS SDK replaces the packages @aws-sdk/client-* and @aws-sdk/credential-providers where they are not installed. A client
+// sends each command to the Runtime API of this process. Pintle calls the service and returns the response, so all actions of all
+// services work. An installed package takes precedence.
 //
-// What the SDK generates beside clients and commands is made from the name alone: errors, which instanceof compares by name,
-// paginators, and the aggregated clients with a method for each action. The waiters are those in WAITERS. Anything else, such as
-// an enumeration, throws an error that names the package to install.
+// Most exports are built from their name alone: clients, aggregated clients, commands, errors and paginators. instanceof compares
+// errors by name. WAITERS lists the waiters. Any other export, such as an enumeration, throws an error that names the package to
+// install.
 
 const http = require('node:http');
 const nodeModule = require('node:module');
@@ -14,11 +14,11 @@ const {Readable} = require('node:stream');
 
 const env = process.env;
 const [host, port] = (env.AWS_LAMBDA_RUNTIME_API || env.FC_RUNTIME_API || '').split(':');
-const request = http.request; // whatever the handler's libraries put in its place
+const request = http.request; // saved before a library of the handler replaces it
 const NAME = /^@aws-sdk\/(client-[a-z0-9-]+|credential-providers)$/;
 
-// TOKENS are the members of an output that say that there is more, with the member of the next input that takes each. A service
-// that has several in one answer wants all of them.
+// TOKENS maps a pagination token of an output to the member of the next input that takes it. An output may have several tokens. The
+// next input then needs all of them.
 const TOKENS = {
   NextToken: 'NextToken', nextToken: 'nextToken', NextContinuationToken: 'ContinuationToken', NextMarker: 'Marker',
   NextKeyMarker: 'KeyMarker', NextVersionIdMarker: 'VersionIdMarker', NextUploadIdMarker: 'UploadIdMarker',
@@ -27,10 +27,11 @@ const TOKENS = {
   NextDNSName: 'DNSName', NextHostedZoneId: 'HostedZoneId', position: 'position',
 };
 
-// MARKERS are members that an output has under the name of the input's, which count only where the output says that there is more.
+// MARKERS are tokens with the same name in input and output. They count only in a truncated output.
 const MARKERS = ['Marker', 'marker'];
 
-// WAITERS are the action that a waiter repeats, and what its answer says: true for success, an Error for failure.
+// WAITERS holds, for each waiter, the action that it polls and a function that judges the output: true for success, an Error for
+// failure. A third item is the error that means "not yet".
 const WAITERS = {
   FunctionActive: ['GetFunctionConfiguration', (o) => state(o.State)],
   FunctionActiveV2: ['GetFunction', (o) => state(o.Configuration && o.Configuration.State)],
@@ -52,7 +53,7 @@ function state(is, wanted = 'Active') {
   return is === 'Failed' ? new Error('the function has failed') : is === wanted;
 }
 
-// ServiceException is an error that a service answers with. Its name is the code.
+// ServiceException is an error response of a service. Its name is the error code.
 class ServiceException extends Error {
   constructor({name, message, $fault, $metadata}) {
     super(message);
@@ -63,7 +64,7 @@ class ServiceException extends Error {
   }
 }
 
-// post sends a call to the Runtime API.
+// post sends a call to the Runtime API and returns its response.
 function post(body, signal) {
   return new Promise((resolve, reject) => {
     const bytes = Buffer.from(JSON.stringify(body));
@@ -91,7 +92,7 @@ async function valueOf(setting) {
   return typeof setting === 'function' ? setting() : setting;
 }
 
-// encoded returns a value of an input as it is sent: bytes are marked, for JSON has none. Dates and numbers need nothing.
+// encoded returns an input value in a form that JSON can carry. It marks bytes; JSON handles the rest.
 function encoded(value) {
   if (typeof value === 'bigint') return value.toString();
   if (value instanceof ArrayBuffer) value = new Uint8Array(value);
@@ -103,7 +104,7 @@ function encoded(value) {
   return value;
 }
 
-// collected reads the streams among the members of an input.
+// collected encodes an input and reads its streams.
 async function collected(input) {
   const out = {};
   for (let [name, value] of Object.entries(input)) {
@@ -118,7 +119,7 @@ async function collected(input) {
   return out;
 }
 
-// decoded returns a value of an output.
+// decoded returns an output value with bytes, streams and dates restored.
 function decoded(value) {
   if (Array.isArray(value)) return value.map(decoded);
   if (!value || typeof value !== 'object') return value;
@@ -128,14 +129,14 @@ function decoded(value) {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, decoded(member)]));
 }
 
-// blob returns bytes with the method that the SDK gives them.
+// blob returns bytes with the SDK's transformToString.
 function blob(bytes) {
   const array = new Uint8Array(bytes);
   Object.defineProperty(array, 'transformToString', {value: (encoding = 'utf-8') => Buffer.from(bytes).toString(encoding)});
   return array;
 }
 
-// stream returns a stream of bytes with the methods that the SDK gives it.
+// stream returns a readable stream with the SDK's transform methods.
 function stream(bytes) {
   return Object.assign(Readable.from([bytes], {objectMode: false}), {
     transformToString: async (encoding = 'utf-8') => bytes.toString(encoding),
@@ -170,9 +171,9 @@ class Client {
     return {accessKeyId: given.accessKeyId, secretAccessKey: given.secretAccessKey, sessionToken: given.sessionToken};
   }
 
-  // send does what a command asks for. Its result is a promise, unless there is a callback.
+  // send runs a command. It returns a promise, or calls back if a callback is given.
   send(command, options, callback = options) {
-    const sent = this.call(command.constructor.action, command.input, typeof options === 'object' ? options : undefined);
+    const sent = this.call(command.constructor.action, command.input, typeof options === 'object' && options ? options : undefined);
     if (typeof callback !== 'function') return sent;
     sent.then((output) => callback(null, output), (error) => callback(error));
   }
@@ -200,7 +201,7 @@ function unknown(service, name) {
   return new Error(`Pintle's built-in ${service} has no ${name}: install the package, e.g. npm install ${service}`);
 }
 
-// commandOf returns the class of an action's commands.
+// commandOf returns the command class of an action.
 function commandOf(action) {
   return class {
     static action = action;
@@ -224,7 +225,7 @@ function aggregate(client) {
   });
 }
 
-// paginator returns the function that yields the pages of an action.
+// paginator returns a function that yields the pages of an action.
 function paginator(action) {
   return async function* ({client, startingToken, pageSize, ...rest}, input = {}) {
     void [startingToken, pageSize, rest];
@@ -242,7 +243,7 @@ function paginator(action) {
   };
 }
 
-// waiter returns the function that repeats an action until it says what is waited for.
+// waiter returns a function that polls an action until the waiter succeeds, fails or times out.
 function waiter(service, name) {
   if (!Object.hasOwn(WAITERS, name)) return async () => { throw unknown(service, 'waitUntil' + name); };
   const [action, judge, absent] = WAITERS[name];
@@ -268,12 +269,12 @@ function waiter(service, name) {
   };
 }
 
-// other returns what a name stands for that says nothing of its kind: an aggregated client, or an error of the service.
+// other returns the export for a name whose kind the name does not tell: an aggregated client, or an error of the service.
 function other(service, name) {
   const Made = class extends ServiceException {
     constructor(config) {
       super({name, message: (config && config.message) || ''});
-      if (!config || config.message === undefined) return aggregate(new Client(service, config)); // nobody else makes errors
+      if (!config || config.message === undefined) return aggregate(new Client(service, config)); // a message means an error
       Object.assign(this, config, {name});
     }
 
@@ -289,7 +290,7 @@ function other(service, name) {
   });
 }
 
-// exported returns what a package of a client exports under a name.
+// exported returns the export of a client package with the given name.
 function exported(service, name) {
   if (/^paginate[A-Z]/.test(name)) return paginator(name.slice('paginate'.length));
   if (/^waitUntil[A-Z]/.test(name)) return waiter(service, name.slice('waitUntil'.length));
@@ -316,7 +317,7 @@ function fromEnv() {
   };
 }
 
-// fromTemporaryCredentials provides those of a role.
+// fromTemporaryCredentials provides the credentials of an assumed role. It renews them five minutes before they expire.
 function fromTemporaryCredentials({params, masterCredentials, clientConfig = {}}) {
   let kept;
   return async () => {
@@ -331,8 +332,8 @@ function fromTemporaryCredentials({params, masterCredentials, clientConfig = {}}
 const providers = {fromEnv, fromNodeProviderChain: fromEnv, fromTemporaryCredentials};
 const packages = new Map();
 
-// packageOf returns what a package exports. Names are made when they are asked for, below an object of no names of its own, so that
-// bundlers, which copy the names that there are and keep the prototype, find all of them.
+// packageOf returns the exports of a package. Each export is made on first use. They sit on the prototype, because code from bundlers
+// copies own properties but keeps the prototype.
 function packageOf(name) {
   if (!packages.has(name)) {
     const made = new Map([['__esModule', true]]);
@@ -352,7 +353,7 @@ function provider(name, property) {
   return undefined;
 }
 
-// install lets require find the packages that are not installed.
+// install makes require return the built-in packages where none are installed.
 function install() {
   const load = nodeModule._load;
   nodeModule._load = function (name, parent, isMain) {

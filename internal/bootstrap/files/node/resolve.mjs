@@ -1,4 +1,4 @@
-// Lets ECMAScript modules find by NODE_PATH what they find nowhere else, as require does, and after that the built-in AWS SDK.
+// Makes ECMAScript modules fall back to NODE_PATH, as require does, and then to the built-in AWS SDK.
 
 import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
@@ -8,7 +8,7 @@ import {fileURLToPath, pathToFileURL} from 'node:url';
 const BUILT_IN = 'pintle-aws:';
 const SDK = /^@aws-sdk\/(client-[a-z0-9-]+|credential-providers)$/;
 
-// EXPORTED is what may be the name of an export of the SDK.
+// EXPORTED matches every possible name of an SDK export.
 const EXPORTED = /\b(?:[A-Z]|paginate[A-Z]|waitUntil[A-Z]|from[A-Z])[A-Za-z0-9]*\b/g;
 
 let file; // the script that is run
@@ -44,8 +44,8 @@ export async function resolve(specifier, context, next) {
   }
 }
 
-// load makes the module of a package of the built-in SDK. A module has to say what it exports, and the SDK has thousands of names: this
-// one exports whatever the importing file may mean, by the names in its text.
+// load generates the module for a package of the built-in SDK. A module must declare its exports, and the SDK has thousands. So the
+// module exports every name in the importing file that could be one of them.
 export async function load(url, context, next) {
   if (!url.startsWith(BUILT_IN)) return next(url, context);
   const [name, parent] = url.slice(BUILT_IN.length).split('?');
@@ -62,6 +62,6 @@ function names(parent) {
   try {
     return [...new Set(readFileSync(fileURLToPath(parent), 'utf8').match(EXPORTED))];
   } catch {
-    return []; // it is no file
+    return []; // the parent is not a file
   }
 }

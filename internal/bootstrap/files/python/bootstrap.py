@@ -24,7 +24,7 @@ import pintle_reroute
 
 OLDEST = (3, 8)
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
-BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # boto3, for where it is not installed
+BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # used where boto3 is not installed
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 

@@ -1,11 +1,13 @@
-"""Pintle's built-in boto3: what stands in for the package where nobody has installed it.
+"""Pintle's built-in boto3, used where the package is not installed.
 
-AWS's own runtimes bring boto3. Here a method of any client is sent to the Runtime API of this process, which calls the service and
-returns its answer, so every action of every service works, with paginators. There are no resources, no session configuration and no
-waiters but those in WAITERS: these raise an error that names the package to install.
+A client sends each call to the Runtime API of this process. Pintle calls the service and returns the response, so all actions of all
+services work, with pagination. WAITERS lists the waiters. Resources, presigned URLs, profiles and other waiters raise an error that
+names the package to install.
 """
 
 from .session import Session, unknown
+
+__version__ = "1.0.0+pintle"
 
 _default = None
 

@@ -11,8 +11,8 @@ import time
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError, WaiterError
 
-# TOKENS are the members of an output that say that there is more, with the member of the next input that takes each. An answer may
-# have several, which belong together.
+# TOKENS maps a pagination token of an output to the parameter of the next call that takes it. An output may have several tokens. The
+# next call then needs all of them.
 TOKENS = {
     "NextToken": "NextToken", "nextToken": "nextToken", "NextContinuationToken": "ContinuationToken", "NextMarker": "Marker",
     "NextKeyMarker": "KeyMarker", "NextVersionIdMarker": "VersionIdMarker", "NextUploadIdMarker": "UploadIdMarker",
@@ -20,10 +20,10 @@ TOKENS = {
     "NextRecordName": "StartRecordName", "NextRecordType": "StartRecordType", "NextRecordIdentifier": "StartRecordIdentifier",
     "NextDNSName": "DNSName", "NextHostedZoneId": "HostedZoneId", "position": "position",
 }
-MARKERS = ("Marker", "marker")  # members with the name of the input's, which count where the output says that there is more
+MARKERS = ("Marker", "marker")  # tokens with the same name in input and output; they count only in a truncated output
 
-# WAITERS are the action that a waiter repeats, whether its answer is what is waited for, the error that means "not yet", the seconds
-# between two tries and how many there are, as in botocore.
+# WAITERS holds, for each waiter, the method that it polls, a function that reports success, the error codes that mean "not yet", the
+# seconds between two attempts, and the number of attempts. Source: botocore.
 WAITERS = {
     "bucket_exists": ("head_bucket", lambda o: True, ("404", "NoSuchBucket"), 5, 20),
     "function_active": ("get_function_configuration", lambda o: o.get("State") == "Active", (), 5, 60),
@@ -42,7 +42,7 @@ def unknown(name):
 
 
 class StreamingBody(io.BytesIO):
-    """The body of an answer."""
+    """The body of a response."""
 
     def iter_lines(self, chunk_size=1024, keepends=False):
         yield from self.getvalue()[self.tell():].splitlines(keepends)
@@ -56,7 +56,7 @@ class StreamingBody(io.BytesIO):
 
 
 def encoded(value):
-    """A value of an input that JSON does not have."""
+    """Returns an input value in a form that JSON can carry."""
     if hasattr(value, "read"):
         value = value.read()
     if isinstance(value, str):
@@ -71,11 +71,11 @@ def encoded(value):
         return str(value)
     if isinstance(value, (set, frozenset)):
         return list(value)
-    raise TypeError("%s is no value that AWS takes" % type(value).__name__)
+    raise TypeError("a parameter cannot be of type %s" % type(value).__name__)
 
 
 def decoded(found):
-    """An object of an output, which may stand for what JSON does not have."""
+    """Restores bytes, streams and dates in an output."""
     if "$bytes" in found:
         data = base64.b64decode(found["$bytes"])
         return StreamingBody(data) if found.get("payload") else data
@@ -87,7 +87,7 @@ def decoded(found):
 
 
 class Exceptions:
-    """The errors of a client, each by its code."""
+    """The exception classes of a client, by error code."""
 
     ClientError = ClientError
 
@@ -111,7 +111,7 @@ class Meta:
 
 
 class Client:
-    """A client of one service, with a method for each action."""
+    """A client of one service with a method for each action."""
 
     def __init__(self, service, region, endpoint, keys):
         self.exceptions = Exceptions()
@@ -216,7 +216,7 @@ class Paginator:
 
 
 class Waiter:
-    """Repeats an action until its answer is what is waited for."""
+    """Polls an action until it reports success."""
 
     def __init__(self, client, name):
         self._client, self._name = client, name
@@ -238,7 +238,7 @@ class Waiter:
 
 
 class Session:
-    """Where clients have their region and credentials from: what is given here, else the environment."""
+    """Creates clients. Region and credentials default to the environment."""
 
     def __init__(
         self, aws_access_key_id=None, aws_secret_access_key=None, aws_session_token=None, region_name=None, botocore_session=None,

@@ -1,1 +1,3 @@
-"""What Pintle's built-in boto3 needs of botocore, and handlers import of it."""
+"""The parts of botocore that the built-in boto3 and common handlers import."""
+
+__version__ = "1.0.0+pintle"

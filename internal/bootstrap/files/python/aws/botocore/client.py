@@ -1,4 +1,4 @@
-"""Where some import the configuration and the errors from."""
+"""Other import paths of the configuration and the errors."""
 
 from .config import Config  # noqa: F401
 from .exceptions import ClientError  # noqa: F401

@@ -1,4 +1,4 @@
-"""The configuration of clients, of which the region counts."""
+"""Client configuration. Only the region has an effect."""
 
 
 class Config:

@@ -1,8 +1,8 @@
-"""The errors that handlers commonly catch, with the texts of botocore."""
+"""The errors that handlers commonly catch, with botocore's messages."""
 
 
 class BotoCoreError(Exception):
-    """An error that no service answered."""
+    """An error that did not come from a service."""
 
 
 class NoRegionError(BotoCoreError):
@@ -30,7 +30,7 @@ class WaiterError(BotoCoreError):
 
 
 class ClientError(Exception):
-    """What a service answered that is no success."""
+    """An error response of a service."""
 
     def __init__(self, error_response, operation_name):
         error = error_response.get("Error", {})
