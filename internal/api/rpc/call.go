@@ -243,10 +243,14 @@ func (c *Call) readHeader(r *http.Request) error {
 		}
 	}
 	c.signed = strings.Split(parts["SignedHeaders"], ";")
-	if !slices.Equal(c.signed, acs.SignedV3(r.Header)) {
-		// A header that nobody signed could be of somebody on the way.
-		return incomplete("SignedHeaders must be host, content-type if there is one, and every x-acs header, sorted: " +
-			strings.Join(acs.SignedV3(r.Header), ";"))
+	if !slices.IsSorted(c.signed) || len(slices.Compact(slices.Clone(c.signed))) != len(c.signed) {
+		return incomplete("SignedHeaders must be sorted, without duplicates")
+	}
+	for _, name := range acs.SignedV3(r.Header) {
+		// An intermediary could add or change an unsigned header.
+		if !slices.Contains(c.signed, name) {
+			return incomplete("SignedHeaders must contain host, content-type if the request has it, and every x-acs header: it lacks " + short(name))
+		}
 	}
 	c.Action, c.Version, c.Format = r.Header.Get(actionHeader), r.Header.Get(versionHeader), c.all.Get("Format")
 	c.AccessKeyID, c.SecurityToken = parts["Credential"], r.Header.Get(tokenHeader)

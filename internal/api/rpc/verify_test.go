@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,8 +67,10 @@ func headers(query, form url.Values, more ...string) *http.Request {
 	return authorize(r)
 }
 
-func authorize(r *http.Request) *http.Request {
-	names := acs.SignedV3(r.Header)
+// authorize signs a call and the headers that have to be signed, and more of them.
+func authorize(r *http.Request, more ...string) *http.Request {
+	names := append(acs.SignedV3(r.Header), more...)
+	slices.Sort(names)
 	signature := acs.SignatureV3(r, names, r.Header.Get("x-acs-content-sha256"), secret)
 	r.Header.Set("Authorization", acs.Algorithm+" Credential=AKID,SignedHeaders="+strings.Join(names, ";")+",Signature="+signature)
 	return r
@@ -148,6 +151,28 @@ func TestAdmit(t *testing.T) {
 		}), "SignatureDoesNotMatch"},
 		{"v3 other action", with(headers(query, form), func(r *http.Request) { r.Header.Set("x-acs-action", "DeleteStack") }), "SignatureDoesNotMatch"},
 		{"v3 a header nobody signed", with(headers(query, form), func(r *http.Request) { r.Header.Set("x-acs-more", "x") }), "IncompleteSignature"},
+		{"v3 more headers signed", authorize(with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Accept", "application/json")
+			r.Header.Set("User-Agent", "a  b/1.0 ")
+		}), "accept", "user-agent"), ""},
+		{"v3 a signed header changed", with(authorize(with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Accept", "application/json")
+		}), "accept"), func(r *http.Request) { r.Header.Set("Accept", "text/plain") }), "SignatureDoesNotMatch"},
+		{"v3 a signed header removed", with(authorize(with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Accept", "application/json")
+		}), "accept"), func(r *http.Request) { r.Header.Del("Accept") }), "SignatureDoesNotMatch"},
+		{"v3 content type unsigned", with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "content-type;", "", 1))
+		}), "IncompleteSignature"},
+		{"v3 host unsigned", with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "host;", "", 1))
+		}), "IncompleteSignature"},
+		{"v3 headers not sorted", with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "content-type;host;", "host;content-type;", 1))
+		}), "IncompleteSignature"},
+		{"v3 a header twice", with(headers(query, form), func(r *http.Request) {
+			r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), "host;", "host;host;", 1))
+		}), "IncompleteSignature"},
 		{"v3 no hash", headers(query, form, "x-acs-content-sha256", ""), "MissingParameter"},
 		{"v3 no nonce", headers(query, form, "x-acs-signature-nonce", ""), "MissingParameter"},
 		{"v3 no date", headers(query, form, "x-acs-date", ""), "IllegalTimestamp"},
@@ -175,6 +200,51 @@ func TestAdmit(t *testing.T) {
 				t.Errorf("%+v", call)
 			}
 		})
+	}
+}
+
+// The Python SDKs sign accept and user-agent, too. These are requests that they sent, with the signatures they computed.
+// Source: alibabacloud-ros20190910 3.7.0 with alibabacloud-tea-openapi 0.4.6, and 3.6.0 with 0.3.16, from PyPI.
+func TestAdmitPythonSDK(t *testing.T) {
+	at := time.Date(2026, 11, 24, 10, 40, 50, 0, time.UTC)
+	v := rpc.NewVerifier(rpc.VerifierConfig{Now: func() time.Time { return at }})
+	for _, c := range []struct{ host, query, body, agent, date, nonce, hash, action, signature string }{
+		{
+			"127.0.0.1:41097", "RegionId=cn-hangzhou", "", "TeaDSL/2", "2026-11-24T10:40:50Z", "64f0d3b7ee0eccba5a109565c59dbb15",
+			"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "ListStacks",
+			"73efcb9f0b2483add42fe815aa0221ebf79397e7ae82d605aef57430a12f7487",
+		},
+		{
+			"127.0.0.1:41097", "Parameters.1.ParameterKey=A&Parameters.1.ParameterValue=b+c%2F%C3%A9%2A~&RegionId=cn-hangzhou&StackName=a+b",
+			"TemplateBody=%7B%22ROSTemplateFormatVersion%22%3A%222015-09-01%22%7D", "TeaDSL/2", "2026-11-24T10:40:50Z",
+			"63397ab069b3b67726f387e8aea7f811", "3d6fab3a7af9f5e06fe1a308182f9bc6c910a0f5e6e6d4f3e2a87036e582a159", "CreateStack",
+			"582f61aeb3a66c4cb67eb3f8d3837324b25bc9d2482642824865b809bbc8aa02",
+		},
+		{
+			"127.0.0.1:46417", "Parameters.1.ParameterKey=A&Parameters.1.ParameterValue=b+c%2F%C3%A9%2A~&RegionId=cn-hangzhou&StackName=a+b",
+			"TemplateBody=%7B%22ROSTemplateFormatVersion%22%3A%222015-09-01%22%7D", "TeaDSL/1", "2026-11-24T10:40:51Z",
+			"25066960a88c8c7819bd8db356a79e2a", "3d6fab3a7af9f5e06fe1a308182f9bc6c910a0f5e6e6d4f3e2a87036e582a159", "CreateStack",
+			"f4992d9845fb92e062b7f18649af469b6ac2cd8ede9b9fbd5c67b88ab651c0de",
+		},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "http://"+c.host+"/?"+c.query, strings.NewReader(c.body))
+		names := "accept;host;user-agent;x-acs-action;x-acs-content-sha256;x-acs-credentials-provider;x-acs-date;x-acs-signature-nonce;x-acs-version"
+		if c.body != "" {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			names = strings.Replace(names, "host;", "content-type;host;", 1)
+		}
+		for name, text := range map[string]string{
+			"Accept": "application/json", "User-Agent": "AlibabaCloud (Linux; x86_64) Python/3.11.7 Core/0.4.3 " + c.agent,
+			"X-Acs-Version": "2019-09-10", "X-Acs-Action": c.action, "X-Acs-Date": c.date, "X-Acs-Signature-Nonce": c.nonce,
+			"X-Acs-Content-Sha256": c.hash, "X-Acs-Credentials-Provider": "static_ak",
+			"Authorization": acs.Algorithm + " Credential=test,SignedHeaders=" + names + ",Signature=" + c.signature,
+		} {
+			r.Header.Set(name, text)
+		}
+		call, refused := v.Admit(r, func(*rpc.Call) (rpc.Secret, *rpc.Error) { return rpc.Secret{Text: "test"}, nil })
+		if refused != nil || call.Action != c.action {
+			t.Errorf("%s: %+v, %v", c.action, call, refused)
+		}
 	}
 }
 
