@@ -163,7 +163,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			s.operator.ServeHTTP(w, r)
 		case ok && face.Paths:
 			face.Handler.ServeHTTP(w, r)
-		case r.URL.Path != "/" && r.URL.Path != "":
+		case ok && r.URL.Path != "/" && r.URL.Path != "":
 			refuse(&query.Error{Code: "NotFound", Message: "There is nothing at this path: the endpoint is the server's address without a path.",
 				Status: http.StatusNotFound, Sender: true})
 		default:
@@ -191,7 +191,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
 		return
 	}
 	version := ""
-	if service != "s3" { // the signature of an upload need not cover the form
+	if service != "s3" && (r.URL.Path == "" || r.URL.Path == "/") { // the signature of an upload need not cover the form
 		version = formVersion(r)
 	}
 	for _, face := range s.faces {

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"cmp"
+	"crypto/rand"
+	"encoding/xml"
 	"maps"
 	"net/http"
 	"slices"
@@ -56,16 +59,44 @@ func (s *Server) faceOf(service string, r *http.Request) Face {
 	if face, ok := s.faces[service]; ok {
 		return face
 	}
-	if r.Header.Get("X-Amz-Target") != "" {
+	switch {
+	case r.Header.Get("X-Amz-Target") != "":
 		return JSONFace(nil)
+	case service == "ec2":
+		return Face{Refuse: refuseEC2}
+	case r.URL.Path != "" && r.URL.Path != "/" && !slices.Contains(xmlServices, service):
+		return JSONFace(nil) // most services with paths use REST and JSON
 	}
 	return s.faces["cloudformation"]
+}
+
+// xmlServices are the services with REST and XML, as signatures name them. Their errors look like those of the Query protocol.
+var xmlServices = []string{"cloudfront", "route53", "s3", "s3-object-lambda", "s3-outposts", "s3express"}
+
+// refuseEC2 writes an error in the format of the EC2 protocol.
+func refuseEC2(w http.ResponseWriter, _ *http.Request, e *query.Error) {
+	type item struct{ Code, Message string }
+	id := rand.Text()
+	text, err := xml.Marshal(struct {
+		XMLName   xml.Name `xml:"Response"`
+		Errors    []item   `xml:"Errors>Error"`
+		RequestID string
+	}{Errors: []item{{e.Code, e.Message}}, RequestID: id})
+	if err != nil {
+		panic(err) // text always marshals
+	}
+	w.Header().Set("Content-Type", "text/xml")
+	w.Header().Set("X-Amzn-RequestId", id)
+	w.WriteHeader(cmp.Or(e.Status, http.StatusBadRequest))
+	_, _ = w.Write(text) // fails only if the client has gone
 }
 
 // endpointNames are those of services that are signed for under another name.
 var endpointNames = map[string]string{
 	"states": "SFN", "logs": "CLOUDWATCH_LOGS", "monitoring": "CLOUDWATCH", "events": "EVENTBRIDGE", "email": "SES",
 	"elasticloadbalancing": "ELASTIC_LOAD_BALANCING_V2", "route53": "ROUTE_53", "es": "OPENSEARCH", "secretsmanager": "SECRETS_MANAGER",
+	"aoss": "OPENSEARCHSERVERLESS", "apigateway": "API_GATEWAY", "autoscaling": "AUTO_SCALING", "elasticmapreduce": "EMR",
+	"execute-api": "APIGATEWAYMANAGEMENTAPI", "servicecatalog": "SERVICE_CATALOG", "servicediscovery": "SERVICEDISCOVERY",
 	"elasticfilesystem": "EFS", "cognito-idp": "COGNITO_IDENTITY_PROVIDER", "application-autoscaling": "APPLICATION_AUTO_SCALING",
 }
 
