@@ -36,7 +36,7 @@ func TestROSClients(t *testing.T) {
 		told[path.Base(r.URL.Path)] = append(told[path.Base(r.URL.Path)], message.Status)
 	}))
 	t.Cleanup(listener.Close)
-	for _, client := range []string{"popcore", "popcore-get", "sdk"} {
+	for _, client := range []string{"popcore", "popcore-get", "ros-cdk", "sdk"} {
 		t.Run(client, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "ros", "clients.js"), folder, client, s.url, "web:"+provider.URL)
 			cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret, "TOLD="+listener.URL)
@@ -53,6 +53,27 @@ func TestROSClients(t *testing.T) {
 			})
 			if !slices.Equal(got, want) {
 				t.Errorf("told %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestROSPython plays it by three generations of the SDK for Python: the newest two sign every header that they set, the oldest
+// signs parameters.
+func TestROSPython(t *testing.T) {
+	folder, python := require.Popcore(t), require.Tool(t, "python3")
+	const id, secret = "LTAIexample", "the secret of an access key"
+	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
+	for _, client := range []string{"python", "python-iact3", "python-v1"} {
+		t.Run(client, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(folder, client)); err != nil {
+				t.Fatalf("%v: an older tools/popcore/install has made %s; run it again", err, require.PopcoreVariable)
+			}
+			path := filepath.Join(folder, client) + string(os.PathListSeparator) + filepath.Join(folder, "python")
+			cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "ros", "clients.py"), client, s.url, "web:"+provider.URL)
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+path, "PYTHONDONTWRITEBYTECODE=1", "KEY_ID="+id, "KEY_SECRET="+secret)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s\nthe server's log:\n%s", err, out, s.output())
 			}
 		})
 	}

@@ -63,8 +63,8 @@ func CanonicalV3(r *http.Request, signed []string, bodyHash string) string {
 	}, "\n")
 }
 
-// SignedV3 returns the names of the headers of a call that its signature covers: host, content-type, and all that begin with
-// x-acs-, in lower case and sorted.
+// SignedV3 returns the names of the headers that the signature of a call must cover: host, content-type, and all that begin with
+// x-acs-, in lower case and sorted. A client may sign others too.
 func SignedV3(h http.Header) []string {
 	names := []string{"host"}
 	for name := range h {

@@ -243,19 +243,36 @@ func (c *Call) readHeader(r *http.Request) error {
 		}
 	}
 	c.signed = strings.Split(parts["SignedHeaders"], ";")
-	if !slices.IsSorted(c.signed) || len(slices.Compact(slices.Clone(c.signed))) != len(c.signed) {
-		return incomplete("SignedHeaders must be sorted, without duplicates")
-	}
-	for _, name := range acs.SignedV3(r.Header) {
-		// An intermediary could add or change an unsigned header.
-		if !slices.Contains(c.signed, name) {
-			return incomplete("SignedHeaders must contain host, content-type if the request has it, and every x-acs header: it lacks " + short(name))
-		}
+	if why := wrongSigned(r, c.signed); why != "" {
+		return incomplete(why)
 	}
 	c.Action, c.Version, c.Format = r.Header.Get(actionHeader), r.Header.Get(versionHeader), c.all.Get("Format")
 	c.AccessKeyID, c.SecurityToken = parts["Credential"], r.Header.Get(tokenHeader)
 	c.nonce, c.timestamp, c.signature = r.Header.Get(nonceHeader), r.Header.Get(dateHeader), parts["Signature"]
 	return nil
+}
+
+// wrongSigned returns why the signed headers of a V3 call are refused, "" if they are fine. Clients sign more than they must:
+// the SDK for Python signs every header that it sets. The signature covers each header as it was received, so a signed header that was
+// not received is refused, and so is an important header that is not signed: a proxy could have changed it.
+func wrongSigned(r *http.Request, signed []string) string {
+	for i, name := range signed {
+		switch {
+		case name == "" || name != strings.ToLower(name) || i > 0 && signed[i-1] >= name:
+			return "SignedHeaders must be sorted names in lower case, each once"
+		case name == "authorization":
+			return "SignedHeaders must not have authorization, which holds the signature"
+		case name != "host" && len(r.Header.Values(name)) == 0:
+			return "SignedHeaders has " + short(name) + ", but the request has no such header"
+		}
+	}
+	required := acs.SignedV3(r.Header)
+	for _, name := range required {
+		if _, found := slices.BinarySearch(signed, name); !found {
+			return "SignedHeaders must have host, content-type if there is one, and every x-acs header: " + strings.Join(required, ";")
+		}
+	}
+	return ""
 }
 
 // errTooLong says that a body has more bytes than it may.

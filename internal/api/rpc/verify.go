@@ -176,12 +176,26 @@ func (v *Verifier) verify(r *http.Request, call *Call, find func(*Call) (Secret,
 		want = acs.SignatureV3(r, call.signed, call.bodyHash, secret.Text)
 	}
 	if !hmac.Equal([]byte(want), []byte(call.signature)) {
-		return mismatch("Check the AccessKey secret, and that nothing on the way changes the request.")
+		if call.signed == nil {
+			return mismatchV1(acs.StringToSignV1(r.Method, call.all))
+		}
+		return mismatch(checkSecret)
 	}
 	if !v.nonces.use(call.AccessKeyID+" "+call.nonce, v.config.Now(), at.Add(v.config.Skew)) {
 		return &Error{Code: "SignatureNonceUsed", Message: "Specified signature nonce was used already."}
 	}
 	return nil
+}
+
+const checkSecret = "Check the AccessKey secret, and that nothing on the way changes the request."
+
+// mismatchV1 refuses a call that is signed in its parameters. The service ends the message with a colon and its string to sign, and the
+// first SDK for Python fails on a message without the colon. That string has every parameter of the call, secrets too, so the message
+// has the hash of it.
+func mismatchV1(stringToSign string) *Error {
+	refused := mismatch(checkSecret)
+	refused.Message += " The SHA-256 of the server's string to sign is:" + acs.Hash([]byte(stringToSign))
+	return refused
 }
 
 func mismatch(remedy string) *Error {

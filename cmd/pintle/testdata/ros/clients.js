@@ -1,5 +1,5 @@
 // The life of a stack, by a client of Alibaba Cloud: node clients.js FOLDER CLIENT ENDPOINT PROVIDER, where FOLDER is what
-// tools/popcore/install has made, CLIENT is popcore, popcore-get or sdk, and PROVIDER a service token. The key is in the environment,
+// tools/popcore/install has made, CLIENT is popcore, popcore-get, ros-cdk or sdk, and PROVIDER a service token. The key is in the environment,
 // KEY_ID and KEY_SECRET. What is not as it should be ends it with an error.
 "use strict";
 const assert = require("assert");
@@ -19,11 +19,19 @@ function connect(secret) {
     const method = kind === "popcore-get" ? "GET" : "POST";
     return (action, parameters) => client.request(action, { RegionId, ...parameters }, { method, timeout: 30000 });
   }
+  const spelled = (name) => name[0].toLowerCase() + name.slice(1);
+  if (kind === "ros-cdk") { // the client inside the command line of the CDK of ROS
+    const Client = load("@alicloud/ros-2019-09-10");
+    const client = new Client({ ...key, endpoint });
+    const required = { PreviewStack: { TimeoutInMinutes: 20 }, CreateStack: { TimeoutInMinutes: 20 } }; // by the client, not by the service
+    return (action, parameters) => (
+      client[spelled(action)]({ RegionId, ...required[action], ...parameters }, { method: "POST", timeout: 30000 })
+    );
+  }
   const ros = load("@alicloud/ros20190910");
   const { $OpenApiUtil } = load("@alicloud/openapi-core");
   const url = new URL(endpoint);
   const client = new ros.default(new $OpenApiUtil.Config({ ...key, endpoint: url.host, protocol: "HTTP", regionId: RegionId }));
-  const spelled = (name) => name[0].toLowerCase() + name.slice(1);
   const asModel = (v) =>
     Array.isArray(v) ? v.map(asModel)
       : v && typeof v === "object" ? Object.fromEntries(Object.entries(v).map(([name, inner]) => [spelled(name), asModel(inner)])) : v;
@@ -69,7 +77,9 @@ async function main() {
   await refused(connect("not the secret of the key")("ListStacks", {}), "SignatureDoesNotMatch");
   await refused(call("GetStack", { StackId: "8acc3dcd-cf48-4fa1-863e-7c767b61fe42" }), "StackNotFound", /could not be found/);
 
-  const preview = await call("PreviewStack", { StackName, TemplateBody: template({ Size: { Ref: "Size" } }), Parameters: given });
+  const preview = await call("PreviewStack", {
+    StackName, TemplateBody: template({ Size: { Ref: "Size" } }), Parameters: given,
+  });
   assert.deepStrictEqual(preview.Stack.Resources.map((r) => [r.LogicalResourceId, r.Action]), [["Thing", "Add"]]);
   assert.strictEqual((await call("ValidateTemplate", { TemplateBody: template({}) })).Description, "Ein Ding für *alle* ~ & a+b=c %");
 
@@ -96,7 +106,7 @@ async function main() {
   await call("UpdateStack", { StackId, TemplateBody: template({ Fail: true }), UsePreviousParameters: true });
   await settled(StackId, "ROLLBACK_COMPLETE");
 
-  const list = await call("ListStacks", { StackName: ["stack-pop*", "stack-sdk"], Status: ["ROLLBACK_COMPLETE"], PageSize: 50 });
+  const list = await call("ListStacks", { StackName: ["stack-pop*", "stack-ros-cdk", "stack-sdk"], Status: ["ROLLBACK_COMPLETE"], PageSize: 50 });
   assert.deepStrictEqual(list.Stacks.map((s) => s.StackId), [StackId]);
   assert.strictEqual(list.TotalCount, 1);
   const resources = await call("ListStackResources", { StackId });
