@@ -113,7 +113,8 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 // look is how often a stack is looked at that is waited for.
 const look = 20 * time.Millisecond
 
-// settled returns a stack as it is when its operation has ended, or Config.Patience is over since that began.
+// settled returns a stack as it is when its operation has ended, or Config.Patience is over since that began. A stack that is deleted
+// meanwhile is returned as well: it existed when the caller named it.
 func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
 	stack, err := f.find(ctx, name, noStackWithID)
 	if err != nil || f.patience == 0 || stack.Phase.Final() {
@@ -134,7 +135,7 @@ func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
 			return stack, nil
 		case <-ticker.C:
 		}
-		newer, err := f.find(ctx, name, noStackWithID)
+		newer, err := f.find(ctx, string(stack.ID), noStackWithID)
 		switch {
 		case ctx.Err() != nil:
 			return stack, nil
