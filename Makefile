@@ -9,7 +9,7 @@ ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers browser
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers browser deployers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +124,11 @@ cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take 
 
 release: ## archives of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
 	go run ./internal/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
+
+deployers: ## SAM CLI, the Serverless Framework, Ansible and rain against pintle serve; installs them first, which takes minutes
+	go -C tools/rain install tool
+	PATH="$$PATH:$$(go env GOPATH)/bin" PINTLE_DEPLOYERS="$$(tools/deployers/install)" PINTLE_REQUIRE=deployers,rain,node,python3 \
+		go test ./cmd/pintle -count=1 -run '^TestDeployers$$' -v
 
 browser: ## the console in a real browser; UPDATE=-console.update takes the pictures of its docs anew
 	PINTLE_PLAYWRIGHT="$$(tools/browser/install)" PINTLE_REQUIRE=playwright,chromium,node go test ./cmd/pintle -count=1 -v -run '^TestBrowser' -console.resources=10000 $(UPDATE)

@@ -151,6 +151,17 @@ func Handlers(t testing.TB) string {
 	return made(t, "handlers", HandlersVariable, "tools/handlers/install", "handlers.json")
 }
 
+// DeployersVariable is the environment variable that names the folder where tools/deployers/install has put deployment tools: SAM CLI, the
+// Serverless Framework and Ansible.
+const DeployersVariable = "PINTLE_DEPLOYERS"
+
+// Deployers returns the folder that [DeployersVariable] names. If it names none, Deployers skips the test, or fails it when [Variable]
+// lists deployers.
+func Deployers(t testing.TB) string {
+	t.Helper()
+	return made(t, "deployers", DeployersVariable, "tools/deployers/install", "deployers.json")
+}
+
 // made returns the folder that variable names, which script has made and mark is in when it is whole. If variable names none,
 // made skips the test, or fails it when [Variable] lists name.
 func made(t testing.TB, name, variable, script, mark string) string {

@@ -181,3 +181,7 @@ func TestWithout(t *testing.T) {
 func TestHandlers(t *testing.T) {
 	testFolder(t, "handlers", require.HandlersVariable, "handlers.json", func(t testing.TB) string { return require.Handlers(t) })
 }
+
+func TestDeployers(t *testing.T) {
+	testFolder(t, "deployers", require.DeployersVariable, "deployers.json", func(t testing.TB) string { return require.Deployers(t) })
+}
