@@ -104,7 +104,7 @@ models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an in
 
 calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
-	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./awscall/internal/model -count=1 -v -run 'Botocore|Reproducible'
+	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./internal/awsapi/model -count=1 -v -run 'Botocore|Reproducible'
 
 oracle: ## the CDK's own handler beside ours, and its framework over our functions, under Node; installs both into a cache first
 	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle|Framework|CoreEntrypoint' ./awscall/... ./internal/functions

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/pintle-dev/pintle/awscall/internal/endpoint"
-	"github.com/pintle-dev/pintle/awscall/internal/model"
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
+	"github.com/pintle-dev/pintle/internal/awsapi/model"
 	"github.com/pintle-dev/pintle/internal/nearest"
 )
 

@@ -22,8 +22,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/awscall/internal/model"
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
+	"github.com/pintle-dev/pintle/internal/awsapi/model"
 	"github.com/pintle-dev/pintle/internal/require"
 )
 

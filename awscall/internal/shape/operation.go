@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/pintle-dev/pintle/awscall/internal/model"
+	"github.com/pintle-dev/pintle/internal/awsapi/model"
 	"github.com/pintle-dev/pintle/internal/value"
 )
 

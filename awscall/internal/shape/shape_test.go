@@ -11,8 +11,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/awscall/internal/model"
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
+	"github.com/pintle-dev/pintle/internal/awsapi/model"
 )
 
 // everything is a model of one operation with a member of every type; it speaks protocol.

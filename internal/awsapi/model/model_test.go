@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/awscall/internal/model"
+	"github.com/pintle-dev/pintle/internal/awsapi/model"
 	"github.com/pintle-dev/pintle/internal/require"
 )
 
