@@ -201,6 +201,8 @@ type Bucket struct {
 type Record struct {
 	Properties json.RawMessage `json:"properties,omitempty"`
 	Made       time.Time       `json:"made,omitzero"`
+	// State is what calls have attached to it since, such as record sets to a hosted zone, by what it is. It may hold secrets.
+	State map[string]json.RawMessage `json:"state,omitempty"`
 }
 
 // Secret is a secret of Secrets Manager. The item's name is the secret's name.

@@ -87,6 +87,7 @@ var ErrAgain = errors.New("it has to be served again")
 type Registry struct {
 	types map[string]Type
 	off   func(context.Context, *store.Request) error
+	keep  func(context.Context, *store.Request, wire.PhysicalID) error
 	names []string
 }
 
@@ -121,6 +122,9 @@ type Config struct {
 	// Off is asked before a resource of a type of the cloud of this machine is served as a record, because the registry does not have
 	// the type. Its error is that of the request. Nil lets all pass.
 	Off func(ctx context.Context, r *store.Request) error
+	// Keep is called with each request for a recorded resource and the resource's physical id, before the request succeeds. It may be
+	// called again with the same request. Its error is that of the request. Nil is not called.
+	Keep func(ctx context.Context, r *store.Request, id wire.PhysicalID) error
 }
 
 // CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
@@ -131,7 +135,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	own := []Type{macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest)}
 	g, err := New(append(own, c.More...)...)
 	if err == nil {
-		g.off = c.Off
+		g.off, g.keep = c.Off, c.Keep
 	}
 	return g, err
 }
@@ -222,6 +226,15 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 	}()
 	if t.Schema().Recorded && g.off != nil && InCloud(name) {
 		if err := g.off(ctx, r); err != nil {
+			return Result{}, err
+		}
+	}
+	if t.Schema().Recorded && g.keep != nil {
+		id := r.Body.PhysicalID
+		if r.Type == wire.Create {
+			id = wire.PhysicalID(MadeUpName(r, 0))
+		}
+		if err := g.keep(ctx, r, id); err != nil {
 			return Result{}, err
 		}
 	}

@@ -3,6 +3,7 @@ package native_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -347,4 +348,40 @@ func (kindly) Schema() *native.Schema {
 		{Name: "Text"}, {Name: "Integer", Kind: native.Integer, Max: 5}, {Name: "Truth", Kind: native.Truth},
 		{Name: "List", Kind: native.List}, {Name: "Object", Kind: native.Object}, {Name: "Document", Kind: native.Document},
 	}}
+}
+
+// TestKeep checks that a record is kept under the id that its resource gets, and that an error fails the request.
+func TestKeep(t *testing.T) {
+	var kept []string
+	failure := errors.New("the store is full")
+	types, err := native.CloudFormation(native.Config{
+		SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil },
+		Keep: func(_ context.Context, r *store.Request, id wire.PhysicalID) error {
+			kept = append(kept, string(r.Type)+" "+r.Body.ResourceType+" "+string(id))
+			return failure
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := request(wire.Create, "AWS::EC2::VPC")
+	if _, err := types.Serve(t.Context(), create); !errors.Is(err, failure) {
+		t.Errorf("a create ended with %v, want %v", err, failure)
+	}
+	failure = nil
+	made, err := types.Serve(t.Context(), create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := types.Serve(t.Context(), request(wire.Delete, "AWS::CDK::Metadata")); err != nil {
+		t.Fatal(err)
+	}
+	want := "Create AWS::EC2::VPC " + string(made.PhysicalID)
+	if !slices.Equal(kept, []string{want, want}) {
+		t.Errorf("kept %q, want %q twice", kept, want)
+	}
+	zone := native.StandIn(stackID, "AWS::Route53::HostedZone", "zone", "NameServers")
+	if len(zone.Items()) != 4 || zone.Items()[0].Text() != native.NameServers("zone")[0] {
+		t.Errorf("the name servers are %s", zone)
+	}
 }

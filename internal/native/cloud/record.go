@@ -68,6 +68,7 @@ func (t recorder) Update(ctx context.Context, c *Call) (native.Result, error) {
 	}
 	made, err := Change(ctx, c, t.things.Records, t.Place(c), c.RecordName(c.Physical()), func(r *catalog.Record) {
 		fresh.Made = r.Made
+		fresh.State = r.State
 		*r = fresh
 	})
 	if err != nil {

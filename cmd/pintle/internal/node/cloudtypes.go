@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"io"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/recorded"
 	"github.com/pintle-dev/pintle/internal/asl"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -45,6 +47,14 @@ func (n *Node) cloudOff() func(context.Context, *store.Request) error {
 		}
 		return ofAWS(ctx, r)
 	}
+}
+
+// keepRecorded returns what keeps recorded resources for the calls about them. Without local AWS emulation nothing serves such calls.
+func (n *Node) keepRecorded() func(context.Context, *store.Request, wire.PhysicalID) error {
+	if n.cloud == nil {
+		return nil
+	}
+	return recorded.Keep(n.cloud.catalog.Records, time.Now)
 }
 
 // executions are those of the engine, which is opened after the types are made and before any of them is served.

@@ -10,10 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/lambda"
 	"github.com/pintle-dev/pintle/internal/api/logs"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/recorded"
 	"github.com/pintle-dev/pintle/internal/api/s3"
 	"github.com/pintle-dev/pintle/internal/api/secretsmanager"
 	"github.com/pintle-dev/pintle/internal/api/sns"
 	"github.com/pintle-dev/pintle/internal/api/states"
+	"github.com/pintle-dev/pintle/internal/awsapi"
 	"github.com/pintle-dev/pintle/internal/notification"
 	"github.com/pintle-dev/pintle/internal/secrets"
 	"github.com/pintle-dev/pintle/internal/server"
@@ -93,6 +95,10 @@ func (n *Node) openFaces(c *server.Config) error {
 	}
 	c.Faces["secretsmanager"], c.Bodies["secretsmanager"] = server.JSONFace(stored), secretsmanager.MaxBody
 
+	if err := n.openRecorded(c); err != nil {
+		return err
+	}
+
 	messages, err := sns.New(sns.Config{Topics: n.cloud.topics, Caller: caller[sns.Caller], Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err
@@ -104,6 +110,31 @@ func (n *Node) openFaces(c *server.Config) error {
 			return follow
 		}
 		return open(r)
+	}
+	return nil
+}
+
+// openRecorded adds the services that answer calls about recorded resources.
+func (n *Node) openRecorded(c *server.Config) error {
+	about, err := recorded.New(recorded.Config{
+		Catalog: n.cloud.catalog, Caller: caller[recorded.Caller], Log: n.log,
+		Zones: func(region string) []string {
+			if zones := n.config.Zones[region]; len(zones) > 0 {
+				return zones
+			}
+			return []string{region + "a", region + "b", region + "c"}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, service := range recorded.Services() {
+		c.Bodies[service] = awsapi.MaxBody
+		c.Faces[service] = server.Face{
+			Handler: about.Handler(service), Paths: true, Refuse: func(w http.ResponseWriter, _ *http.Request, e *query.Error) {
+				about.Refuse(service, w, &awsapi.Error{Code: e.Code, Message: e.Message, Status: e.Status})
+			},
+		}
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ const signalLife = 24 * time.Hour
 func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
 		Names: n.store, More: n.cloudTypes(),
-		Off: n.cloudOff(),
+		Off: n.cloudOff(), Keep: n.keepRecorded(),
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
