@@ -111,8 +111,18 @@ func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer,
 	if err != nil {
 		return pintle.Answer{}, err
 	}
-	return made.Handle(ctx, r)
+	answer, err := made.Handle(ctx, r)
+	for name := range answer.Attributes {
+		if name == clientSecret || strings.HasSuffix(name, "."+clientSecret) {
+			answer.NoEcho = true
+		}
+	}
+	return answer, err
 }
+
+// clientSecret is the attribute with the secret of a Cognito user pool client. The CDK reads it with an AwsCustomResource, whose answer the
+// handler of the CDK does not hide.
+const clientSecret = "ClientSecret"
 
 // get returns what handles requests of stacks of an account and region.
 func (h *handler) get(ctx context.Context, account, region string) (made pintle.Handler, err error) {
