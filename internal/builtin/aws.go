@@ -84,6 +84,7 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 		a.Timeout = customresource.DefaultTimeout
 	}
 	h := &handler{aws: a}
+	h.of = h.customResource
 	return local.Provider{
 		Name: name, Serve: remote.Serve(pintle.HandlerFunc(h.handle), memory, remote.Whole), Concurrency: a.Concurrency, Timeout: a.Timeout + margin,
 	}, nil
@@ -92,6 +93,7 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 // handler is the provider, made when it is first asked.
 type handler struct {
 	aws AWS
+	of  func(*awscall.Client) (pintle.Handler, error) // makes what handles requests with a client
 
 	mu   sync.Mutex
 	made map[string]caller // by the account of the stack; without Env that is empty
@@ -150,7 +152,7 @@ func (h *handler) get(ctx context.Context, account, region string) (made pintle.
 	return h.of(c.client.In(region))
 }
 
-func (h *handler) of(client *awscall.Client) (pintle.Handler, error) {
+func (h *handler) customResource(client *awscall.Client) (pintle.Handler, error) {
 	return customresource.New(customresource.Config{
 		Client: client, Allow: rules(h.aws.Allow), AllowAll: h.aws.All, Timeout: h.aws.Timeout,
 	})

@@ -72,6 +72,9 @@ type Config struct {
 	// Environment returns the variables that a function of a place gets in addition to its own, which win: endpoints and
 	// credentials. name is the function's in the runtime. Nil means nothing.
 	Environment func(place catalog.Place, name string) map[string]string
+	// Inside answers calls of functions that the program itself replaces, by the holder of the function in the catalog, and reports
+	// whether the function is one. Its error is that of the function. Nil means that every function runs.
+	Inside func(ctx context.Context, place catalog.Place, holder string, payload []byte) (reply []byte, err error, ok bool)
 	// Declared finds functions that are not in the catalog. They come before those of the catalog that have their names. Nil means
 	// that there are none.
 	Declared Declarations

@@ -52,6 +52,9 @@ func (p *providers) inside(name string, d Definition, parsed parsed) (local.Prov
 // makes for AwsCustomResources. It is no row: nobody declared it.
 const inCloud = "AwsCustomResource (in pintle)"
 
+// deploymentsInCloud is the name of the provider that replaces the functions that the CDK makes for BucketDeployments.
+const deploymentsInCloud = "BucketDeployment (in pintle)"
+
 // cloudFunction tells of the function of the cloud of this machine behind a token under which logical ID a template made it: "" if
 // none did. ok is false if there is no such function.
 type cloudFunction func(wire.ServiceToken) (logical string, ok bool)
@@ -68,6 +71,13 @@ func (p *providers) standForCDK(env func(account string) map[string]string, func
 		if err != nil {
 			return fmt.Errorf("provider %s: %w", inCloud, err)
 		}
+		p.deployments = builtin.NewDeployments(builtin.AWS{Env: env, Region: p.region})
+		if inside, err = p.deployments.Provider(deploymentsInCloud); err == nil {
+			err = p.runtime.Set(inside)
+		}
+		if err != nil {
+			return fmt.Errorf("provider %s: %w", deploymentsInCloud, err)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,6 +91,9 @@ func (p *providers) standIn(token wire.ServiceToken) (string, bool) {
 	logical, here := "", false
 	if p.functions != nil {
 		logical, here = p.functions(token) // a stack's name may have left no room for all of the function's
+	}
+	if here && builtin.IsDeployment(logical) {
+		return deploymentsInCloud, true
 	}
 	if !builtin.IsAWS(token) && !builtin.IsCDK(logical) {
 		return "", false

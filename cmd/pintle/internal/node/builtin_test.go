@@ -21,6 +21,8 @@ const (
 	madeByCDK    = functionARNs + "app-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
 	cutOff       = functionARNs + "a-name-that-is-so-long-that-the-function-s-has-no-room-AWS6-abc"
 	another      = functionARNs + "app-Handler886CB40B-abc"
+	deploys      = functionARNs + "app-CustomCDKBucketDeployment8693BB64968944B69AAFB-abc"
+	lookalike    = functionARNs + "app-CustomCDKBucketDeployment8693BB64968944B69AAFB-other"
 	anotherCloud = "arn:aws:lambda:eu-west-1:123456789012:function:there-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
 )
 
@@ -28,6 +30,7 @@ const (
 func logicalOf(token wire.ServiceToken) (string, bool) {
 	logical, ok := map[wire.ServiceToken]string{
 		madeByCDK: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", cutOff: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", another: "Handler886CB40B",
+		deploys: "CustomCDKBucketDeployment8693BB64968944B69AAFB0CC9EB8756C512MiB8F7A2D0E",
 	}[token]
 	return logical, ok
 }
@@ -47,10 +50,10 @@ func TestStandIn(t *testing.T) {
 		want map[wire.ServiceToken]string
 	}{
 		"nothing":    {nil, nil},
-		"the cloud":  {[]func(*providers){inTheCloud}, map[wire.ServiceToken]string{madeByCDK: inCloud, cutOff: inCloud}},
+		"the cloud":  {[]func(*providers){inTheCloud}, map[wire.ServiceToken]string{madeByCDK: inCloud, cutOff: inCloud, deploys: deploymentsInCloud}},
 		"a provider": {[]func(*providers){declared}, map[wire.ServiceToken]string{madeByCDK: "Calls", anotherCloud: "Calls", another: "app-Handler886CB40B-abc"}},
 		"a provider in the cloud": {[]func(*providers){declared, inTheCloud}, map[wire.ServiceToken]string{
-			madeByCDK: "Calls", cutOff: "Calls", anotherCloud: "Calls", another: "app-Handler886CB40B-abc"}},
+			madeByCDK: "Calls", cutOff: "Calls", anotherCloud: "Calls", another: "app-Handler886CB40B-abc", deploys: deploymentsInCloud}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
@@ -58,7 +61,7 @@ func TestStandIn(t *testing.T) {
 				with(p)
 			}
 			var got map[wire.ServiceToken]string
-			for _, token := range []wire.ServiceToken{madeByCDK, cutOff, another, anotherCloud} {
+			for _, token := range []wire.ServiceToken{madeByCDK, cutOff, another, anotherCloud, deploys, lookalike} {
 				found, ok := p.Match(token)
 				if !ok {
 					continue

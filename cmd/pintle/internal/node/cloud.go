@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/functions"
@@ -53,6 +54,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	c.functions, err = functions.New(functions.Config{
 		Declared: declarations{n.providers}, Secrets: n.secretsOf, Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
+		Inside: n.invokeInside,
 		Environment: func(place catalog.Place, name string) map[string]string {
 			return n.localAWS(os.Environ(), n.processKeys.issue(place.Account, name))
 		},
@@ -72,6 +74,17 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	n.functions, n.providers.invoked = c.functions, c.functions.Request
 	n.providers.match = c.functions.Match
 	return n.providers.standForCDK(c.variables, c.logical)
+}
+
+// invokeInside is [functions.Config].Inside. It answers calls of the functions that the CDK makes for BucketDeployments: cdk deploy
+// --hotswap calls them without a stack operation.
+func (n *Node) invokeInside(ctx context.Context, place catalog.Place, holder string, payload []byte) ([]byte, error, bool) {
+	parts := strings.Split(holder, "|")
+	if len(parts) != 3 || !builtin.IsDeployment(parts[1]) || n.providers.deployments == nil {
+		return nil, nil, false
+	}
+	reply, err := n.providers.deployments.Invoke(ctx, place.Account, place.Region, payload)
+	return reply, err, true
 }
 
 // openNotifications makes the signer of notifications. The local topics have one, if there are any; otherwise it uses the same key.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/local"
@@ -41,6 +42,8 @@ type providers struct {
 	region  string // of calls that name none
 	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
 	functions cloudFunction
+	// deployments answers for the functions that the CDK makes for BucketDeployments; nil without a runtime or local AWS emulation.
+	deployments *builtin.Deployments
 	// match returns the name in the runtime of such a function that a token names; nil if there are none. It is set with functions.
 	match func(context.Context, wire.ServiceToken) (name string, ok bool, err error)
 	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
@@ -271,7 +274,7 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	}
 	if name, ok := p.standIn(token); ok {
 		found := p.found(name)
-		if name == inCloud {
+		if name == inCloud || name == deploymentsInCloud {
 			found.Account = accountOf(token)
 		}
 		return found, true
