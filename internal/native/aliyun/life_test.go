@@ -77,12 +77,14 @@ func lives(t *testing.T) []life {
 				"ServiceName": "svc", "VpcId": "", "Tags": `[{"Key":"k","Value":"v"}]`,
 			}),
 		record("ALIYUN::MNS::Queue", `"QueueName":"q"`, `"QueueName":"q","DelaySeconds":"5"`, `"QueueName":"r"`, "q", map[string]string{
-			"ARN.WithSlash": "acs:mns:cn-hangzhou:0000123456789012:/queues/q", "QueueName": "q",
-			"QueueUrl": "http://0000123456789012.mns.cn-hangzhou.aliyuncs.com/queues/q",
+			"ARN": "acs:mns:cn-hangzhou:0000123456789012:queues/q", "ARN.WithSlash": "acs:mns:cn-hangzhou:0000123456789012:/queues/q",
+			"QueueName": "q",
+			"QueueUrl":  "http://0000123456789012.mns.cn-hangzhou.aliyuncs.com/queues/q",
 		}),
 		record("ALIYUN::MNS::Topic", `"TopicName":"t"`, `"TopicName":"t","LoggingEnabled":"true"`, `"TopicName":"r"`, "t", map[string]string{
-			"ARN.WithSlash": "acs:mns:cn-hangzhou:0000123456789012:/topics/t", "TopicName": "t",
-			"TopicUrl": "http://0000123456789012.mns.cn-hangzhou.aliyuncs.com/topics/t",
+			"ARN": "acs:mns:cn-hangzhou:0000123456789012:topics/t", "ARN.WithSlash": "acs:mns:cn-hangzhou:0000123456789012:/topics/t",
+			"TopicName": "t",
+			"TopicUrl":  "http://0000123456789012.mns.cn-hangzhou.aliyuncs.com/topics/t",
 		}),
 		identity("ALIYUN::RAM::Role", `"RoleName":"Mine","AssumeRolePolicyDocument":{"Version":"1"}`,
 			`"RoleName":"Mine","AssumeRolePolicyDocument":{"Version":"2"}`, `"RoleName":"Mine","AssumeRolePolicyDocument":{"Version":"1"},"Description":"d"`,

@@ -24,7 +24,7 @@ var (
 			Numbers: "DelaySeconds:0-604800 MaximumMessageSize:1024-65536 MessageRetentionPeriod:60-604800 PollingWaitSeconds:0-30 " +
 				"VisibilityTimeout:1-43200",
 			Truths: "LoggingEnabled", Lists: "Tags", Objects: "DlqPolicy",
-			Required: "QueueName", Replaces: "QueueName", Attributes: "ARN.WithSlash QueueName QueueUrl",
+			Required: "QueueName", Replaces: "QueueName", Attributes: "ARN ARN.WithSlash QueueName QueueUrl",
 			Named: "QueueName", Longest: mnsName, Letters: mnsLetters,
 		},
 		ID: called("QueueName"), Attributes: mnsAttributes("queues", "QueueName", "QueueUrl"),
@@ -33,18 +33,18 @@ var (
 		Table: cloud.Table{
 			Name: "ALIYUN::MNS::Topic", Dialect: wire.ROS,
 			Texts: "TopicName", Numbers: "MaximumMessageSize:1024-65536", Truths: "LoggingEnabled", Lists: "Tags",
-			Required: "TopicName", Replaces: "TopicName", Attributes: "ARN.WithSlash TopicName TopicUrl",
+			Required: "TopicName", Replaces: "TopicName", Attributes: "ARN ARN.WithSlash TopicName TopicUrl",
 			Named: "TopicName", Longest: mnsName, Letters: mnsLetters,
 		},
 		ID: called("TopicName"), Attributes: mnsAttributes("topics", "TopicName", "TopicUrl"),
 	}
 )
 
-// mnsAttributes returns the attributes of a queue or a topic. ARN.WithSlash is a service token.
+// mnsAttributes returns the attributes of a queue or a topic. ARN and ARN.WithSlash are the two service tokens of the same one.
 func mnsAttributes(kind, name, url string) func(*cloud.Call, string, catalog.Item[catalog.Record], time.Time) []string {
 	return func(c *cloud.Call, id string, _ catalog.Item[catalog.Record], _ time.Time) []string {
 		return []string{
-			"ARN.WithSlash", c.ARN("mns", "/"+kind+"/"+id), name, id,
+			"ARN", c.ARN("mns", kind+"/"+id), "ARN.WithSlash", c.ARN("mns", "/"+kind+"/"+id), name, id,
 			url, "http://" + c.Place.Account + ".mns." + c.Place.Region + ".aliyuncs.com/" + kind + "/" + id,
 		}
 	}
