@@ -269,7 +269,7 @@ func (m *machine) newInstance(logical wire.LogicalID, body store.InstanceBody) *
 	m.op.Instances++
 	m.opChanged = true
 	i := &store.Instance{
-		Stack: m.stack.Key, Number: m.op.Instances, Logical: logical, Role: store.RoleCurrent, Body: &body,
+		Stack: m.stack.Key, Number: m.op.Instances, Logical: logical, Role: store.RoleCurrent, Body: &body, Created: m.now,
 	}
 	m.instances[i.Number] = i
 	m.numbers[logical] = append(m.numbers[logical], i.Number)

@@ -69,6 +69,8 @@ type Instance struct {
 	Progress Progress  `json:"progress"`
 	Reason   string    `json:"reason,omitempty"`
 	Changed  time.Time `json:"changed"`
+	// Created is when the instance was added to the stack; zero if a version wrote it that did not keep the time.
+	Created time.Time `json:"created,omitzero"`
 	// FailedBy is the request by which Verb failed; empty if it did not, or no request was sent.
 	FailedBy wire.RequestID `json:"failedBy,omitempty"`
 

@@ -29,9 +29,9 @@ func viewResource(stack store.Stack, i store.Instance) resourceView {
 	view := resourceView{
 		StackID: string(stack.ID), StackName: stack.Name, LogicalResourceID: string(i.Logical), PhysicalResourceID: string(i.PhysicalID),
 		Status: engine.ROS.ResourceStatus(i.Verb, i.Progress), StatusReason: i.Reason, UpdateTime: timeText(i.Changed),
-		ResourceDriftStatus: "NOT_CHECKED",
+		CreateTime: timeText(i.Created), ResourceDriftStatus: "NOT_CHECKED",
 	}
-	if i.Verb == store.VerbCreate {
+	if i.Created.IsZero() && i.Verb == store.VerbCreate { // of a version that did not keep it
 		view.CreateTime = timeText(i.Changed)
 	}
 	if i.Body != nil {

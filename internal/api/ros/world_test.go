@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/ros"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
@@ -34,6 +36,9 @@ type world struct {
 	engine  *engine.Engine
 	service *rpc.Service
 
+	// clock is how far the database's clock is ahead, in nanoseconds.
+	clock atomic.Int64
+
 	mu    sync.Mutex
 	inbox []store.Request
 }
@@ -42,7 +47,7 @@ func newWorld(t *testing.T, change ...func(*ros.Config)) *world {
 	t.Helper()
 	w := &world{t: t}
 	var err error
-	w.store, err = memory.New(memory.Config{})
+	w.store, err = memory.New(memory.Config{Now: func() time.Time { return time.Now().Add(time.Duration(w.clock.Load())) }})
 	w.must(err)
 	w.engine, err = engine.Open(t.Context(), engine.Config{Store: w.store, Alone: true, Dispatch: func(ready []store.Request) {
 		w.mu.Lock()
