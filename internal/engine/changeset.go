@@ -104,7 +104,7 @@ func (m *machine) draftChangeSet(
 	}
 	var before *store.Revision
 	if in.Kind == store.KindUpdate {
-		inForce := m.view.Revisions[m.stack.Revision]
+		inForce := m.standing()
 		before = &inForce
 	}
 	found, err := m.planned(in, s, before)

@@ -68,7 +68,7 @@ func (m *machine) startContinueCreate(in *ContinueCreate, s *submission) error {
 	case in.Mode == ContinueIgnore:
 		return m.ignoreFailed(in)
 	}
-	before := m.view.Revisions[m.stack.Revision]
+	before := m.standing()
 	side, err := m.side(before.Number)
 	if err != nil {
 		return err

@@ -221,7 +221,7 @@ func (e *Engine) nestedOptions(ctx context.Context, r *store.Request, parent *st
 	if err != nil {
 		return Options{}, err
 	}
-	revision, err := e.store.Revision(ctx, parent.Key, parent.Revision)
+	revision, err := e.Revision(ctx, *parent)
 	if err != nil {
 		return Options{}, err
 	}

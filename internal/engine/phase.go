@@ -273,6 +273,7 @@ func (m *machine) setOutRevert() {
 		return
 	}
 	m.stack.Revision, m.stackChanged = m.op.From, true
+	m.keepTags()
 	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
 		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
 	})

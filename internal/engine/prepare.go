@@ -326,7 +326,7 @@ func (m *machine) prepared(p preparation, e expanded) error {
 func (m *machine) startPrepared(p preparation, e expanded) error {
 	var before *store.Revision
 	if m.op.Kind == store.KindUpdate {
-		row := m.view.Revisions[m.stack.Revision]
+		row := m.standing()
 		before = &row
 	}
 	revision, to, err := m.revise(&p.Options, e, p.Template, before)

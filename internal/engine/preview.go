@@ -77,7 +77,7 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		}
 		var before *store.Revision
 		if kind == store.KindUpdate {
-			inForce := m.view.Revisions[m.stack.Revision]
+			inForce := m.standing()
 			before = &inForce
 		}
 		expanded, err := m.expand(s, &in.Options, before)
@@ -174,7 +174,7 @@ func (m *machine) draftCreate(d *draft, in *Options, e expanded, text string) er
 }
 
 func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) error {
-	before := m.view.Revisions[m.stack.Revision]
+	before := m.standing()
 	from, err := m.side(before.Number)
 	if err != nil {
 		return err

@@ -28,7 +28,8 @@ func (e *Engine) Find(ctx context.Context, ref Ref) (store.Stack, error) {
 
 // Revision returns a stack's revision in force, template included.
 func (e *Engine) Revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
-	return e.store.Revision(ctx, stack.Key, stack.Revision)
+	revision, err := e.store.Revision(ctx, stack.Key, stack.Revision)
+	return stack.Tagged(revision), err
 }
 
 // Resources returns what stands for each logical ID of a stack, by logical ID: the current instance or, in a stack that

@@ -194,7 +194,7 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 	if err := m.checkUpdatable(in.DisableRollback || in.nested != nil); err != nil {
 		return err
 	}
-	before := m.view.Revisions[m.stack.Revision]
+	before := m.standing()
 	if s == nil && before.Unprepared {
 		return errUnprepared
 	}

@@ -57,6 +57,8 @@ type Stack struct {
 	Root   wire.StackID `json:"root,omitempty"`
 	// Depth is how many stacks it is nested in.
 	Depth int `json:"depth,omitempty"`
+	// Tagging holds the tags that a call has given the stack outside an update; nil if none has.
+	Tagging *Tagging `json:"tagging,omitempty"`
 	// ChangeSet is the one that was executed last, "" for none.
 	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 
@@ -70,6 +72,21 @@ type Stack struct {
 	// Published is the number of the revision that the outputs are of; zero if none were published yet, or by a version that
 	// did not keep it.
 	Published int `json:"published,omitempty"`
+}
+
+// Tagging is a set of tags that replaces those of one revision. It never changes.
+type Tagging struct {
+	// Revision is the number of the revision that was in force when the stack was tagged.
+	Revision int   `json:"revision"`
+	Tags     []Tag `json:"tags,omitempty"`
+}
+
+// Tagged returns a revision with the tags that the stack has while the revision is in force.
+func (s *Stack) Tagged(revision Revision) Revision {
+	if s.Tagging != nil && s.Tagging.Revision == revision.Number {
+		revision.Tags = s.Tagging.Tags
+	}
+	return revision
 }
 
 // TokenUse is a client's token and what it stands for.

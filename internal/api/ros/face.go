@@ -45,6 +45,7 @@ type Engine interface {
 	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
 	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
+	Tag(context.Context, engine.TagStack) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Expected(context.Context, store.Stack) ([]store.Instance, error)
@@ -120,6 +121,8 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "DeleteChangeSet", f.deleteChangeSet)
 	rpc.Handle(service, "GetStackPolicy", f.getStackPolicy)
 	rpc.Handle(service, "SetStackPolicy", f.setStackPolicy)
+	rpc.Handle(service, "TagResources", f.tagResources)
+	rpc.Handle(service, "UntagResources", f.untagResources)
 	rpc.Handle(service, "ListTagResources", f.listTagResources)
 	rpc.Handle(service, "DescribeRegions", f.describeRegions)
 	return service, nil

@@ -155,14 +155,14 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	seen = map[string]bool{}
 	o.Tags = make([]store.Tag, 0, len(in.Tags))
 	for _, t := range in.Tags {
-		switch lower := strings.ToLower(t.Key); {
-		case strings.HasPrefix(lower, "aliyun") || strings.HasPrefix(lower, "acs:"):
-			return o, rpc.Invalid("Tags", "the key of a tag cannot begin with aliyun or acs:")
-		case seen[t.Key]:
+		if seen[t.Key] {
 			return o, &rpc.Error{Code: "MultipleParameter", Message: "The tag (" + t.Key + ") is given more than once."}
 		}
 		seen[t.Key] = true
-		o.Tags = append(o.Tags, store.Tag{Key: t.Key, Value: t.Value})
+		o.Tags = append(o.Tags, store.Tag(t))
+	}
+	if refused := checkTags("Tags", o.Tags); refused != nil {
+		return o, refused
 	}
 	return o, nil
 }

@@ -531,14 +531,14 @@ func TestRefusals(t *testing.T) {
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://%zz"}, "400 InvalidParameter: The specified parameter NotificationURLs is invalid, one of them is no URL of http or https."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "ResourceGroupId", "rg-1"}, "400 NotSupported: ResourceGroupId is not supported."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "CreateOptions.1", "ManuallyPay"}, "400 NotSupported: CreateOptions ManuallyPay is not supported."},
-		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Tags.1.Key", "acs:x"}, "400 InvalidParameter: The specified parameter Tags is invalid, the key of a tag cannot begin with aliyun or acs:."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Tags.1.Key", "acs:x"}, "400 InvalidParameter: The specified parameter Tags is invalid, neither the key nor the value of a tag can begin with aliyun or acs:."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "x"},
 			"400 UnknownUserParameter: The Parameter (P) was not defined in template."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "TemplateURL", ""}, ""},
 		{"CreateChangeSet", []string{"ChangeSetName", "c", "TemplateBody", plain("")}, "400 MissingParameter: The input parameter StackId should be specified, for a change set of type UPDATE."},
 		{"CreateChangeSet", []string{"ChangeSetName", "c", "ChangeSetType", "IMPORT"}, "400 NotSupported: ChangeSetType IMPORT is not supported."},
 		{"GetTemplate", nil, "400 MissingParameter: One of the input parameters StackId, ChangeSetId and TemplateId should be specified."},
-		{"ListTagResources", []string{"ResourceType", "stack"}, "400 MissingParameter: One of the input parameters ResourceId and Tag should be specified."},
+		{"ListTagResources", []string{"ResourceType", "stack"}, "400 MissingParameter: One of the input parameters ResourceIds,Tags should be specified."},
 		{"SignalResource", nil, "404 InvalidAction.NotFound: Specified api is not found, please check your url and method."},
 	} {
 		if c.want == "" {

@@ -265,7 +265,7 @@ func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStac
 	}
 	var found []store.Stack
 	deleted := len(ids) > 0 || slices.Contains(in.Status, "DELETE_COMPLETE")
-	err = f.eachStack(ctx, in.RegionID, deleted, func(stack store.Stack) error {
+	err = f.eachStack(ctx, in.RegionID, deleted, 0, func(stack store.Stack) error {
 		switch {
 		case len(ids) > 0 && !ids[string(stack.ID)],
 			len(in.Status) > 0 && !slices.Contains(in.Status, stackStatus(stack)),
@@ -321,15 +321,18 @@ func matches(pattern, name string) bool {
 // scanned is how many stacks are read at a time.
 const scanned = 500
 
-// eachStack calls a function with the caller's stacks of ROS, newest first.
-func (f *face) eachStack(ctx context.Context, region string, deleted bool, visit func(store.Stack) error) error {
+// eachStack calls a function with the caller's stacks of ROS, newest first, those after one of them or all (0). It returns
+// [store.ErrNotFound] if that one is not there.
+func (f *face) eachStack(
+	ctx context.Context, region string, deleted bool, first store.StackKey, visit func(store.Stack) error,
+) error {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return err
 	}
-	for after := store.StackKey(0); ; {
+	for after := first; ; {
 		rows, err := f.rows.Stacks(ctx, caller.Account, region, deleted, after, scanned)
-		if errors.Is(err, store.ErrNotFound) && after != 0 { // the last one has gone meanwhile, for good
+		if errors.Is(err, store.ErrNotFound) && after != first { // the last one has gone meanwhile, for good
 			return nil
 		}
 		if err != nil {

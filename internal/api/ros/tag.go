@@ -2,9 +2,13 @@ package ros
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"strconv"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -28,12 +32,116 @@ func has(tags []store.Tag, asked []tagFilter) bool {
 	return true
 }
 
+// checkTags refuses tags that the service does not take. Source: ROS, TagResources.
+func checkTags(name string, tags []store.Tag) *rpc.Error {
+	for _, t := range tags {
+		for _, text := range []string{t.Key, t.Value} {
+			lower := strings.ToLower(text)
+			switch {
+			case strings.HasPrefix(lower, "aliyun") || strings.HasPrefix(lower, "acs:"):
+				return rpc.Invalid(name, "neither the key nor the value of a tag can begin with aliyun or acs:")
+			case strings.Contains(lower, "http://") || strings.Contains(lower, "https://"):
+				return rpc.Invalid(name, "neither the key nor the value of a tag can contain http:// or https://")
+			}
+		}
+	}
+	return nil
+}
+
+// duplicateTag refuses a key that is given twice.
+func duplicateTag() error {
+	return &rpc.Error{Code: "Duplicate.TagKey", Message: "The Tag.N.Key contain duplicate key."}
+}
+
+// taggedInput is how a call names the resources whose tags it changes.
+type taggedInput struct {
+	region
+	ResourceType string   `rpc:",required" enum:"stack,stackgroup,template,templatescratch"`
+	ResourceID   []string `rpc:"ResourceId,required" length:",50"`
+}
+
+// tagged returns the stacks that a call names. All of them have to exist: tags are not changed on some of them only.
+func (f *face) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error) {
+	var refs []engine.Ref
+	for _, id := range in.ResourceID {
+		if in.ResourceType != "stack" {
+			return nil, rpc.Invalid("ResourceIds", "the %s %s does not exist: only stacks are kept here", in.ResourceType, id)
+		}
+		stack, err := f.find(ctx, stackInput{in.region, id})
+		if refused, ok := errors.AsType[*rpc.Error](err); ok && refused.Code == "StackNotFound" || err == nil && !stack.Live {
+			return nil, rpc.Invalid("ResourceIds", "the stack %s does not exist", id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, engine.Ref{Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: true})
+	}
+	return refs, nil
+}
+
+func (f *face) tag(ctx context.Context, refs []engine.Ref, change engine.TagStack) (rpc.None, error) {
+	for _, ref := range refs {
+		change.Stack = ref
+		if err := f.engine.Tag(ctx, change); err != nil {
+			return rpc.None{}, err
+		}
+	}
+	return rpc.None{}, nil
+}
+
+type tagResourcesInput struct {
+	taggedInput
+	Tag []tagInput `rpc:",required" length:",20"`
+}
+
+func (f *face) tagResources(ctx context.Context, in tagResourcesInput) (rpc.None, error) {
+	var tags []store.Tag
+	seen := map[string]bool{}
+	for _, t := range in.Tag {
+		if seen[t.Key] {
+			return rpc.None{}, duplicateTag()
+		}
+		seen[t.Key] = true
+		tags = append(tags, store.Tag(t))
+	}
+	if refused := checkTags("Tags", tags); refused != nil {
+		return rpc.None{}, refused
+	}
+	refs, err := f.tagged(ctx, in.taggedInput)
+	if err != nil {
+		return rpc.None{}, err
+	}
+	return f.tag(ctx, refs, engine.TagStack{Set: tags})
+}
+
+type untagResourcesInput struct {
+	taggedInput
+	TagKey []string `length:",20"`
+	All    bool
+}
+
+// untagResources removes the tags of the keys that are given, or all of them if none is given and All is true.
+func (f *face) untagResources(ctx context.Context, in untagResourcesInput) (rpc.None, error) {
+	seen := map[string]bool{}
+	for _, key := range in.TagKey {
+		if seen[key] {
+			return rpc.None{}, duplicateTag()
+		}
+		seen[key] = true
+	}
+	refs, err := f.tagged(ctx, in.taggedInput)
+	if err != nil {
+		return rpc.None{}, err
+	}
+	return f.tag(ctx, refs, engine.TagStack{Drop: in.TagKey, DropAll: in.All && len(in.TagKey) == 0})
+}
+
 type listTagResourcesInput struct {
 	region
-	ResourceType string      `rpc:",required" enum:"stack,stackgroup,template"`
+	ResourceType string      `rpc:",required" enum:"stack,stackgroup,template,templatescratch"`
 	ResourceID   []string    `rpc:"ResourceId" length:",50"`
 	Tag          []tagFilter `length:",20"`
-	NextToken    string
+	NextToken    string      `length:",64"`
 }
 
 type tagResourceView struct {
@@ -45,31 +153,51 @@ type tagResourceView struct {
 
 type listTagResourcesOutput struct {
 	TagResources []tagResourceView
+	// NextToken is empty on the last page.
+	NextToken string
 }
 
-// listTagResources tells the tags of stacks, all at once. There are neither stack groups nor templates.
+// tagPage is how many stacks one page has the tags of: as many as a call can name.
+const tagPage = 50
+
+// listTagResources returns the tags of the stacks that are named and have the tags that are given, or of all that have them.
+// Stacks that do not exist have none; there are no resources of other types.
 func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (listTagResourcesOutput, error) {
 	out := listTagResourcesOutput{TagResources: []tagResourceView{}}
+	after, ok := readTagToken(in.NextToken)
 	switch {
-	case in.NextToken != "":
-		return out, rpc.Invalid("NextToken", "there is one page only")
+	case !ok, after != 0 && len(in.ResourceID) > 0: // what is named is on one page
+		return out, errTagToken
 	case len(in.ResourceID) == 0 && len(in.Tag) == 0:
-		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters ResourceId and Tag should be specified."}
+		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters ResourceIds,Tags should be specified."}
 	case in.ResourceType != "stack":
 		return out, nil
 	}
+	stacks, last := 0, store.StackKey(0)
 	add := func(stack store.Stack) error {
 		revision, err := f.revision(ctx, stack)
-		if err != nil || !has(revision.Tags, in.Tag) {
+		if err != nil || len(revision.Tags) == 0 || !has(revision.Tags, in.Tag) {
 			return err
 		}
+		if stacks == tagPage {
+			out.NextToken = tagToken(last)
+			return errPageFull
+		}
+		stacks, last = stacks+1, stack.Key
 		for _, t := range revision.Tags {
 			out.TagResources = append(out.TagResources, tagResourceView{string(stack.ID), in.ResourceType, t.Key, t.Value})
 		}
 		return nil
 	}
 	if len(in.ResourceID) == 0 {
-		return out, f.eachStack(ctx, in.RegionID, false, add)
+		switch err := f.eachStack(ctx, in.RegionID, false, after, add); {
+		case errors.Is(err, errPageFull):
+			return out, nil
+		case errors.Is(err, store.ErrNotFound): // the stack in the token was removed for good
+			return out, errTagToken
+		default:
+			return out, err
+		}
 	}
 	for _, id := range in.ResourceID {
 		stack, err := f.find(ctx, stackInput{in.region, id})
@@ -84,4 +212,29 @@ func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (
 		}
 	}
 	return out, nil
+}
+
+// errTagToken refuses a token.
+var errTagToken = rpc.Invalid("NextToken", "it is not one that ListTagResources has returned for such a call")
+
+// errPageFull ends a walk over stacks.
+var errPageFull = errors.New("the page is full")
+
+// tagToken names the last stack of a page.
+func tagToken(last store.StackKey) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("stack " + strconv.FormatInt(int64(last), 10)))
+}
+
+// readTagToken returns the stack after which a page begins, 0 for the first page; false for a text that is no token.
+func readTagToken(text string) (store.StackKey, bool) {
+	if text == "" {
+		return 0, true
+	}
+	token, err := base64.RawURLEncoding.DecodeString(text)
+	number, ok := strings.CutPrefix(string(token), "stack ")
+	if err != nil || !ok {
+		return 0, false
+	}
+	key, err := strconv.ParseInt(number, 10, 64)
+	return store.StackKey(key), err == nil && key > 0
 }
