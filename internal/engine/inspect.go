@@ -122,11 +122,14 @@ func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error 
 	if !m.upfront || m.fidelity == FidelityAWS {
 		return nil
 	}
-	if found := customProblems(m.dialect, p); len(found) > 0 {
-		first := found[0]
-		return invalid(fmt.Sprintf("Template error: %s: %s", where(first), cmp.Or(first.Answer, first.Message)))
+	var sentences []string
+	for _, e := range customProblems(m.dialect, p) {
+		sentences = append(sentences, where(e)+": "+cmp.Or(e.Answer, e.Message))
 	}
-	return nil
+	if sentences == nil {
+		return nil
+	}
+	return invalid("Template error: " + strings.Join(sentences, "; "))
 }
 
 // where is the place of a problem with a resource, for a sentence.

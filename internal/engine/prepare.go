@@ -95,7 +95,7 @@ func (m *machine) bindRaw(in *Options, raw *template.Unexpanded, before *store.R
 		return nil, err
 	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
-	return scope, refused(m.dialect, err)
+	return scope, m.unbound(err)
 }
 
 // expandOn runs what needs nobody, up to the next macro.

@@ -145,6 +145,14 @@ func refused(dialect Dialect, err error) error {
 	return err
 }
 
+// unbound is the error of parameters that were refused. With [FidelityAWS] it is the service's answer, which may say less.
+func (m *machine) unbound(err error) error {
+	if problem, ok := errors.AsType[*template.Error](err); ok && problem.Answer != "" && m.fidelity == FidelityAWS {
+		return &Error{m.dialect.refusals().code, problem.Answer}
+	}
+	return refused(m.dialect, err)
+}
+
 // inDialect gives an error that the machine has in CloudFormation's terms the code that the dialect has for it.
 func inDialect(dialect Dialect, err error) error {
 	told, ok := InputError(err)

@@ -412,7 +412,7 @@ func (m *machine) bind(in *Options, t *template.Template, before *store.Revision
 	}
 	scope, err := t.BindWith(inputs, previous, pseudoOf(&m.stack, &revision), outside)
 	if err != nil {
-		return store.Revision{}, plan.Side{}, refused(m.dialect, err)
+		return store.Revision{}, plan.Side{}, m.unbound(err)
 	}
 	processed, scope, err := t.Process(scope)
 	if err != nil {

@@ -106,8 +106,8 @@ type Config struct {
 	Unsigned func(*http.Request) http.Handler
 	// Patience is [cloudformation.Config.Patience].
 	Patience time.Duration
-	// ClearOutputs is [cloudformation.Config.ClearOutputs].
-	ClearOutputs bool
+	// FidelityAWS is [cloudformation.Config.FidelityAWS].
+	FidelityAWS bool
 	// Drift is [cloudformation.Config.Drift].
 	Drift cloudformation.Drift
 	// Texts fetches templates that calls only name; nil fetches none.
@@ -232,8 +232,8 @@ func (s *Server) addFaces() error {
 	}
 	stacks, err := cloudformation.New(cloudformation.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log, Patience: s.config.Patience,
-		ClearOutputs: s.config.ClearOutputs,
-		Drift:        s.config.Drift,
+		FidelityAWS: s.config.FidelityAWS,
+		Drift:       s.config.Drift,
 		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
 			id, ok := sigv4.FromContext(ctx)
 			return cloudformation.Caller{Account: id.Account, Region: id.Region}, ok

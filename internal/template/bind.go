@@ -72,6 +72,9 @@ func (t *Template) StoredNames(inputs map[string]Input, previous map[string]valu
 	return slices.Compact(names)
 }
 
+// noStoredValue is the text for a parameter of the parameter store that has no name, or whose given name is not in the store.
+const noStoredValue = "Parameter %s should either have input value or default value"
+
 // binding is one run of [Template.BindWith].
 type binding struct {
 	problems
@@ -84,6 +87,8 @@ type binding struct {
 	// missing are the parameters without a value; absent and secret are names in the parameter store.
 	missing        []string
 	absent, secret names
+	// absentGiven is the first parameter that was given a name that is absent.
+	absentGiven string
 }
 
 func newBinding(t *Template, inputs map[string]Input, previous map[string]value.Value, stored map[string]Stored) *binding {
@@ -96,16 +101,20 @@ func (b *binding) report() {
 		b.rosReport()
 		return
 	}
+	answer := ""
+	if b.absentGiven != "" { // source: recorded answers, D21 (2025-08-06)
+		answer = fmt.Sprintf(noStoredValue, b.absentGiven)
+	}
 	for _, told := range []struct {
-		list   []string
-		format string
+		list           []string
+		format, answer string
 	}{
-		{b.missing, "Parameters: [%s] must have values"},
-		{b.absent.list, "Unable to fetch parameters [%s] from parameter store for this account."},
-		{b.secret.list, "Parameters [%s] referenced by template have types not supported by CloudFormation."},
+		{b.missing, "Parameters: [%s] must have values", ""},
+		{b.absent.list, "Unable to fetch parameters [%s] from parameter store for this account.", answer},
+		{b.secret.list, "Parameters [%s] referenced by template have types not supported by CloudFormation.", ""},
 	} {
 		if len(told.list) > 0 {
-			b.add(&Error{Message: fmt.Sprintf(told.format, strings.Join(told.list, ", "))})
+			b.add(&Error{Message: fmt.Sprintf(told.format, strings.Join(told.list, ", ")), Answer: told.answer})
 		}
 	}
 }
@@ -140,7 +149,7 @@ func (b *binding) parameter(p *Parameter) bool {
 	case len(b.found) > found:
 		return true
 	case !ok && p.kind.stored:
-		b.refuse(p, "Parameter %s should either have input value or default value", p.Name)
+		b.refuse(p, noStoredValue, p.Name)
 		return false
 	case !ok:
 		b.missing = append(b.missing, p.Name)
@@ -189,6 +198,9 @@ func (b *binding) look(p *Parameter, name string, secret bool) {
 	stored := b.stored[name]
 	switch {
 	case stored.State == StoredMissing:
+		if input, given := b.inputs[p.Name]; given && !input.UsePrevious && p.kind.stored && b.absentGiven == "" {
+			b.absentGiven = p.Name
+		}
 		b.absent.add(shown)
 		return
 	case p.kind.named:

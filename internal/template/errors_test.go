@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 		{"version", with("AWSTemplateFormatVersion: 2012-10-17"), "1:27 Template format error: unsupported value for AWSTemplateFormatVersion."},
 		{"description", with("Description: [a]"), "1:14 Template format error: [/Description] Every Description member must be a string."},
 		{"long description", with("Description: " + strings.Repeat("x", 1025)), "1:14 Template format error: 'Description' length is greater than 1024."},
-		{"rules are a list", with("Rules: []"), "1:8 Template format error: [/Rules] 'Rules' must be an object."},
+		{"rules are a list", with("Rules: []"), "1:8 Template format error: Any Rules member must be an object."},
 		{"rule is text", with("Rules: {R: x}"), "1:12 Template format error: Any Rules member must be an object."},
 		{"rule without assertions", with("Rules: {R: {}}"), "1:9 Template format error: [/Rules/R] Every Rules object must contain an Assertions member."},
 		{"rule with none", with("Rules: {R: {Assertions: []}}"), "1:25 Template format error: [/Rules/R/Assertions] Every Assertions member must be a list of one assertion at least."},
@@ -95,7 +95,7 @@ func TestParseErrors(t *testing.T) {
 		{"transform", "Transform: AWS::Serverless-2016-10-31\nResources: {A: {Type: AWS::Serverless::Function}}", "1:12 Template format error: the transform AWS::Serverless-2016-10-31 is not supported by Pintle: only AWS expands it."},
 		{"no resources", "Description: x", "1:1 " + noMembers},
 		{"empty resources", "Resources: {}", "1:12 " + noMembers},
-		{"resources are a list", "Resources: []", "1:12 Template format error: [/Resources] 'Resources' must be an object."},
+		{"resources are a list", "Resources: []", "1:12 Template format error: Any Resources member must be an object."},
 		{"both names", with("Parameters: {A: {Type: String}}"), "2:13 Template format error: A is both a parameter and a resource."},
 
 		// Resources.

@@ -23,7 +23,7 @@ func TestExamine(t *testing.T) {
 		{"no YAML", "a: [", []string{"1 Template format error: YAML not well-formed."}, ""},
 		{"a list", "[a]", []string{"1:1 Template format error: unsupported structure."}, ""},
 		{"sections that are none", "Resources: []\nOutputs: {O: {Value: !Ref A}}",
-			[]string{"1:12 Template format error: [/Resources] 'Resources' must be an object."}, ""},
+			[]string{"1:12 Template format error: Any Resources member must be an object."}, ""},
 		{"shape and names", `
 Parameters: {P: {Type: Text}}
 Resources:

@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 			_ = describe(err)
 			return
 		}
-		parsed.Summary()
+		parsed.Summary(false)
 		scope, err := parsed.Bind(nil, nil, pseudo)
 		if err != nil {
 			return

@@ -53,7 +53,7 @@ func FuzzParseROS(f *testing.F) {
 			_ = describe(err)
 			return
 		}
-		parsed.Summary()
+		parsed.Summary(false)
 		scope, err := parsed.Bind(nil, nil, rosPseudo)
 		if err != nil {
 			return

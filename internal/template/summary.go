@@ -24,21 +24,21 @@ type ParameterSummary struct {
 	Type        string
 	Description string
 	NoEcho      bool
-	// Default is nil if there is none; that of a NoEcho parameter is [value.ParameterMask].
+	// Default is nil if there is none; that of a NoEcho parameter may be [value.ParameterMask].
 	Default *string
-	// AllowedValues are the texts of what is allowed, nil if anything is. Those of a NoEcho parameter are not told.
+	// AllowedValues are the texts of what is allowed, nil if anything is. Those of a NoEcho parameter may be left out.
 	AllowedValues []string
 }
 
-// Summary returns what ValidateTemplate and GetTemplateSummary answer.
-func (t *Template) Summary() Summary {
+// Summary returns what ValidateTemplate and GetTemplateSummary answer. If clear is true, it masks nothing.
+func (t *Template) Summary(clear bool) Summary {
 	s := Summary{Version: t.Version, Description: t.Description}
 	if !t.Metadata.IsZero() {
 		s.Metadata = t.Metadata.Value().String()
 	}
 	for _, p := range t.Parameters {
 		shown := ParameterSummary{Key: p.Name, Type: p.Type, Description: p.Description, NoEcho: p.NoEcho}
-		if !p.NoEcho {
+		if !p.NoEcho || clear {
 			shown.Default, shown.AllowedValues = p.Default, p.AllowedValues
 		} else if p.Default != nil {
 			mask := value.ParameterMask

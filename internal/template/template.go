@@ -255,10 +255,14 @@ func (p *parser) sections(root Node) {
 
 // object reports whether a section is an object, and adds a problem if it is not.
 func (p *parser) object(n Node, where path, name string) bool {
-	if n.kind == value.Map {
+	switch {
+	case n.kind == value.Map:
 		return true
+	case name == "Parameters", name == "Resources", name == "Outputs", name == "Rules": // source: recorded answers, D21 (2022-11-11), of Resources
+		p.at(n, where, "Template format error: Any %s member must be an object.", name)
+	default:
+		p.at(n, where, "Template format error: [%s] '%s' must be an object.", where, name)
 	}
-	p.at(n, where, "Template format error: [%s] '%s' must be an object.", where, name)
 	return false
 }
 

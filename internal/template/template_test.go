@@ -244,7 +244,7 @@ Resources:
 		},
 		ResourceTypes: []string{"Custom::A", "Custom::B"},
 	}
-	if diff := cmp.Diff(want, parsed.Summary()); diff != "" {
+	if diff := cmp.Diff(want, parsed.Summary(false)); diff != "" {
 		t.Errorf("Summary (-want +got):\n%s", diff)
 	}
 }

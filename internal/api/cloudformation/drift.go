@@ -271,6 +271,10 @@ func (f *face) detectStackResourceDrift(ctx context.Context, in detectStackResou
 			}
 		}
 	}
+	resourceType := viewResource(i, drift.Report{}).ResourceType
+	if f.aws {
+		return out, query.Validation("Resource type %s does not support drift detection.", resourceType)
+	}
 	return out, query.Validation("Resource type %s does not support drift detection: only its provider knows what has become of %s.",
-		viewResource(i, drift.Report{}).ResourceType, in.LogicalResourceID)
+		resourceType, in.LogicalResourceID)
 }

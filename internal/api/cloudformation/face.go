@@ -92,8 +92,9 @@ type Config struct {
 	// once and then after five seconds, or thirty: a short wait is what makes a short operation short for them. Zero means that
 	// nobody waits.
 	Patience time.Duration
-	// ClearOutputs shows secret values in outputs, exports and Metadata as CloudFormation does: in clear. Else they are masked.
-	ClearOutputs bool
+	// FidelityAWS answers as CloudFormation does where this package differs by choice: secret values in outputs, exports and Metadata and
+	// defaults of NoEcho parameters are in clear, and refusals do not explain. Else secrets are masked.
+	FidelityAWS bool
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
@@ -112,8 +113,8 @@ type face struct {
 	now    func() time.Time
 	drift  Drift
 
-	patience     time.Duration
-	clearOutputs bool
+	patience time.Duration
+	aws      bool
 }
 
 // New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
@@ -121,8 +122,10 @@ func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now, patience: config.Patience, drift: config.Drift,
-		clearOutputs: config.ClearOutputs}
+	f := &face{
+		engine: config.Engine, rows: config.Rows, caller: config.Caller, texts: config.Texts, tokens: config.Tokens, now: config.Now,
+		drift: config.Drift, patience: config.Patience, aws: config.FidelityAWS,
+	}
 	if f.now == nil {
 		f.now = time.Now
 	}

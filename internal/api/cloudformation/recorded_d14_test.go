@@ -16,7 +16,7 @@ import (
 func TestRecordedD14(t *testing.T) {
 	for _, clear := range []bool{false, true} {
 		t.Run(fmt.Sprintf("clear %v", clear), func(t *testing.T) {
-			w := newWorld(t, func(_ *world, c *cloudformation.Config) { c.ClearOutputs = clear })
+			w := newWorld(t, func(_ *world, c *cloudformation.Config) { c.FidelityAWS = clear })
 			ctx, name := t.Context(), aws.String("stack")
 			w.create(&sdk.CreateStackInput{
 				StackName: name, Parameters: []types.Parameter{{ParameterKey: aws.String("Password"), ParameterValue: aws.String("planted")}},

@@ -50,12 +50,37 @@ func TestRecordedD21(t *testing.T) {
 		{"a mapping of texts", "2023-06-12", mappings(`{"k": "a"}`), "Template format error: Every Mappings member M must be a map"},
 		{"a resource that is a text", "", create + escape(`{"Resources": {"R": "text"}}`),
 			"Template format error: Any Resources member must be an object."},
+		{"a section that is a text", "2022-11-11", create + escape(`{"Resources": "", "Outputs": ""}`),
+			"Template format error: Any Resources member must be an object."},
+		{"a section that is a list", "", create + escape(`{"Resources": [{"Type": "Custom::R"}]}`),
+			"Template format error: Any Resources member must be an object."},
 		{"a stored parameter without a name", "", create + escape(stored), "Parameter P should either have input value or default value"},
 		{"JSON with a wrong character", "2024-06-18", "Action=ValidateTemplate&TemplateBody=" + escape(`{"this is invalid JSON"="bad"}`),
 			"Template format error: JSON not well-formed. (line 1, column 25)"},
 	} {
 		if got := w.refusal(test.form); got != errPrefix+test.want {
 			t.Errorf("%s (recorded %s):\n got %s\nwant %s%s", test.name, test.recorded, strings.TrimSpace(got), errPrefix, test.want)
+		}
+	}
+
+	// The text for a name that is not in the parameter store hides which one, so it is that of the fidelity of AWS.
+	byDefault := strings.Replace(stored, `<String>"`, `<String>", "Default": "/none"`, 1)
+	const given = "&Parameters.member.1.ParameterKey=P&Parameters.member.1.ParameterValue=/none"
+	const unfetched = "Unable to fetch parameters [/none] from parameter store for this account."
+	for _, test := range []struct {
+		fidelity   engine.Fidelity
+		form, want string
+	}{
+		{engine.FidelityPintle, given + "&TemplateBody=" + escape(stored), unfetched},
+		{engine.FidelityAWS, given + "&TemplateBody=" + escape(stored), "Parameter P should either have input value or default value"}, // 2025-08-06
+		{engine.FidelityAWS, "&TemplateBody=" + escape(byDefault), unfetched},
+	} {
+		w := worldWith(t, func(c *engine.Config) {
+			c.Fidelity = test.fidelity
+			c.Stored = func(context.Context, string, string, []string) (map[string]template.Stored, error) { return nil, nil }
+		})
+		if got := w.refusal("Action=CreateChangeSet&StackName=s&ChangeSetName=c&ChangeSetType=CREATE" + test.form); got != errPrefix+test.want {
+			t.Errorf("a parameter that is not stored, %s: got %s, want %s", test.fidelity, strings.TrimSpace(got), test.want)
 		}
 	}
 }

@@ -217,9 +217,9 @@ func parameterText(v value.Value) string {
 	return plainText(v)
 }
 
-// shown returns a value of an output, an export or Metadata as it is shown: secrets are masked unless Config.ClearOutputs is set.
+// shown returns a value of an output, an export or Metadata as it is shown: secrets are masked unless Config.FidelityAWS is set.
 func (f *face) shown(v value.Value) value.Value {
-	if f.clearOutputs {
+	if f.aws {
 		return v
 	}
 	return v.Masked()

@@ -55,7 +55,7 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 	if err != nil {
 		return out, err
 	}
-	summary := t.Summary()
+	summary := t.Summary(f.aws)
 	out.Description, out.Version, out.Metadata = summary.Description, summary.Version, summary.Metadata
 	out.ResourceTypes, out.DeclaredTransforms = summary.ResourceTypes, t.Transforms()
 	out.Capabilities, out.CapabilitiesReason = capabilitiesOf(t)

@@ -78,7 +78,7 @@ func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (
 	if err != nil {
 		return out, err
 	}
-	summary := t.Summary()
+	summary := t.Summary(f.aws)
 	out.Description = summary.Description
 	out.DeclaredTransforms = t.Transforms()
 	out.Capabilities, out.CapabilitiesReason = capabilitiesOf(t)

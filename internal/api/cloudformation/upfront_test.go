@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// TestUpfront refuses at the call what is known to fail: the first of several mistakes, names joined as AWS does. With the fidelity of
+// TestUpfront refuses at the call what is known to fail: every mistake in properties that the engine reads, names joined
+// as AWS does. With the fidelity of
 // AWS a custom resource fails when it has its turn.
 func TestUpfront(t *testing.T) {
 	custom := func(properties string) string {
@@ -23,6 +24,9 @@ func TestUpfront(t *testing.T) {
 		{"a token that is a list", custom(`"ServiceToken": ["a"]`), at + "138: Value of property ServiceToken must be of type String"},
 		{"a timeout that is too long", custom(given + `, "ServiceTimeout": 7200`), at + tooLong},
 		{"a timeout by a parameter", custom(given + `, "ServiceTimeout": {"Ref": "T"}`), at + tooLong},
+		{"no token and a timeout that is too long", custom(`"ServiceTimeout": 7200`),
+			at + "76: Value of property ServiceToken must be of type String; resource R at line 1, column 140: " +
+				`ServiceTimeout must be a whole number of seconds from 1 to 3600, got "7200"`},
 		{"two references", custom(given + `, "A": {"Ref": "X"}, "B": {"Ref": "Y"}`),
 			"Template format error: Unresolved resource dependencies [X, Y] in the Resources block of the template"},
 	}

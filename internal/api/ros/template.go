@@ -102,7 +102,7 @@ func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (
 	if err != nil {
 		return out, err
 	}
-	summary := t.Summary()
+	summary := t.Summary(false)
 	out = validateTemplateOutput{
 		Description: summary.Description, Parameters: []declaredParameter{}, Outputs: outputsOf(t),
 		ResourceTypes: resourceTypesView{Resources: []string{}, DataSources: []string{}},

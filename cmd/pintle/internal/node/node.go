@@ -312,7 +312,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	switch {
 	case config.Fidelity == engine.FidelityAWS:
-		door.ClearOutputs = true
+		door.FidelityAWS = true
 	case config.Role == Server:
 		door.Patience = patience
 	}
