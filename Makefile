@@ -113,7 +113,8 @@ callcost: ## what an AWS call costs as a resource, beside the CDK's own handler,
 	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
 
 handlers: ## check, deploy and serve handlers on other people's libraries; installs those into a cache first
-	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=handlers,cdk,node,boto3 \
+	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_JAVA="$$(tools/java/install)" \
+		PINTLE_REQUIRE=handlers,cdk,java.libraries,node,boto3 \
 		go test ./internal/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
 
 cdk: ## deploy apps of the CDK with its own command; installs it into a cache first

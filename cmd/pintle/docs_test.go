@@ -91,6 +91,7 @@ echo '{"n": 41}' > event.json
 		after: "pintle serve --key-file keys --credentials credentials & begun $!\n" +
 			"pintle env | grep \"$(awk '/aws_access_key_id/ {print $3}' credentials)\"",
 	},
+	{page: "docs/functions.md", begins: "mvn", elsewhere: "it needs Maven and its repository; tools/java/install does the same"},
 	{page: "docs/install.md", begins: "kubectl", elsewhere: "it needs a cluster; deployment_test.go holds the manifests to the program"},
 	{
 		// Who signals is told the URL: it is a secret, which no command shows.

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/clienttest"
 	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/require"
 )
@@ -135,6 +136,7 @@ type libraryWorld struct {
 func openLibraryWorld(t *testing.T) *libraryWorld {
 	t.Helper()
 	w := &libraryWorld{libraries: require.Handlers(t), cdk: require.CDK(t)}
+	require.Java(t)
 	require.Tool(t, "node")
 	require.Python(t, "boto3")
 	w.bootstrap = filepath.Join(t.TempDir(), "bootstrap")
@@ -183,6 +185,9 @@ func (w *libraryWorld) lay(t *testing.T, dir, handler string) (run, function, ru
 		}
 		entry := filepath.Join(w.cdk, "core", "nodejs-entrypoint-handler", "index.js")
 		return put(entry, "__entrypoint__.js"), "__entrypoint__.handler", "nodejs22.x"
+	case strings.HasSuffix(handler, ".java"):
+		clienttest.Classes(t, dir, source, true)
+		return dir, strings.TrimSuffix(handler, ".java"), "java17"
 	case strings.HasSuffix(handler, ".py"):
 		return put(source, "handler.py"), "handler.handler", "python3.13"
 	}
@@ -203,9 +208,13 @@ type deployedNote struct{ dir string }
 func (w *libraryWorld) deployed(t *testing.T, handler string) stackDriver {
 	t.Helper()
 	dir := t.TempDir()
-	run, _, _ := w.lay(t, dir, handler)
-	project := fmt.Sprintf("stack: note\nproviders:\n  Note: {run: ./%s, env: {NODE_PATH: %q, PYTHONPATH: %q}}\n",
-		filepath.Base(run), filepath.Join(w.libraries, "node_modules"), filepath.Join(w.libraries, "python"))
+	run, function, _ := w.lay(t, dir, handler)
+	named := ""
+	if run == dir { // or the file is enough
+		named = " handler: " + function + ","
+	}
+	project := fmt.Sprintf("stack: note\nproviders:\n  Note: {run: %s,%s env: {NODE_PATH: %q, PYTHONPATH: %q}}\n",
+		run, named, filepath.Join(w.libraries, "node_modules"), filepath.Join(w.libraries, "python"))
 	for name, text := range map[string]string{"pintle.yaml": project, "template.yaml": fmt.Sprintf(noteStack, noteToken, "")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

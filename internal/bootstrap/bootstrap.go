@@ -1,5 +1,5 @@
 // Package bootstrap holds the programs that stand between the Lambda Runtime API and a handler that is a function in a
-// Python or Node file: what Lambda's own runtimes do, as far as a handler can tell.
+// Python or Node file: what Lambda's own runtimes do, as far as a handler can tell. For handlers in Java it finds AWS's own program.
 //
 // A program takes the handler's file and the names that its function may have as arguments; everything else is in the
 // environment, as Lambda has it. The interpreter is the caller's choice, such as the python3 or node on PATH, and nothing is
@@ -22,9 +22,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -178,18 +180,25 @@ func (l Language) Install(dir, interpreter string) (Program, error) {
 // install writes the tree into a folder below dir whose name is made of its contents.
 func install(dir, name string, tree fs.FS) (string, error) {
 	contents := map[string][]byte{}
-	sum := sha256.New()
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := fs.ReadFile(tree, path)
 		contents[path] = text
-		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
 		return err
 	})
 	if err != nil {
 		return "", err
+	}
+	return keep(dir, name, contents)
+}
+
+// keep is install for files by their paths.
+func keep(dir, name string, contents map[string][]byte) (string, error) {
+	sum := sha256.New()
+	for _, path := range slices.Sorted(maps.Keys(contents)) {
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(contents[path]), contents[path])
 	}
 	root := filepath.Join(dir, fmt.Sprintf("%s-%x", name, sum.Sum(nil)[:8]))
 	for path, text := range contents {

@@ -13,7 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/clienttest"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/trial"
 )
 
 // library is a library of other people with a handler that uses it as its own pages show: a note whose text is changed in place and
@@ -57,6 +61,7 @@ type broken struct {
 func TestHandlers(t *testing.T) {
 	dir := require.Handlers(t)
 	cdk := require.CDK(t)
+	require.Java(t)
 	require.Tool(t, "node")
 	require.Python(t, "boto3")
 	others := libraries(t)
@@ -69,12 +74,14 @@ func TestHandlers(t *testing.T) {
 				if other.Handler == "cdk-entrypoint" {
 					path = cdkHandler(t, cdk)
 				}
+				if class, ok := strings.CutSuffix(other.Handler, ".java"); ok {
+					got[i] = collect(run(t, noteOf(javaTarget(t, path, class))))
+					return
+				}
 				c := target(t, path, map[string]string{
 					"NODE_PATH": filepath.Join(dir, "node_modules"), "PYTHONPATH": filepath.Join(dir, "python"), "PYTHONDONTWRITEBYTECODE": "1",
 				})
-				c.Properties, c.Update = []byte(`{"Name": "a", "Text": "b"}`), []byte(`{"Name": "a", "Text": "c"}`)
-				c.Replace, c.Bad = []byte(`{"Name": "z", "Text": "b"}`), []byte(`{"Name": "../x", "Text": "b"}`)
-				got[i] = collect(run(t, c))
+				got[i] = collect(run(t, noteOf(c)))
 			})
 		}
 	})
@@ -83,6 +90,28 @@ func TestHandlers(t *testing.T) {
 	}
 	golden(t, others, got)
 	page(t, others, got)
+}
+
+// noteOf adds the properties of a note.
+func noteOf(c check.Config) check.Config {
+	c.Properties, c.Update = []byte(`{"Name": "a", "Text": "b"}`), []byte(`{"Name": "a", "Text": "c"}`)
+	c.Replace, c.Bad = []byte(`{"Name": "z", "Text": "b"}`), []byte(`{"Name": "../x", "Text": "b"}`)
+	return c
+}
+
+// javaTarget is target for a class in Java, compiled from a source.
+func javaTarget(t *testing.T, source, class string) check.Config {
+	t.Helper()
+	dir := t.TempDir()
+	clienttest.Classes(t, dir, source, true)
+	provider, err := local.ParseProvider("", project.Provider{Name: "P", Target: dir, Handler: class})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Config{
+		Session: trial.SessionConfig{Provider: provider, Runtime: local.Config{CacheDir: t.TempDir()}},
+		Log:     func(line string) { t.Log("|", line) },
+	}
 }
 
 // cdkHandler returns a folder with the CDK's entrypoint and what it calls.

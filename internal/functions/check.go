@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/local"
 )
 
 // Bounds and defaults of a function. Source: CreateFunction, Lambda quotas.
@@ -25,6 +25,10 @@ const (
 	maxReserved     = 1000
 	maxArchitecture = 1
 )
+
+// NoImages says why a function with a container image is refused, and what to do.
+const NoImages = "functions of container images are not run here: give Code as a zip file with a Runtime and a Handler, " +
+	"in the CDK with lambda.Function and Code.fromAsset instead of DockerImageFunction or Code.fromAssetImage"
 
 // reserved are the names of variables that the runtime sets.
 var reserved = map[string]bool{
@@ -66,8 +70,10 @@ func check(f *catalog.Function) error {
 	switch {
 	case f.Runtime == "" || f.Handler == "":
 		return invalid("Runtime and Handler are mandatory parameters for functions created with deployment packages.")
-	case !runnable(f.Runtime):
-		return invalid("Value %.64s at 'runtime' failed to satisfy constraint: this machine runs nodejs*, python*, provided.* and go1.x", f.Runtime)
+	case !runtimeForm.MatchString(f.Runtime):
+		return constraint("runtime", f.Runtime, "Member must satisfy regular expression pattern: "+runtimeForm.String())
+	case local.CheckRuntime(f.Runtime) != nil:
+		return invalid("Value %.64s at 'runtime' failed to satisfy constraint: %v", f.Runtime, local.CheckRuntime(f.Runtime))
 	case len(f.Handler) > maxHandler:
 		return constraint("handler", f.Handler, "Member must have length less than or equal to "+strconv.Itoa(maxHandler))
 	case strings.ContainsAny(f.Handler, " \t\r\n\x00"):
@@ -99,14 +105,6 @@ func check(f *catalog.Function) error {
 }
 
 var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
-
-func runnable(runtime string) bool {
-	if !runtimeForm.MatchString(runtime) {
-		return false
-	}
-	_, ok := bootstrap.ForRuntime(runtime)
-	return ok || runtime == "go1.x" || runtime == "provided" || strings.HasPrefix(runtime, "provided.")
-}
 
 // checkEnvironment never says a value: it may be a secret.
 func checkEnvironment(env map[string]string) error {

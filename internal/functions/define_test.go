@@ -141,7 +141,8 @@ func TestRefused(t *testing.T) {
 	}{
 		{"", node("index.handler"), inline(""), "ValidationException: 1 validation error detected: Value '' at 'functionName' failed to satisfy constraint: Member must satisfy regular expression pattern: …"},
 		{"f", catalog.Function{}, inline(""), "InvalidParameterValueException: Runtime and Handler are mandatory parameters for functions created with deployment packages."},
-		{"f", change(func(f *catalog.Function) { f.Runtime = "java21" }), inline(""), "InvalidParameterValueException: Value java21 at 'runtime' failed to satisfy constraint: this machine runs nodejs*, python*, provided.* and go1.x"},
+		{"f", change(func(f *catalog.Function) { f.Runtime = "ruby3.4" }), inline(""), "InvalidParameterValueException: Value ruby3.4 at 'runtime' failed to satisfy constraint: functions " +
+			"here do not run on ruby3.4 but on nodejs*, python*, java*, provided.* and go1.x: for Ruby, use provided.al2023 and an executable file bootstrap that runs aws_lambda_ric"},
 		{"f", change(func(f *catalog.Function) { f.Handler = "a b" }), inline(""), `ValidationException: 1 validation error detected: Value 'a b' at 'handler' failed to satisfy constraint: Member must satisfy regular expression pattern: [^\s]+`},
 		{"f", change(func(f *catalog.Function) { f.Timeout = 901 }), inline(""), "ValidationException: 1 validation error detected: Value '901' at 'timeout' failed to satisfy constraint: Member must have value less than or equal to 900"},
 		{"f", change(func(f *catalog.Function) { f.Memory = 127 }), inline(""), "ValidationException: 1 validation error detected: Value '127' at 'memorySize' failed to satisfy constraint: Member must have value greater than or equal to 128"},

@@ -84,12 +84,47 @@ func environment(config *Config, provider Provider, command command, at surround
 	return env
 }
 
-// trust has the process of a target trust the listener of the response URLs.
-func (r *Runtime) trust(env map[string]string, kind TargetKind) error {
+// trust has the process of a target trust the listener of the response URLs. Java is told on its command line, since it prints each
+// variable that it takes options from.
+func (r *Runtime) trust(env map[string]string, command *command, kind TargetKind) error {
 	if r.config.Trust == nil {
 		return nil
 	}
-	return r.config.Trust(env, kind == Executable || kind == Folder)
+	own := env[javaOptions]
+	if err := r.config.Trust(env, kind == Executable || kind == Folder || kind == Java); err != nil || kind != Java {
+		return err
+	}
+	if added := strings.TrimPrefix(env[javaOptions], own); added != "" {
+		command.args = slices.Insert(slices.Clone(command.args), 1, options(added)...)
+	}
+	if env[javaOptions] = own; own == "" {
+		delete(env, javaOptions)
+	}
+	return nil
+}
+
+// javaOptions is the variable of Java's options.
+const javaOptions = "JAVA_TOOL_OPTIONS"
+
+// options splits a list of options as Java does: at blanks that are not in double quotes.
+func options(text string) []string {
+	var list []string
+	var option strings.Builder
+	quoted := false
+	for _, r := range text + " " {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			if option.Len() > 0 {
+				list = append(list, option.String())
+			}
+			option.Reset()
+		default:
+			option.WriteRune(r)
+		}
+	}
+	return list
 }
 
 // list returns an environment as processes take it, in the order of the names.

@@ -53,8 +53,11 @@ func FunctionTarget(dir, runtime, handler string) (Target, error) {
 		s, err := runtimeScript(dir, language, handler)
 		return Target{kind: Script, text: handler, path: dir, script: s}, err
 	}
-	if runtime != "go1.x" && runtime != "provided" && !strings.HasPrefix(runtime, "provided.") {
-		return Target{}, fmt.Errorf("the runtime %s cannot be run on this machine: nodejs*, python* and provided.* can", runtime)
+	if bootstrap.JavaRuntime(runtime) {
+		return Target{kind: Java, text: handler, path: dir}, checkJava("", handler)
+	}
+	if err := CheckRuntime(runtime); err != nil {
+		return Target{}, err
 	}
 	t := Target{kind: Folder, text: handler, path: dir}
 	file := filepath.Join(dir, "bootstrap")
@@ -69,6 +72,22 @@ func FunctionTarget(dir, runtime, handler string) (Target, error) {
 		return Target{}, fmt.Errorf("the code holds no file %s, which the runtime %s runs", filepath.Base(file), runtime)
 	}
 	return t, checkExecutable(file, info)
+}
+
+// CheckRuntime returns an error that says what to do if functions of a runtime of Lambda are not run.
+func CheckRuntime(runtime string) error {
+	_, script := bootstrap.ForRuntime(runtime)
+	if script || bootstrap.JavaRuntime(runtime) || runtime == "go1.x" || runtime == "provided" || strings.HasPrefix(runtime, "provided.") {
+		return nil
+	}
+	remedy := "use one of these for it"
+	switch {
+	case strings.HasPrefix(runtime, "ruby"):
+		remedy = "for Ruby, use provided.al2023 and an executable file bootstrap that runs aws_lambda_ric"
+	case strings.HasPrefix(runtime, "dotnet"):
+		remedy = "for .NET, use provided.al2023 and publish a self-contained executable named bootstrap with Amazon.Lambda.RuntimeSupport"
+	}
+	return fmt.Errorf("functions here do not run on %.64s but on nodejs*, python*, java*, provided.* and go1.x: %s", runtime, remedy)
 }
 
 // runtimeScript returns the handler of a function of Lambda. If no file is there, the first that could be stands for it.
@@ -147,11 +166,8 @@ func (f *Function) addNames(env map[string]string, command command) {
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(cmp.Or(f.Memory, 128)),
 		"AWS_LAMBDA_LOG_GROUP_NAME":       cmp.Or(f.LogGroup, "/aws/lambda/"+name),
 		"AWS_EXECUTION_ENV":               "AWS_Lambda_" + f.Runtime,
-		"LAMBDA_RUNTIME_DIR":              env["LAMBDA_TASK_ROOT"],
+		"LAMBDA_RUNTIME_DIR":              cmp.Or(command.runtime, env["LAMBDA_TASK_ROOT"]),
 	})
-	if len(command.args) > 1 {
-		env["LAMBDA_RUNTIME_DIR"] = filepath.Dir(command.args[1])
-	}
 	if f.LogFormat != "" {
 		env["AWS_LAMBDA_LOG_FORMAT"] = f.LogFormat
 		if f.LogFormat == "JSON" {

@@ -39,8 +39,17 @@ func TestFunctionTarget(t *testing.T) {
 		{"go", "go1.x", "main", "executable main"},
 		{"go", "go1.x", "../app.js", "the code holds no file bootstrap, which the runtime go1.x runs"},
 		{"plain", "go1.x", "x", "x is not executable: run chmod +x DIR/x"},
-		{"", "java21", "a.B::c", "the runtime java21 cannot be run on this machine: nodejs*, python* and provided.* can"},
-		{"", "nodejsX", "app.handler", "the runtime nodejsX cannot be run on this machine: nodejs*, python* and provided.* can"},
+		{"", "java21", "a.B::c", "Java handler "},
+		{"", "java8.al2", "a.B$C", "Java handler "},
+		{"", "java11", "a/B::c", `bad handler "a/B::c": want PACKAGE.CLASS, or PACKAGE.CLASS::METHOD`},
+		{"", "java17", "a.B::", `bad handler "a.B::": want PACKAGE.CLASS, or PACKAGE.CLASS::METHOD`},
+		{"", "java17", "-version", `bad handler "-version": want PACKAGE.CLASS, or PACKAGE.CLASS::METHOD`},
+		{"", "javascript", "a.b", "functions here do not run on javascript but on nodejs*, python*, java*, provided.* and go1.x: use one of these for it"},
+		{"", "nodejsX", "app.handler", "functions here do not run on nodejsX but on nodejs*, python*, java*, provided.* and go1.x: use one of these for it"},
+		{"", "ruby3.4", "app.handler", "functions here do not run on ruby3.4 but on nodejs*, python*, java*, provided.* and go1.x: " +
+			"for Ruby, use provided.al2023 and an executable file bootstrap that runs aws_lambda_ric"},
+		{"", "dotnet8", "A::B::C", "functions here do not run on dotnet8 but on nodejs*, python*, java*, provided.* and go1.x: " +
+			"for .NET, use provided.al2023 and publish a self-contained executable named bootstrap with Amazon.Lambda.RuntimeSupport"},
 	} {
 		folder := filepath.Join(dir, test.folder)
 		target, err := local.FunctionTarget(folder, test.runtime, test.handler)

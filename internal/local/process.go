@@ -120,7 +120,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 			at.port = r.port()
 		}
 		env := environment(&r.config, provider, command, at)
-		if err := r.trust(env, provider.Target.Kind()); err != nil {
+		if err := r.trust(env, &command, provider.Target.Kind()); err != nil {
 			listener.Close()
 			log.finish(0)
 			r.release(at.port)

@@ -38,6 +38,8 @@ type command struct {
 	path string
 	args []string // the first is the program's name
 	env  []string // more of the environment, as KEY=VALUE
+	// runtime is the folder of what calls the handler, told as LAMBDA_RUNTIME_DIR; empty if the program does that itself.
+	runtime string
 }
 
 // program is what a provider's processes run, built at most once if it is a Go package.
@@ -62,6 +64,8 @@ func (p *program) dir() string {
 		return cmp.Or(target.dir, filepath.Dir(target.Path()))
 	case Script:
 		return target.script.root
+	case Java:
+		return target.root()
 	case Folder, GoPackage, URL:
 	}
 	return target.Path()
@@ -86,6 +90,8 @@ func (p *program) command(ctx context.Context) (command, error) {
 	case Script:
 		// What runs it is looked for each time: the folder may have been emptied.
 		return target.script.command(p.config, p.provider)
+	case Java:
+		return javaCommand(p.config, p.provider)
 	case URL:
 		return command{}, errors.New("a URL has no program")
 	}

@@ -105,6 +105,13 @@ func (p Provider) check(cacheDir string) error {
 		if cacheDir == "" {
 			return errors.New("a Python or Node handler needs a cache directory for what runs it")
 		}
+	case Java:
+		switch {
+		case cacheDir == "":
+			return errors.New("a Java handler needs a cache directory for what runs it")
+		case p.Contract == bootstrap.FC:
+			return errNoJavaFC
+		}
 	case URL:
 		return errors.New("a URL is not run as a process")
 	default:

@@ -48,7 +48,7 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	if p.provider.Serve != nil || p.provider.Function != nil || p.provider.Target.Kind() == Script {
+	if p.provider.Serve != nil || p.provider.Function != nil || p.provider.Target.Kind() == Script || p.provider.Target.Kind() == Java {
 		return nil, fmt.Errorf("%w: it is a function, not a program", ErrNoSchema)
 	}
 	run, err := p.command(ctx)

@@ -155,7 +155,9 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	c := command{path: program.Interpreter, args: program.Args(s.file, s.names(provider.Role))}
+	c := command{
+		path: program.Interpreter, args: program.Args(s.file, s.names(provider.Role)), runtime: filepath.Dir(program.Script),
+	}
 	if program.Modules != "" {
 		c.env = append(c.env, "NODE_PATH="+program.Modules)
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/build"
@@ -23,6 +24,7 @@ const (
 	Folder                           // a folder with an executable named bootstrap, as in a Lambda package
 	GoPackage                        // a folder with a Go main package, built before it is run
 	Script                           // a Python or Node file, or a folder with one, of which a function is called
+	Java                             // a jar, or a folder with classes, of which a method is called
 	URL                              // an http or https address, which no process of ours serves
 )
 
@@ -37,6 +39,8 @@ func (k TargetKind) String() string {
 		return "Go package"
 	case Script:
 		return "Python or Node handler"
+	case Java:
+		return "Java handler"
 	case URL:
 		return "URL"
 	}
@@ -50,7 +54,7 @@ type Target struct {
 	path   string
 	script script // of a Script
 	// args are what an Executable is given beside its name, each after a zero byte, and dir where it is started if that is
-	// not its own folder.
+	// not its own folder. Of a Java target, dir is the jar's folder, and empty for a folder.
 	args, dir string
 }
 
@@ -60,17 +64,20 @@ func (t Target) Kind() TargetKind { return t.kind }
 // Path returns the absolute path of the file or folder, or the URL, which may hold a password.
 func (t Target) Path() string { return t.path }
 
+// root returns the folder of a Java target.
+func (t Target) root() string { return cmp.Or(t.dir, t.path) }
+
 // String returns the text the target was parsed from; for a URL as [Target.Path].
 func (t Target) String() string { return t.text }
 
 const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
-	"executable file, a .py, .js, .cjs or .mjs file, or an http(s) URL"
+	"executable file, a .py, .js, .cjs, .mjs or .jar file, or an http(s) URL"
 
 // ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
 // folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
 // bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH or, in Python, in a
 // virtual environment, unless
-// it is executable and begins with #!.
+// it is executable and begins with #!. A .jar file, and a folder that holds the class of the handler, are Java handlers.
 func ParseTarget(dir, text string) (Target, error) {
 	return parseTarget(dir, text, "", bootstrap.Handler)
 }
@@ -101,6 +108,11 @@ func parseTarget(dir, text, handler string, role bootstrap.Role) (Target, error)
 	}
 	t := Target{text: text, path: path}
 	switch {
+	case isJava(path, info, handler):
+		t.kind, err = Java, checkJava(filepath.Base(path), handler)
+		if !info.IsDir() {
+			t.dir = filepath.Dir(path)
+		}
 	case info.IsDir():
 		t.kind, t.script, err = folderKind(path, handler)
 	case isScript(path, info, handler, role):

@@ -151,6 +151,17 @@ func Handlers(t testing.TB) string {
 	return made(t, "handlers", HandlersVariable, "tools/handlers/install", "handlers.json")
 }
 
+// JavaVariable is the environment variable that names the folder where tools/java/install has put AWS's libraries for handlers in Java:
+// lib, and the repository .m2/repository of a home directory.
+const JavaVariable = "PINTLE_JAVA"
+
+// Java returns the folder that [JavaVariable] names. If it names none, Java skips the test, or fails it when [Variable] lists
+// java.libraries.
+func Java(t testing.TB) string {
+	t.Helper()
+	return made(t, "java.libraries", JavaVariable, "tools/java/install", "java.json")
+}
+
 // DeployersVariable is the environment variable that names the folder where tools/deployers/install has put deployment tools: SAM CLI, the
 // Serverless Framework and Ansible.
 const DeployersVariable = "PINTLE_DEPLOYERS"

@@ -3,6 +3,7 @@
 //   - A Go package: its files and those of every package of the same module, the same workspace, or a replaced folder that it
 //     needs, what they embed, and go.mod, go.sum and go.work. Tests and modules from elsewhere are not among them.
 //   - A Python or Node handler: the files of its language in its folder and those below, and package.json.
+//   - A Java handler: its jar, or the classes, jars and resources of its folder.
 //   - A folder with a bootstrap: its files that may be executed, and those of scripts.
 //   - An executable: the file.
 //
@@ -45,6 +46,13 @@ func Files(ctx context.Context, name string, target local.Target) (filewatch.Gro
 		}}}, nil
 	case local.Script:
 		return script(name, path), nil
+	case local.Java:
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			return filewatch.Group{Name: name, Files: []string{path}}, nil
+		}
+		return filewatch.Group{Name: name, Trees: []filewatch.Tree{{
+			Root: path, Deep: true, Extensions: []string{".class", ".jar", ".properties", ".json", ".xml"},
+		}}}, nil
 	case local.GoPackage:
 		return goPackage(ctx, name, path)
 	case local.URL:

@@ -57,7 +57,7 @@ type source struct {
 func (s source) code() (catalog.Code, error) {
 	if s.ImageUri != "" {
 		return catalog.Code{}, &functions.Error{
-			Code: "InvalidParameterValueException", Message: "Functions of this machine are zip files, not images.", Status: http.StatusBadRequest,
+			Code: "InvalidParameterValueException", Message: functions.NoImages, Status: http.StatusBadRequest,
 		}
 	}
 	return catalog.Code{Zip: s.ZipFile, Bucket: s.S3Bucket, Key: s.S3Key, ObjectVersion: s.S3ObjectVersion}, nil

@@ -263,7 +263,7 @@ func TestErrors(t *testing.T) {
 			return err
 		},
 		"ResourceConflictException 409: Function already exist: f": func() error { return create(func(*sdk.CreateFunctionInput) {}) },
-		"InvalidParameterValueException 400: Functions of this machine are zip files, not images.": func() error {
+		"InvalidParameterValueException 400: " + functions.NoImages: func() error {
 			return create(func(in *sdk.CreateFunctionInput) { in.PackageType = types.PackageTypeImage })
 		},
 		"ValidationException 400: 1 validation error detected: Value '0' at 'timeout' failed to satisfy constraint: Member must have value greater than or equal to 1": func() error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -98,7 +99,7 @@ func functionResult(c *cloud.Call, name string) native.Result {
 // functionOf reads what is declared of a function, but for its code.
 func functionOf(c *cloud.Call) (catalog.Function, error) {
 	if c.Text("PackageType") == "Image" || !c.At("Code", "ImageUri").IsNull() {
-		return catalog.Function{}, errors.New("functions of container images are not run here: give Code as a zip file, with a Runtime and a Handler")
+		return catalog.Function{}, errors.New(functions.NoImages)
 	}
 	environment, err := c.TextMap("Environment", "Variables")
 	if err != nil {
