@@ -178,6 +178,9 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
+// NetConn returns the connection of the network, as [tls.Conn.NetConn] does.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
 // Close implements [net.Conn]. With TLS it tells the client that the stream ends here.
 func (c *conn) Close() error {
 	if secure := c.secure.Load(); secure != nil {

@@ -35,12 +35,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		refuseAnswer(w, http.StatusLengthRequired, "MissingContentLength", "You must provide the Content-Length HTTP header.")
 		return
 	}
-	if !s.answers.take(r.Context()) {
-		w.Header().Set("Retry-After", retryAfter)
-		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
-		return
-	}
-	defer s.answers.give()
+	s.connections.verified(r.Context())
 	// One byte more than an answer may have tells that it is too long, and no more is looked at. What is left of a
 	// small one net/http drops, within its own bound, so that the reply is not lost in a reset connection.
 	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxResponse+1))
@@ -49,6 +44,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 			"You did not provide the number of bytes specified by the Content-Length HTTP header.")
 		return
 	}
+	if !s.answers.take(r.Context()) {
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	}
+	defer s.answers.give()
 	// The answer is here as a whole: a sender that hangs up now has answered all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
 	defer cancel()

@@ -62,17 +62,18 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 		s.log.InfoContext(r.Context(), "a response to ROS lacks headers that the real service says it must have", "lacks", missing,
 			"request", id, "resource", key.LogicalID)
 	}
+	s.connections.verified(r.Context())
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(ros.Limit)+1))
+	if err != nil {
+		refuseROS(w, http.StatusBadRequest, id, "IncompleteBody", "The body is shorter than Content-Length says.")
+		return
+	}
 	if !s.answers.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)
 		refuseROS(w, http.StatusServiceUnavailable, id, "Throttling", "The server is busy. Please try again.")
 		return
 	}
 	defer s.answers.give()
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(ros.Limit)+1))
-	if err != nil {
-		refuseROS(w, http.StatusBadRequest, id, "IncompleteBody", "The body is shorter than Content-Length says.")
-		return
-	}
 	// The answer is here as a whole: a sender that hangs up now has answered all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
 	defer cancel()

@@ -39,7 +39,7 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		defer context.AfterFunc(s.soft, cancel)()
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
-		s.config.Console.ServeHTTP(w, r.WithContext(ctx))
+		s.config.Console.ServeHTTP(&live{ResponseWriter: w, begins: func() { s.connections.verified(ctx) }}, r.WithContext(ctx))
 		return
 	}
 	if r.Method == http.MethodPost {
@@ -63,3 +63,20 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.hard, cancel)()
 	s.config.Console.ServeHTTP(w, r.WithContext(ctx))
 }
+
+// live is the writer of a stream. The console begins one for a signed-in browser only.
+type live struct {
+	http.ResponseWriter
+	begins func()
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (l *live) WriteHeader(status int) {
+	if status == http.StatusOK {
+		l.begins()
+	}
+	l.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets [http.ResponseController] find what is wrapped.
+func (l *live) Unwrap() http.ResponseWriter { return l.ResponseWriter }

@@ -85,7 +85,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	s.config.Metrics.ServeHTTP(w, r)
 }
 
-// enter lets a call in, or refuses it in the form of the face it is for.
+// enter lets a call in, or refuses it in the form of the face it is for. A call takes a turn when its caller is known and its body was read,
+// except for bodies that a face reads as they arrive: who sends nothing more, or nothing that is signed, holds no turn.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	own := strings.HasPrefix(r.URL.Path, operator.Prefix)
 	refuse := func(e *query.Error) {
@@ -112,11 +113,46 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return
 	}
-	turns, timeout, long := s.calls, s.config.Timeout, false
-	if face, ok := s.faces[sigv4.Claimed(r)]; ok && face.Timeout > 0 && !own {
-		turns, timeout, long = face.turns, face.Timeout, true
-		s.extend(w, min(timeout, strangerTime)) // anybody may say that a request is for this service
+	if open != nil {
+		s.take(w, r, s.calls, s.config.Timeout, refuse, open.ServeHTTP)
+		return
 	}
+	defer func() { _ = r.Body.Close() }() // of what was read of it, which the server does not know
+	long := s.isLong(sigv4.Claimed(r)) && !own
+	if long {
+		s.extend(w, strangerTime) // anybody may say that a request is for this service
+	}
+	if !own && s.enterROS(w, r, refuse) {
+		return
+	}
+	id, err := s.verifier.Verify(r)
+	if err != nil {
+		if long {
+			s.extend(w, 0) // what may still come of the body is not waited for
+		}
+		refuse(refusal(err))
+		return
+	}
+	s.connections.verified(r.Context())
+	turns, timeout := s.calls, s.config.Timeout
+	if s.isLong(id.Service) && !own {
+		face := s.faces[id.Service]
+		turns, timeout = face.turns, face.Timeout
+		s.extend(w, timeout)
+	}
+	s.take(w, r, turns, timeout, refuse, func(w http.ResponseWriter, r *http.Request) {
+		s.serve(w, r, id, own, refuse)
+	})
+}
+
+// isLong reports whether calls of a service may take longer than others.
+func (s *Server) isLong(service string) bool {
+	face, ok := s.faces[service]
+	return ok && face.Timeout > 0
+}
+
+// take serves a request that was let in when it has a turn, or refuses it.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, turns turns, timeout time.Duration, refuse func(*query.Error), serve http.HandlerFunc) {
 	if !turns.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)
 		refuse(&query.Error{Code: "ServiceUnavailable", Message: "The server is busy. Please try again.",
@@ -127,26 +163,12 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	defer context.AfterFunc(s.hard, cancel)()
-	if open != nil {
-		open.ServeHTTP(w, r.WithContext(ctx))
-		return
-	}
-	r = r.WithContext(ctx)
-	if !own && s.enterROS(w, r) {
-		return
-	}
-	id, err := s.verifier.Verify(r)
-	switch {
-	case err != nil && long:
-		s.extend(w, 0) // what may still come of the body is not waited for
-		fallthrough
-	case err != nil:
-		refuse(refusal(err))
-		return
-	case long:
-		s.extend(w, timeout)
-	}
-	r = r.WithContext(sigv4.WithIdentity(ctx, id))
+	serve(w, r.WithContext(ctx))
+}
+
+// serve hands a call of a known caller to the face it is for.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, id sigv4.Identity, own bool, refuse func(*query.Error)) {
+	r = r.WithContext(sigv4.WithIdentity(r.Context(), id))
 	if s.config.Called != nil && !own {
 		if failed := s.config.Called(id, func() bool { return entryOf(r, id).Action != "" }); failed != nil {
 			defer func() {

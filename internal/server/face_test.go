@@ -37,6 +37,7 @@ func TestFaces(t *testing.T) {
 			"lambda": {Handler: handler, Refuse: form, Paths: true, Timeout: time.Hour},
 			"states": {Handler: handler, Refuse: form},
 		}
+		config.Bodies = map[string]int64{"lambda": 4 << 20}
 		config.Unsigned = func(r *http.Request) http.Handler {
 			if r.Method == http.MethodGet && r.URL.Path == "/page.pem" {
 				return page

@@ -110,7 +110,7 @@ func TestOperator(t *testing.T) {
 		{http.MethodPost, "stacks/a_b/preview", `{}`, 400,
 			`{"error":"\"a_b\" cannot be the name of a stack: it has up to 128 letters, digits and hyphens and begins with a letter"}`},
 		{http.MethodPost, "stacks/arn:aws:x/preview", `{"template": "{\"Resources\": {\"A\": {\"Type\": \"Custom::T\"}}}"}`, 400, `{"error":"Stack [arn:aws:x] does not exist"}`},
-		{http.MethodPost, "stacks/new/preview", strings.Repeat(" ", operator.MaxPreview+1), 413, `{"error":"the request is longer than 1048576 bytes"}`},
+		{http.MethodPost, "stacks/new/preview", strings.Repeat(" ", operator.MaxPreview+1), 413, `{"error":"The request body is longer than 1048576 bytes."}`},
 		{http.MethodGet, "providers", "", 200, `{"providers":[{"name":"CRTest","target":"./provider","state":"idle"}]}`},
 		{http.MethodPut, "providers/a%2Fb", `{"run": "./x"}`, 200, `{}`},
 		{http.MethodGet, "providers/a%2Fb/schema", "", 200, `{"resourceTypes":{}}`},

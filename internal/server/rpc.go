@@ -18,7 +18,7 @@ import (
 
 // openROS makes the face of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.
 func (s *Server) openROS() (err error) {
-	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now})
+	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now, Intake: s.config.Intake})
 	s.ros, err = ros.New(ros.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log,
 		Caller: func(ctx context.Context) (ros.Caller, bool) {
@@ -40,7 +40,7 @@ func rosCaller(account, role string) string {
 }
 
 // enterROS serves a request that is a call of ROS, or refuses it, and reports whether it did.
-func (s *Server) enterROS(w http.ResponseWriter, r *http.Request) bool {
+func (s *Server) enterROS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) bool {
 	var holder sigv4.Holder
 	call, refused := s.calling.Admit(r, func(call *rpc.Call) (rpc.Secret, *rpc.Error) {
 		var err error
@@ -53,8 +53,11 @@ func (s *Server) enterROS(w http.ResponseWriter, r *http.Request) bool {
 	case refused != nil:
 		s.ros.WriteError(w, r, refused)
 	case call != nil:
-		s.auditedROS(w, r, holder.Identity, call, func() {
-			s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)
+		s.connections.verified(r.Context())
+		s.take(w, r, s.calls, s.config.Timeout, refuse, func(w http.ResponseWriter, r *http.Request) {
+			s.auditedROS(w, r, holder.Identity, call, func() {
+				s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)
+			})
 		})
 	default:
 		return false

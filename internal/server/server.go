@@ -36,7 +36,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +48,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/audit"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/intake"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -57,6 +57,7 @@ import (
 // Defaults of [Config].
 const (
 	DefaultConcurrency = 256              // answers, and as many calls, at a time
+	DefaultConnections = 1024             // on which no request was authenticated yet
 	DefaultWait        = 5 * time.Second  // for a turn
 	DefaultTimeout     = 30 * time.Second // of one request, once its body is here
 	DefaultDrain       = 10 * time.Second // of what is being served when Serve is asked to end
@@ -100,6 +101,11 @@ type Config struct {
 	Faces map[string]Face
 	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
 	Bodies map[string]int64
+	// Intake reads the bodies of calls whose caller is not known yet. Nil means one of its own with the defaults of package intake.
+	Intake *intake.Bodies
+	// Connections is how many connections may be open on which no request was authenticated yet. An address may have half of them. Beyond
+	// that, the oldest makes way for a new one. Zero means [DefaultConnections].
+	Connections int
 	// Console serves pages for people under [ConsolePath], and authenticates them itself. Nil serves none.
 	Console http.Handler
 	// Unsigned returns what serves a request that needs no signature, nil for those that do. Nil means that none is such.
@@ -160,8 +166,10 @@ type Server struct {
 	answers    turns
 	calls      turns
 	pages      turns
-	ready      readiness
-	draining   atomic.Bool
+	// connections are those that Serve has accepted.
+	connections *connections
+	ready       readiness
+	draining    atomic.Bool
 	// hard ends what is still being served after the drain.
 	hard context.Context
 	stop context.CancelFunc
@@ -175,13 +183,14 @@ func New(config Config) (*Server, error) {
 	switch {
 	case config.Engine == nil || config.Store == nil || config.Signer == nil:
 		return nil, errors.New("server: the engine, the store and the signer of response URLs are required")
-	case config.Concurrency < 0 || config.Wait < 0 || config.Timeout < 0 || config.Drain < 0:
-		return nil, errors.New("server: Concurrency, Wait, Timeout and Drain must not be negative")
+	case config.Concurrency < 0 || config.Wait < 0 || config.Timeout < 0 || config.Drain < 0, config.Connections < 0:
+		return nil, errors.New("server: Concurrency, Connections, Wait, Timeout and Drain must not be negative")
 	case config.ROS.Limit < 0 || config.ROS.Limit > wire.MaxROSResponse:
 		return nil, fmt.Errorf("server: ROS.Limit must be from 0 to %d", wire.MaxROSResponse)
 	}
 	config.ROS.Limit = cmp.Or(config.ROS.Limit, wire.MaxResponse)
 	config.Concurrency = cmp.Or(config.Concurrency, DefaultConcurrency)
+	config.Connections = cmp.Or(config.Connections, DefaultConnections)
 	config.Wait = cmp.Or(config.Wait, DefaultWait)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	config.Drain = cmp.Or(config.Drain, DefaultDrain)
@@ -190,6 +199,9 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Intake == nil {
+		config.Intake = intake.New(intake.Config{})
 	}
 	if config.Served == nil {
 		config.Served = func(string, int, time.Duration) {}
@@ -200,7 +212,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{
 		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", rosAnswers: "/" + ROSResponsePath,
 		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
-		pages: newTurns(config.Concurrency, config.Wait),
+		pages: newTurns(config.Concurrency, config.Wait), connections: newConnections(config.Connections),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
@@ -209,6 +221,7 @@ func New(config Config) (*Server, error) {
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{
 		Lookup: config.Keys, Dev: config.Dev, Account: config.Account, Now: config.Now, Bodies: config.Bodies, Sessions: config.Sessions,
+		Intake: config.Intake,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -306,7 +319,6 @@ func (s *Server) Serve(ctx context.Context) error {
 		return errors.New("serve: no listener")
 	}
 	defer s.stop()
-	var connections sync.WaitGroup
 	server := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: headerTimeout,
@@ -319,16 +331,8 @@ func (s *Server) Serve(ctx context.Context) error {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
 		BaseContext:                  func(net.Listener) context.Context { return s.hard },
-		// http.Server has no way to wait for handlers that it cut off. A connection is new before it gets its
-		// goroutine and closed at the end of it, so that counting them does.
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				connections.Add(1)
-			case http.StateClosed, http.StateHijacked:
-				connections.Done()
-			}
-		},
+		ConnState:                    s.connections.state,
+		ConnContext:                  s.connections.context,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(s.config.Listener) }()
@@ -337,7 +341,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.draining.Store(true)
 		s.stop()
 		_ = server.Close() // the listener has failed, that is the error to tell
-		connections.Wait()
+		s.connections.wait()
 		return fmt.Errorf("serve %s: %w", s.config.Listener.Addr(), err)
 	case <-ctx.Done():
 	}
@@ -352,6 +356,6 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = server.Close() // its error is that of the listener, which is closed
 	}
 	<-served
-	connections.Wait()
+	s.connections.wait()
 	return err
 }

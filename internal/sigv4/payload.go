@@ -1,7 +1,6 @@
 package sigv4
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/intake"
 )
 
 // literalPayloads are the texts that S3 takes in place of a hash. The signature then covers the headers only, and the
@@ -24,36 +25,34 @@ var literalPayloads = [...]string{
 
 // payload is what the last line of the canonical request says about the body.
 type payload struct {
-	hash   string // hexadecimal, or a literal
-	verify bool   // the body is still unread and must hash to it
-	held   int64  // what it counts towards Config.MaxUnverified, also beside an error
+	hash   string       // hexadecimal, or a literal
+	body   *intake.Body // that was read to be hashed; nil if the client declared the hash
+	verify bool         // the handler reads the body, which must hash to it
+	unread string       // the service whose body is to be read when the signature is known to be good; "" if there is none
 }
 
-// payload returns the hash that the client must have signed. For every service but s3 it reads the body and puts it
-// back, and a declared hash must be the body's.
+// payload returns the hash that the client must have signed. If the client does not declare it, the body is read; s3 requires that it does.
 func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error) {
 	declared := r.Header.Get("X-Amz-Content-Sha256")
-	if auth.service == s3 {
-		if declared == "" {
-			return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
-				"Missing required header for this request: x-amz-content-sha256")
-		}
+	switch {
+	case auth.service == s3 && declared == "":
+		return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
+			"Missing required header for this request: x-amz-content-sha256")
+	case auth.service == s3:
 		return payloadOf(declared)
+	case declared != "":
+		return payload{hash: declared, unread: auth.service}, nil
 	}
-	bound, ok := v.config.Bodies[auth.service]
-	if !ok {
-		bound = v.config.MaxBody
-	}
-	body, held, err := v.readBody(r, bound)
+	body, err := v.readBody(r, auth.service, v.config.Intake.Read)
 	if err != nil {
-		return payload{held: held}, err
+		return payload{}, err
 	}
-	sum := sha256.Sum256(body)
-	actual := hex.EncodeToString(sum[:])
-	if declared != "" && declared != actual {
-		return payload{held: held}, mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
-	}
-	return payload{hash: actual, held: held}, nil
+	return payload{hash: hashOf(body), body: body}, nil
+}
+
+func hashOf(body *intake.Body) string {
+	sum := body.Sum()
+	return hex.EncodeToString(sum[:])
 }
 
 // payloadOf returns what a request to s3 says of its body.
@@ -68,62 +67,45 @@ func payloadOf(declared string) (payload, error) {
 	return payload{hash: declared, verify: true}, nil
 }
 
-// readBody reads the whole body, bounded, and replaces it by one that gives the same bytes. held is what it counts towards
-// Config.MaxUnverified, also beside an error.
-func (v *Verifier) readBody(r *http.Request, bound int64) (body []byte, held int64, err error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil, 0, nil
+// readBody reads the whole body of a call to a service with a method of [intake.Bodies], and replaces it.
+func (v *Verifier) readBody(r *http.Request, service string, read func(*http.Request, int64) (*intake.Body, error)) (*intake.Body, error) {
+	limit, ok := v.config.Bodies[service]
+	if !ok {
+		limit = v.config.MaxBody
 	}
-	tooLong := refuse("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
-		fmt.Sprintf("The request body is longer than %d bytes.", bound))
-	if r.ContentLength > bound {
-		return nil, 0, tooLong
+	body, err := read(r, limit)
+	switch {
+	case errors.Is(err, intake.ErrTooLong):
+		return nil, refuse("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("The request body is longer than %d bytes.", limit))
+	case errors.Is(err, intake.ErrBusy):
+		return nil, refuse("ServiceUnavailable", http.StatusServiceUnavailable,
+			"The server is busy with other large requests. Please try again.")
+	case err != nil:
+		return nil, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
 	}
-	counted := &counted{from: io.LimitReader(r.Body, bound+1), free: v.config.MaxBody, verifier: v}
-	body, err = io.ReadAll(counted)
-	held = counted.held
-	if errors.Is(err, errBusy) {
-		return nil, held, errBusy
-	}
-	if err != nil {
-		return nil, held, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
-	}
-	if int64(len(body)) > bound {
-		return nil, held, tooLong
-	}
-	r.Body = &restored{Reader: bytes.NewReader(body), Closer: r.Body}
-	return body, held, nil
+	return body, nil
 }
 
-var errBusy = refuse("ServiceUnavailable", http.StatusServiceUnavailable, "The server is busy with other large requests. Please try again.")
-
-// counted counts what is read beyond what is free towards what a verifier holds unverified.
-type counted struct {
-	from       io.Reader
-	free, held int64
-	verifier   *Verifier
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.from.Read(p)
-	more := int64(n) - c.free
-	c.free = max(0, -more)
-	if more > 0 {
-		c.held += more
-		if c.verifier.unverified.Add(more) > c.verifier.config.MaxUnverified {
-			return n, errBusy
+// accept takes the body of a request whose signature is good. A body that the handler reads fails at its end if its hash is not the signed
+// one.
+func (v *Verifier) accept(p payload, r *http.Request) (err error) {
+	if p.unread != "" {
+		if p.body, err = v.readBody(r, p.unread, v.config.Intake.ReadKnown); err != nil {
+			return err
+		}
+		if hashOf(p.body) != p.hash {
+			return mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
 		}
 	}
-	return n, err
+	if p.body != nil {
+		p.body.Release()
+	}
+	p.guard(r)
+	return nil
 }
 
-// restored gives the bytes that were read, and closes the body they were read from.
-type restored struct {
-	io.Reader
-	io.Closer
-}
-
-// guard makes the body of r fail at its end if its hash is not the signed one.
+// guard checks the hash of a body that the handler reads.
 func (p payload) guard(r *http.Request) {
 	if !p.verify {
 		return

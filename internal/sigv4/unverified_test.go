@@ -12,76 +12,66 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
+	"github.com/pintle-dev/pintle/internal/intake"
 	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
-// stuck is a body that comes to a stop behind its first part.
-type stuck struct {
-	text   string
-	behind chan struct{} // closed when the part was read
-	goOn   chan struct{}
+// counted counts the bytes that were read of a body.
+type counted struct {
+	from io.Reader
+	read int
 }
 
-func (s *stuck) Read(p []byte) (int, error) {
-	if s.text == "" {
-		close(s.behind)
-		<-s.goOn
-		return 0, io.EOF
-	}
-	n := copy(p, s.text)
-	s.text = s.text[n:]
-	return n, nil
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.read += n
+	return n, err
 }
 
-// TestUnverifiedBodies: whoever knows the id of a key cannot have the server hold any number of large bodies.
+// TestUnverifiedBodies sends bodies with the ID of a key that exists and a signature by another secret.
 func TestUnverifiedBodies(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{
 		Lookup: func(id string) (sigv4.Key, bool) {
 			return sigv4.Key{ID: id, Secret: "other", Account: "000000000000"}, true
 		},
-		Now:     func() time.Time { return noon },
-		MaxBody: 100, Bodies: map[string]int64{"lambda": 1000}, MaxUnverified: 500,
+		Now: func() time.Time { return noon }, MaxBody: 100, Bodies: map[string]int64{"lambda": 1000},
+		Intake: intake.New(intake.Config{Total: 600, Memory: 10, Dir: t.TempDir()}),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify := func(body io.Reader) string {
-		r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/", body)
-		if err != nil {
-			t.Error(err)
-			return ""
-		}
-		credentials := aws.Credentials{AccessKeyID: keyID, SecretAccessKey: "guessed"}
-		if err := v4.NewSigner().SignHTTP(context.Background(), credentials, r, hashOf(""), "lambda", "eu-west-1", noon); err != nil {
-			t.Error(err)
-		}
-		_, err = v.Verify(r)
-		var told *sigv4.Error
-		if !errors.As(err, &told) {
-			t.Errorf("%v", err)
-			return ""
-		}
-		return told.Code
-	}
-	const forged, busy = "SignatureDoesNotMatch", "ServiceUnavailable"
-	large := strings.Repeat("x", 500) // of which 400 count
-	held := &stuck{text: large, behind: make(chan struct{}), goOn: make(chan struct{})}
-	done := make(chan string)
-	go func() { done <- verify(held) }()
-	<-held.behind
-	if got := verify(strings.NewReader(large)); got != busy {
-		t.Errorf("one more is told %s", got)
-	}
-	if got := verify(strings.NewReader(large[:200])); got != forged {
-		t.Errorf("a small one is told %s", got)
-	}
-	close(held.goOn)
-	if got := <-done; got != forged {
-		t.Errorf("the first is told %s", got)
-	}
-	for range 3 {
-		if got := verify(strings.NewReader(large)); got != forged {
-			t.Errorf("a later one is told %s", got)
-		}
+	for name, c := range map[string]struct {
+		service, declared string
+		size              int
+		code              string
+		read              bool
+	}{
+		"short":           {"cloudformation", "", 100, "SignatureDoesNotMatch", true},
+		"too long":        {"cloudformation", "", 101, "RequestEntityTooLarge", true},
+		"long":            {"lambda", "", 600, "SignatureDoesNotMatch", true},
+		"beyond the rest": {"lambda", "", 601, "ServiceUnavailable", true},
+		"declared hash":   {"lambda", strings.Repeat("ab", 32), 600, "SignatureDoesNotMatch", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := &counted{from: strings.NewReader(strings.Repeat("x", c.size))}
+			r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.declared != "" {
+				r.Header.Set("X-Amz-Content-Sha256", c.declared)
+			}
+			credentials := aws.Credentials{AccessKeyID: keyID, SecretAccessKey: "guessed"}
+			if err := v4.NewSigner().SignHTTP(context.Background(), credentials, r, hashOf(""), c.service, "eu-west-1", noon); err != nil {
+				t.Fatal(err)
+			}
+			_, err = v.Verify(r)
+			if told, ok := errors.AsType[*sigv4.Error](err); !ok || told.Code != c.code || body.read > 0 != c.read {
+				t.Errorf("%v after %d bytes, want %s", err, body.read, c.code)
+			}
+			if err := r.Body.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

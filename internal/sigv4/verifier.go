@@ -23,17 +23,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/intake"
 )
 
 const (
 	// DefaultMaxBody is how many bytes of a body are read to check its hash, unless Config says otherwise.
 	DefaultMaxBody = 1 << 20
-
-	// DefaultMaxUnverified is how many bytes of larger bodies are held at a time before their signatures are verified, unless
-	// Config says otherwise.
-	DefaultMaxUnverified = 256 << 20
 
 	// DefaultSkew is how far a request's time may be from the server's, either way, unless Config says otherwise.
 	DefaultSkew = 5 * time.Minute
@@ -72,16 +69,13 @@ type Config struct {
 	// Bodies are such bounds of single services.
 	Bodies map[string]int64
 
-	// MaxUnverified bounds what of all bodies together is held beyond MaxBody before it is known who has sent it: the ids of keys
-	// are no secrets. Zero means [DefaultMaxUnverified].
-	MaxUnverified int64
+	// Intake reads the bodies whose hash a signature covers; nil means one of its own with the defaults of package intake.
+	Intake *intake.Bodies
 }
 
 // Verifier verifies requests. It is safe for concurrent use.
 type Verifier struct {
 	config Config
-	// unverified is how many bytes count towards Config.MaxUnverified.
-	unverified atomic.Int64
 }
 
 // New returns a verifier. It returns an error if there is no way to find keys.
@@ -104,19 +98,19 @@ func New(config Config) (*Verifier, error) {
 	if config.MaxBody == 0 {
 		config.MaxBody = DefaultMaxBody
 	}
-	if config.MaxUnverified == 0 {
-		config.MaxUnverified = DefaultMaxUnverified
+	if config.Intake == nil {
+		config.Intake = intake.New(intake.Config{})
 	}
-	if config.Skew < 0 || config.MaxBody < 0 || config.MaxUnverified < 0 {
-		return nil, errors.New("sigv4: the allowed skew, the longest body and what is held unverified cannot be negative")
+	if config.Skew < 0 || config.MaxBody < 0 {
+		return nil, errors.New("sigv4: the allowed skew and the longest body cannot be negative")
 	}
 	return &Verifier{config: config}, nil
 }
 
 // Verify returns who signed r, or an [*Error].
 //
-// It reads the body to check its hash and puts it back for the handler. For the service s3 the body is left unread:
-// where the client gave a hash, reading it to the end fails with an [*Error] if the hash is wrong.
+// It reads the body to check its hash, and replaces it by an [*intake.Body], which the caller closes when the request is served. For the
+// service s3 the body is left unread: where the client gave a hash, reading it to the end fails with an [*Error] if the hash is wrong.
 func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 	if Presigned(r) {
 		return v.verifyPresigned(r)
@@ -130,7 +124,14 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		return Identity{}, err
 	}
 	id := identify(key, session, auth)
-	if !known { // then any key is good
+	if !known { // then any key is good, and the body is read so that it is complete when the request takes a turn
+		if auth.service != s3 {
+			body, err := v.readBody(r, auth.service, v.config.Intake.Read)
+			if err != nil {
+				return Identity{}, err
+			}
+			body.Release()
+		}
 		return id, nil
 	}
 	if err := checkSigned(auth, r.Header); err != nil {
@@ -145,7 +146,6 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		return Identity{}, err
 	}
 	payload, err := v.payload(auth, r)
-	defer v.unverified.Add(-payload.held)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -154,9 +154,11 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 	for _, path := range canonicalPaths(r.URL, auth.service) {
 		canonical := r.Method + "\n" + path + "\n" + query + "\n" + headers + "\n" + auth.signedList + "\n" + payload.hash
 		if hmac.Equal(auth.signature, sign(signingKey, auth, signedAt, canonical)) {
-			payload.guard(r)
 			if session.over(v.config.Now()) {
 				return Identity{}, refuse("ExpiredToken", http.StatusForbidden, "The security token included in the request is expired")
+			}
+			if err := v.accept(payload, r); err != nil {
+				return Identity{}, err
 			}
 			return id, nil
 		}

@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -57,12 +55,12 @@ func claims(parameters url.Values) bool {
 }
 
 // mayBe reports whether a request is one of the protocol, or can turn out to be one by its body.
-func mayBe(r *http.Request) (is, can bool) {
+func mayBe(r *http.Request) bool {
 	if Claimed(r) {
-		return true, true
+		return true
 	}
 	root := r.URL.Path == "/" || r.URL.Path == ""
-	return false, root && r.Method == http.MethodPost && r.Header.Get("Authorization") == "" && isForm(r.Header) && !r.URL.Query().Has("X-Amz-Signature")
+	return root && r.Method == http.MethodPost && r.Header.Get("Authorization") == "" && isForm(r.Header) && !r.URL.Query().Has("X-Amz-Signature")
 }
 
 func isForm(header http.Header) bool {
@@ -273,16 +271,4 @@ func wrongSigned(r *http.Request, signed []string) string {
 		}
 	}
 	return ""
-}
-
-// errTooLong says that a body has more bytes than it may.
-var errTooLong = errors.New("the body is too long")
-
-// readBody reads a body of at most some bytes.
-func readBody(r *http.Request, most int64) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err == nil && int64(len(body)) > most {
-		err = errTooLong
-	}
-	return body, err
 }

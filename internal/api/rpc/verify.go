@@ -1,32 +1,25 @@
 package rpc
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/hmac"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/acs"
+	"github.com/pintle-dev/pintle/internal/intake"
 )
 
 // Defaults of [VerifierConfig].
 const (
 	// DefaultMaxBody is how many bytes a body may have: a template of 524,288 bytes, each three as a form has it, and the rest.
 	DefaultMaxBody = 4 << 20
-	// DefaultMaxUnverified is what of all bodies together is held beyond 1 MB each before it is known who has sent it.
-	DefaultMaxUnverified = 256 << 20
 	// DefaultSkew is how far a call's time may be from the server's, either way.
 	DefaultSkew = 15 * time.Minute
 )
-
-// freeBody is what of a body does not count towards the limit of all.
-const freeBody = 1 << 20
 
 // Secret is what a call is verified with.
 type Secret struct {
@@ -41,8 +34,10 @@ type VerifierConfig struct {
 	Now func() time.Time
 	// Skew is how far a call's time may be off.
 	Skew time.Duration
-	// MaxBody bounds a body, in bytes, and MaxUnverified what of all is held unverified.
-	MaxBody, MaxUnverified int64
+	// MaxBody bounds a body, in bytes.
+	MaxBody int64
+	// Intake reads bodies; nil means one of its own with the defaults of package intake.
+	Intake *intake.Bodies
 }
 
 // Verifier reads requests and finds out who has signed them. It is safe for concurrent use.
@@ -50,9 +45,8 @@ type VerifierConfig struct {
 // It remembers the nonces of the calls that it let in for as long as their times are good, the last 131,072 at most, so that a call
 // that somebody has seen cannot be sent once more. Each process of a server remembers its own.
 type Verifier struct {
-	config     VerifierConfig
-	nonces     nonces
-	unverified atomic.Int64
+	config VerifierConfig
+	nonces nonces
 }
 
 // NewVerifier returns a verifier.
@@ -62,39 +56,43 @@ func NewVerifier(config VerifierConfig) *Verifier {
 	}
 	config.Skew = cmp.Or(config.Skew, DefaultSkew)
 	config.MaxBody = cmp.Or(config.MaxBody, DefaultMaxBody)
-	config.MaxUnverified = cmp.Or(config.MaxUnverified, DefaultMaxUnverified)
+	if config.Intake == nil {
+		config.Intake = intake.New(intake.Config{})
+	}
 	return &Verifier{config: config}
 }
 
-// Admit returns the call that a request is, nil if it is none of the protocol: then its body is as it was. find returns what the
-// key of a call signs with, or why it is not let in. The error is an [*Error].
+// Admit returns the call that a request is, nil if it is none of the protocol. Where the body was read, an [*intake.Body] replaces it, which
+// the caller closes when the request is served. find returns what the key of a call signs with, or why it is not let in. The error is an
+// [*Error].
 //
 // A call in a form needs no header that a browser would have to ask for, so one that a page may have sent is refused where any
 // signature is good.
-func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (*Call, *Error) {
-	is, can := mayBe(r)
-	if !can {
+func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (call *Call, refused *Error) {
+	if !mayBe(r) {
 		return nil, nil //nolint:nilnil // none of ours is no error
 	}
-	held := v.reserve(r)
-	if held < 0 {
-		return nil, &Error{
-			Code: "ServiceUnavailable", Message: "The server is busy. Please try again.", Status: http.StatusServiceUnavailable,
-		}
-	}
-	defer v.unverified.Add(-held)
-	body, err := readBody(r, v.config.MaxBody)
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(body), rest{r.Body, err}), r.Body}
-	if err != nil {
-		if !is { // whoever it is for reads as far, and says so
-			return nil, nil //nolint:nilnil // see above
-		}
+	body, err := v.config.Intake.Read(r, v.config.MaxBody)
+	switch {
+	case err != nil && Claimed(r):
 		return nil, v.unread(err)
+	case err != nil: // without its parameters nothing says that it is a call
+		return nil, nil //nolint:nilnil // see above
 	}
-	call, err := read(r, body)
+	v.config.Intake.Limit(func() { call, refused = v.admit(r, body, find) })
+	if call != nil {
+		body.Release()
+	}
+	return call, refused
+}
+
+// admit is [Verifier.Admit] of a request whose body was read.
+func (v *Verifier) admit(r *http.Request, body *intake.Body, find func(*Call) (Secret, *Error)) (*Call, *Error) {
+	text, err := body.Bytes()
+	var call *Call
+	if err == nil {
+		call, err = read(r, text)
+	}
 	if err == nil && call != nil {
 		err = v.verify(r, call, find)
 	}
@@ -108,41 +106,16 @@ func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (*C
 	return call, nil
 }
 
-// rest is what was not read of a body, or why.
-type rest struct {
-	body io.Reader
-	err  error
-}
-
-// Read implements [io.Reader].
-func (r rest) Read(p []byte) (int, error) {
-	if r.err != nil && !errors.Is(r.err, errTooLong) {
-		return 0, r.err
-	}
-	return r.body.Read(p)
-}
-
-// reserve counts a body that may be long, and returns how much was counted, -1 if there are too many.
-func (v *Verifier) reserve(r *http.Request) int64 {
-	size := r.ContentLength
-	if size < 0 || size > v.config.MaxBody {
-		size = v.config.MaxBody
-	}
-	if size -= freeBody; size <= 0 {
-		return 0
-	}
-	if v.unverified.Add(size) > v.config.MaxUnverified {
-		v.unverified.Add(-size)
-		return -1
-	}
-	return size
-}
-
 func (v *Verifier) unread(err error) *Error {
-	if errors.Is(err, errTooLong) {
+	switch {
+	case errors.Is(err, intake.ErrTooLong):
 		return &Error{
 			Code: "RequestEntityTooLarge", Message: fmt.Sprintf("The request is longer than %d bytes.", v.config.MaxBody),
 			Status: http.StatusRequestEntityTooLarge,
+		}
+	case errors.Is(err, intake.ErrBusy):
+		return &Error{
+			Code: "ServiceUnavailable", Message: "The server is busy. Please try again.", Status: http.StatusServiceUnavailable,
 		}
 	}
 	return &Error{Code: "IncompleteBody", Message: "The request body ended before its end."}

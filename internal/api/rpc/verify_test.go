@@ -15,6 +15,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/acs"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/intake"
 )
 
 const secret = "correct horse battery staple"
@@ -376,7 +377,7 @@ func TestAdmitBounds(t *testing.T) {
 	if refused == nil || refused.Status != http.StatusRequestEntityTooLarge {
 		t.Error(refused)
 	}
-	v = rpc.NewVerifier(rpc.VerifierConfig{MaxUnverified: 1})
+	v = rpc.NewVerifier(rpc.VerifierConfig{Intake: intake.New(intake.Config{Total: 1 << 20, Dir: t.TempDir()})})
 	_, refused = v.Admit(headers(nil, url.Values{"a": {strings.Repeat("x", 2<<20)}}), find)
 	if refused == nil || refused.Code != "ServiceUnavailable" {
 		t.Error(refused)

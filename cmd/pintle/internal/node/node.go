@@ -27,6 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/frugal"
 	"github.com/pintle-dev/pintle/internal/functions"
+	"github.com/pintle-dev/pintle/internal/intake"
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/metrics"
@@ -290,6 +291,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		ROS: server.ROSAnswers{
 			Signer: ros, Limit: config.ROSResponse, TakePut: config.ROSTakePut, NeedHeaders: config.Fidelity == engine.FidelityAWS,
 		},
+		Intake:   intake.New(intake.Config{Dir: n.config.Lock.directory}),
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
 		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Drift:  drift.New(types, n.store, nil),

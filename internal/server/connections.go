@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/intake"
+)
+
+// connections limits how many connections are open on which no request was authenticated. A new connection is always accepted: if there are
+// too many, the oldest makes way, so a caller with good keys is served however many strangers hold connections open.
+type connections struct {
+	limit   int // of all
+	address int // of one address
+
+	open sync.WaitGroup
+
+	mu        sync.Mutex
+	strangers map[net.Conn]*stranger
+	addresses map[netip.Prefix]int // how many strangers each has
+}
+
+// stranger is a connection on which no request was authenticated.
+type stranger struct {
+	conn    net.Conn
+	address netip.Prefix
+	since   time.Time
+}
+
+func newConnections(limit int) *connections {
+	return &connections{
+		limit: limit, address: max(1, limit/2),
+		strangers: map[net.Conn]*stranger{}, addresses: map[netip.Prefix]int{},
+	}
+}
+
+// state is the ConnState of an [http.Server]. That has no way to wait for handlers that it cut off. A connection is new before it gets its
+// goroutine and closed at the end of it, so counting them does.
+func (c *connections) state(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.open.Add(1)
+		c.add(conn)
+	case http.StateClosed, http.StateHijacked:
+		c.remove(conn)
+		c.open.Done()
+	}
+}
+
+// wait returns when all connections are closed.
+func (c *connections) wait() { c.open.Wait() }
+
+type connKey struct{}
+
+// context is the ConnContext of an [http.Server].
+func (c *connections) context(ctx context.Context, conn net.Conn) context.Context {
+	ctx = intake.WithAbort(ctx, func() { abort(conn) })
+	return context.WithValue(ctx, connKey{}, conn)
+}
+
+// verified reports that a request with this context was authenticated, so that its connection is nobody's to close any more.
+func (c *connections) verified(ctx context.Context) {
+	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
+		c.remove(conn)
+	}
+}
+
+func (c *connections) add(conn net.Conn) {
+	s := &stranger{conn: conn, address: addressOf(conn), since: time.Now()} // of the sockets, whose clock this is
+	c.mu.Lock()
+	c.strangers[conn] = s
+	c.addresses[s.address]++
+	var leaves *stranger
+	switch {
+	case c.addresses[s.address] > c.address:
+		leaves = c.oldest(s.address)
+	case len(c.strangers) > c.limit:
+		leaves = c.oldest(c.busiest())
+	}
+	if leaves != nil {
+		c.forget(leaves)
+	}
+	c.mu.Unlock()
+	if leaves != nil {
+		abort(leaves.conn)
+	}
+}
+
+func (c *connections) remove(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.strangers[conn]; s != nil {
+		c.forget(s)
+	}
+}
+
+func (c *connections) forget(s *stranger) {
+	delete(c.strangers, s.conn)
+	if c.addresses[s.address]--; c.addresses[s.address] == 0 {
+		delete(c.addresses, s.address)
+	}
+}
+
+// oldest returns the oldest stranger of an address.
+func (c *connections) oldest(address netip.Prefix) (oldest *stranger) {
+	for _, s := range c.strangers {
+		if s.address == address && (oldest == nil || s.since.Before(oldest.since)) {
+			oldest = s
+		}
+	}
+	return oldest
+}
+
+// busiest returns the address with the most strangers.
+func (c *connections) busiest() (busiest netip.Prefix) {
+	most := 0
+	for address, n := range c.addresses {
+		if n > most {
+			busiest, most = address, n
+		}
+	}
+	return busiest
+}
+
+// addressOf returns what counts as the address of a peer: a network of 64 bits for IPv6, which one host may have as a whole.
+func addressOf(conn net.Conn) netip.Prefix {
+	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return netip.Prefix{} // of a socket without addresses
+	}
+	address := peer.Addr().Unmap().WithZone("")
+	bits := 64
+	if address.Is4() {
+		bits = 32
+	}
+	prefix, err := address.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}
+
+// abort closes a connection without waiting for its peer. The end of TLS would be written to it first.
+func abort(conn net.Conn) {
+	if below, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = below.NetConn()
+	}
+	_ = conn.Close() // nobody is to hear of it
+}
