@@ -165,7 +165,7 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(listener) // ends with ErrServerClosed, below
+		_ = server.Serve(&peers{listener, p.logger}) // ends with ErrServerClosed, below
 	}()
 	pid := p.body.pid()
 	p.logger.Debug("provider process started", "pid", pid)

@@ -1,0 +1,75 @@
+package local
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// isForeign reports whether the other end of a connection on this machine belongs to another user. The error says that the system doesn't
+// tell. Source: proc_pid_net(5), /proc/net/tcp.
+func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
+	local, remote, ok := ends(conn)
+	if !ok {
+		return false, 0, errors.New("not a TCP connection")
+	}
+	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		file, openErr := os.Open(name)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		uid, found, scanErr := socketUser(file, remote, local)
+		file.Close()
+		if found {
+			return uid != os.Geteuid(), uid, nil
+		}
+		err = errors.Join(err, scanErr)
+	}
+	if err != nil {
+		return false, 0, err
+	}
+	return true, -1, nil // it is closed already, or in another network namespace
+}
+
+// socketUser finds the socket with these ends in a table of sockets.
+func socketUser(table io.Reader, local, remote netip.AddrPort) (uid int, found bool, err error) {
+	lines := bufio.NewScanner(table)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 8 || !isAddress(fields[1], local) || !isAddress(fields[2], remote) {
+			continue
+		}
+		if uid, err = strconv.Atoi(fields[7]); err != nil {
+			return 0, false, fmt.Errorf("a socket's user: %w", err)
+		}
+		return uid, true, nil
+	}
+	return 0, false, lines.Err()
+}
+
+// isAddress reports whether the text of a table is an address. Its hexadecimal digits are words of four bytes in the order of the machine.
+func isAddress(text string, want netip.AddrPort) bool {
+	host, port, _ := strings.Cut(text, ":")
+	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != want.Port() {
+		return false
+	}
+	address := make([]byte, 0, 16)
+	for word := range slices.Chunk([]byte(host), 8) {
+		n, err := strconv.ParseUint(string(word), 16, 32)
+		if err != nil {
+			return false
+		}
+		address = binary.NativeEndian.AppendUint32(address, uint32(n))
+	}
+	found, ok := netip.AddrFromSlice(address)
+	return ok && found.Unmap() == want.Addr().Unmap()
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package local
+
+import (
+	"errors"
+	"net"
+)
+
+// isForeign reports whether the other end of a connection on this machine belongs to another user.
+func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
+	if _, _, ok := ends(conn); !ok {
+		return false, 0, errors.New("not a TCP connection")
+	}
+	return false, 0, errors.ErrUnsupported
+}
