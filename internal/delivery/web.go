@@ -62,8 +62,8 @@ func newWeb(now func() time.Time) *web {
 	}
 	return &web{
 		now:     now,
-		open:    client(&net.Dialer{Timeout: 10 * time.Second}),
-		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Control}),
+		open:    client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}),
+		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Public}),
 	}
 }
 
@@ -262,14 +262,14 @@ func (p post) accepted(here bool) verdict {
 
 // broken is the verdict on a connection that failed.
 func (p post) broken(ctx context.Context, err error, written bool) verdict {
-	var private *guard.PrivateError
+	var forbidden *guard.AddressError
 	var certificate *tls.CertificateVerificationError
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // without the URL
 	}
 	switch {
-	case errors.As(err, &private), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
+	case errors.As(err, &forbidden), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
 		return refused(p.hide.text(p.name() + ": " + err.Error()))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
 		// Silence after delivery, which has a text of its own.

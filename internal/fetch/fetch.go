@@ -112,9 +112,9 @@ func New(config Config) *Fetcher {
 	if f.s3 == nil {
 		f.s3 = &aws{region: config.Region}
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
 	if !config.AllowPrivate {
-		dialer.Control = guard.Control
+		dialer.Control = guard.Public
 	}
 	f.web = &http.Client{
 		Transport: &http.Transport{

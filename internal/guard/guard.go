@@ -1,32 +1,75 @@
-// Package guard keeps connections to addresses that others choose out of private networks.
+// Package guard keeps connections to addresses that others choose out of private networks, and away from the metadata services of clouds.
 package guard
 
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
-// PrivateError says that an address is none for a URL out of a template or a call.
-type PrivateError struct{ addr netip.Addr }
+// AddressError reports an address that a URL of a template or a call may not lead to.
+type AddressError struct {
+	addr     netip.Addr
+	metadata bool
+}
 
 // Error implements error.
-func (e *PrivateError) Error() string {
+func (e *AddressError) Error() string {
+	if e.metadata {
+		return fmt.Sprintf("%s is the address of a cloud's metadata service, which has credentials of this machine: no URL may lead there", e.addr)
+	}
 	return fmt.Sprintf("%s is not a public address, and a template may not reach into private networks: "+
 		"name the URL as a provider, or allow private targets", e.addr)
 }
 
-// Control is that of a net.Dialer: it sees the address after every name was looked up, so that no name can mean one thing
-// when it is checked and another when it is dialled. What is not of the public internet is a [PrivateError].
-func Control(_, address string, _ syscall.RawConn) error {
-	target, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("check the address %s: %w", address, err)
+// Public is the Control of a [net.Dialer] that connects to addresses of the public internet only. It sees the address after every name was
+// looked up, so a name cannot mean one thing when it is checked and another when it is dialled. The error is an [*AddressError].
+func Public(network, address string, c syscall.RawConn) error {
+	if err := Anywhere(network, address, c); err != nil {
+		return err
 	}
-	if addr := target.Addr().WithZone("").Unmap(); !public(addr) {
-		return &PrivateError{addr}
+	if addr := addressOf(address); !public(addr) {
+		return &AddressError{addr: addr}
 	}
 	return nil
+}
+
+// Anywhere is the Control of a [net.Dialer] that connects to private networks too, but not to metadata services.
+func Anywhere(_, address string, _ syscall.RawConn) error {
+	addr := addressOf(address)
+	switch {
+	case !addr.IsValid():
+		return fmt.Errorf("check the address %s: it is not an IP address and a port", address)
+	case slices.Contains(metadata, addr):
+		return &AddressError{addr: addr, metadata: true}
+	}
+	return nil
+}
+
+// addressOf returns the IP address of an address with a port; the zero address if it has none.
+func addressOf(address string) netip.Addr {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return target.Addr().WithZone("").Unmap()
+}
+
+// metadata are the addresses of metadata and credential services. Source: the documentation of EC2, ECS, EKS, Azure, Google Cloud, Alibaba
+// Cloud, Oracle Cloud and OpenStack.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"),    // most of them
+	netip.MustParseAddr("fd00:ec2::254"),      // EC2
+	netip.MustParseAddr("169.254.170.2"),      // ECS
+	netip.MustParseAddr("169.254.170.23"),     // EKS
+	netip.MustParseAddr("fd00:ec2::23"),       // EKS
+	netip.MustParseAddr("168.63.129.16"),      // Azure, in a public network
+	netip.MustParseAddr("fd20:ce::254"),       // Google Cloud
+	netip.MustParseAddr("100.100.100.200"),    // Alibaba Cloud
+	netip.MustParseAddr("192.0.0.192"),        // Oracle Cloud
+	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle Cloud
+	netip.MustParseAddr("fe80::a9fe:a9fe"),    // OpenStack
 }
 
 // reserved are the networks beyond those net/netip knows that are no part of the public internet or carry IPv4

@@ -122,8 +122,8 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // without the URL, which may hold a password
 		}
-		var private *guard.PrivateError
-		return errors.As(err, &private), err
+		var forbidden *guard.AddressError
+		return errors.As(err, &forbidden), err
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection may be used again

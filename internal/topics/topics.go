@@ -125,9 +125,9 @@ func New(config Config) (*Topics, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
 	if !config.AllowPrivate {
-		dialer.Control = guard.Control
+		dialer.Control = guard.Public
 	}
 	t := &Topics{
 		config: config,
