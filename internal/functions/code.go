@@ -207,5 +207,8 @@ func examine(archive *zip.Reader) error {
 			return invalid("%s (%.100q is encrypted)", unreadable, entry.Name)
 		}
 	}
+	if _, err := linksOf(archive); err != nil {
+		return invalid("%s (%s)", unreadable, err)
+	}
 	return nil
 }

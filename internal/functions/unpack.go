@@ -7,14 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 )
-
-const maxLink = 4 << 10 // bytes of the target of a symbolic link
 
 // unpacked returns the folder of a zip file's content, unpacked if it is not there. One caller unpacks, the others wait for it.
 func (f *Functions) unpacked(place catalog.Place, sum string) (string, error) {
@@ -87,23 +84,19 @@ func (x *extraction) add(entry *zip.File) error {
 	if err := x.root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
+	if entry.Mode()&fs.ModeSymlink != 0 {
+		target, err := linkTarget(entry)
+		if err != nil {
+			return err
+		}
+		x.links = append(x.links, link{name, target})
+		return nil
+	}
 	body, err := entry.Open()
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	if entry.Mode()&fs.ModeSymlink != 0 {
-		target, err := io.ReadAll(io.LimitReader(body, maxLink+1))
-		if err != nil {
-			return err
-		}
-		at := path.Join(path.Dir(entry.Name), string(target))
-		if len(target) > maxLink || path.IsAbs(string(target)) || !filepath.IsLocal(filepath.FromSlash(at)) {
-			return errors.New("the link leads out of the package")
-		}
-		x.links = append(x.links, link{name, string(target)})
-		return nil
-	}
 	// Who unpacks must be able to read it; nobody else has to.
 	file, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, entry.Mode().Perm()&0o755|0o600)
 	if err != nil {
