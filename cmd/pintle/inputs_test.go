@@ -76,6 +76,7 @@ func TestFault(t *testing.T) {
 		{"Response object is too long. It has 5000 bytes", faultInvalid},
 		{"Invalid PhysicalResourceId", faultInvalid},
 		{"Invalid Response object: Value of property Status must be of type String", faultInvalid},
+		{"provider Thing: the handler was still running after its timeout of 20s, and its process was killed", faultKilled},
 		{"provider Thing: the process exited with code 3\nLast lines of its log:\ngone", faultDied},
 		{"provider Thing: the handler reported an error: Runtime.Unhandled: target missed", faultErrored},
 		{"provider Thing: it could not be started: no such file\nLast lines of its log:\n", faultUnstarted},

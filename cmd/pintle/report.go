@@ -101,6 +101,7 @@ const (
 	faultInvalid   = "the provider's: it answered, but not as the protocol has it"
 	faultErrored   = "the provider's: its handler failed before it answered"
 	faultDied      = "the provider's: its process ended before it answered"
+	faultKilled    = "the provider's: its handler was still running at its timeout"
 	faultUnstarted = "the provider's: it could not be started"
 	faultSilent    = "the provider's: it took the request and did not answer in time"
 	faultReturned  = "the provider's: its handler returned and never answered"
@@ -131,6 +132,9 @@ func fault(reason string) string {
 		}
 		if strings.HasPrefix(what, "the handler reported an error") {
 			return faultErrored
+		}
+		if strings.HasPrefix(what, "the handler was still running") {
+			return faultKilled
 		}
 		return faultDied
 	case rosReason.MatchString(first):

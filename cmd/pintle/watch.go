@@ -92,13 +92,14 @@ func (s *session) look(ctx context.Context, p place, name, stackID, seen string)
 // watcher returns what shows an operation: a table on a terminal, lines elsewhere. With JSON on stdout lines go to
 // stderr.
 func (a *app) watcher(stack string, asJSON bool) display.Watcher {
+	out := a.stdout
 	switch {
 	case asJSON:
-		return display.NewLines(a.stderr, time.Local)
+		out = a.stderr
 	case a.screen != nil:
 		return display.NewTable(a.stdout, a.screen, stack)
 	}
-	lines := display.NewLines(a.stdout, time.Local)
+	lines := display.NewLines(out, time.Local)
 	lines.Heartbeat = heartbeat
 	return lines
 }

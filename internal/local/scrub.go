@@ -114,14 +114,17 @@ func (s *scrubber) scrubCut(line string) string {
 // escapes are the sequences that move a terminal's cursor, colour its text or set its title.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// clean drops escape sequences and control characters other than tab, and marks what is not UTF-8.
+// clean drops escape sequences and control characters other than tab, turns line feeds into blanks, and marks what is not UTF-8.
 func clean(text string) string {
 	if strings.IndexByte(text, 0x1b) >= 0 {
 		text = escapes.ReplaceAllString(text, "")
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && unicode.IsControl(r) {
+		switch {
+		case r == '\n':
+			return ' ' // of a message; lines of a log have none
+		case r != '\t' && unicode.IsControl(r):
 			return -1
 		}
 		return r

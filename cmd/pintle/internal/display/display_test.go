@@ -333,7 +333,7 @@ func TestHeartbeat(t *testing.T) {
 	lines.Heartbeat = 30 * time.Second
 	waiting := []display.Waiting{
 		{
-			Logical: "Certificate", Type: "Create", Provider: "function Certificates", Since: at(0), Left: time.Hour,
+			Logical: "Certificate", Type: "Create", Provider: "function Certificates", Since: at(1), Left: time.Hour,
 			Answer: "pintle respond shop Certificate --status SUCCESS",
 		},
 		{Logical: "Later", Type: "Create", Left: -1}, // has not come to its provider
@@ -350,10 +350,10 @@ func TestHeartbeat(t *testing.T) {
 	}
 	lines.Tick(at(150), many)
 	want := strings.Join([]string{
-		"12:00:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 30 s, fails in 59 m 30 s",
-		"12:01:00  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 00 s, " +
+		"12:00:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 29 s, fails in 59 m 30 s",
+		"12:01:00  Certificate       …                     waiting for Certificate (Create, function Certificates): 59 s, " +
 			"fails in 59 m 00 s; answer by hand: pintle respond shop Certificate --status SUCCESS",
-		"12:01:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 30 s, " +
+		"12:01:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 29 s, " +
 			"fails in 58 m 30 s; answer by hand: pintle respond shop Certificate --status SUCCESS",
 		strings.Repeat("12:02:30  R                 …                     waiting for R (Delete): 10 s\n", 5) +
 			"12:02:30                    …                     and waiting for 2 more\n",

@@ -75,6 +75,8 @@ const (
 	mostBeats = 5
 	// advisedAfter is how long a request is waited for before its heartbeat says what can be done.
 	advisedAfter = time.Minute
+	// beatSlack is how much shorter that may be, since a request begins a moment after the first heartbeat is set.
+	beatSlack = 5 * time.Second
 )
 
 // heartbeat says what is waited for, if it is time for that.
@@ -120,7 +122,7 @@ func (w Waiting) beat(now time.Time) string {
 	if w.Progress != "" {
 		text += "; " + w.Progress
 	}
-	if waited >= advisedAfter {
+	if waited >= advisedAfter-beatSlack {
 		text += w.advice()
 	}
 	return text
