@@ -154,6 +154,11 @@ func (p Program) Args(file string, names []string) []string {
 // installed. It is not set for a function whose code came with a template. The handler does not see it.
 const ProjectVariable = "PINTLE_PROJECT"
 
+// PatientVariable is the variable that tells the program to leave the pauses of helper libraries as they are, if it has any text.
+// crhelper pauses for two minutes before it answers a Delete, so that CloudWatch Logs has the log by then. The handler does not
+// see it.
+const PatientVariable = "PINTLE_PATIENT"
+
 // Install writes the program's files below dir, unless they are there, for an interpreter, such as the one [Language.Interpreter]
 // returns. Programs of other versions are left alone, so that processes which use them go on. It may be called concurrently, also
 // by several processes.

@@ -267,7 +267,7 @@ func (d *Delivery) ended(of asking, provider Provider, hide *scrubber, o local.O
 		if o.Inside || !of.once && of.try == 0 {
 			return nil // it answers by itself, or no answer is expected
 		}
-		return silent{provider: provider, over: o.Over, work: o.Work, hide: hide}
+		return silent{provider: provider, over: o.Over, document: o.Document, work: o.Work, hide: hide}
 	case local.Waiting:
 		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
 		return Waiting{

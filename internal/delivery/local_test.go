@@ -22,6 +22,7 @@ import (
 
 const localTopic = "arn:aws:sns:eu-west-1:84969EXAMPLE:Thing"
 const laterTopic = "arn:aws:sns:us-west-2:84969EXAMPLE:Thing" // of the provider whose answers come later
+const briefTopic = "arn:aws:sns:sa-east-1:84969EXAMPLE:Thing" // of the provider that has little time
 const localFunction = "arn:aws:lambda:eu-west-1:84969EXAMPLE:function:Thing:live"
 
 // startLocal is start with a provider named Thing, which is this test binary in the given mode.
@@ -61,7 +62,11 @@ func startLocal(t *testing.T, mode, collector string, change func(*delivery.Conf
 				return delivery.Provider{Name: "Thing"}, true
 			}
 			name, ok := local.Match(token, runtime.Has)
-			return delivery.Provider{Name: name, Later: token == laterTopic}, ok
+			p := delivery.Provider{Name: name, Later: token == laterTopic}
+			if token == briefTopic {
+				p.Timeout = 300 * time.Millisecond
+			}
+			return p, ok
 		})
 	})
 	close(ready)

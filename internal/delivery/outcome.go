@@ -86,8 +86,13 @@ type Silent struct {
 	Awaits string
 	// Settle is how long an answer may still take if nothing is known that may send one.
 	Settle time.Duration
+	// Until is when what may still answer has to have done so, if it is the process: at the end of the provider's own timeout.
+	// Zero means that nothing but the request's timeout limits it.
+	Until time.Time
 	// Over says that nothing of the request runs in a process of this node any more.
 	Over bool
+	// Document says that the handler returned a response document instead of sending it.
+	Document bool
 }
 
 // Returned says that a macro, or the function of an execution's task, has returned.

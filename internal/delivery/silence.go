@@ -28,6 +28,7 @@ const (
 type silent struct {
 	provider Provider
 	over     bool                         // nothing of it runs in the process
+	document bool                         // it returned the answer instead of sending it
 	work     func(context.Context) string // nil if that cannot be seen
 	hide     *scrubber
 }
@@ -61,6 +62,7 @@ func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 	if !s.over && !wait(soft, e.settled, pause) {
 		return
 	}
+	until := s.until(e)
 	for said, first := "", true; !isClosed(e.settled) && soft.Err() == nil; first = false {
 		awaits, lasting := d.awaits(soft, e, s)
 		if soft.Err() != nil || isClosed(e.settled) {
@@ -68,16 +70,34 @@ func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 		}
 		if first || awaits != said {
 			d.config.Log.Debug("a handler returned without an answer", "provider", s.provider.Name, "request", e.of.about, "awaits", awaits)
-			d.report(hard, e.of, Silent{Awaits: awaits, Settle: local.Settle, Over: s.over})
+			outcome := Silent{Awaits: awaits, Settle: local.Settle, Over: s.over, Document: s.document}
+			if !lasting {
+				outcome.Until = until
+			}
+			d.report(hard, e.of, outcome)
 			said = awaits
 		}
-		if awaits == "" || lasting || !wait(soft, e.settled, looksEvery*pause) {
+		next := looksEvery * pause
+		if !until.IsZero() {
+			next = min(next, max(time.Until(until), 0))
+		}
+		if awaits == "" || lasting || !wait(soft, e.settled, next) {
 			return
 		}
 	}
 }
 
-// awaits returns what may still answer, and whether that will not change.
+// until is when the process has to be done with the request, its handler having returned: at the end of the provider's timeout.
+// Zero means that this is not known.
+func (s silent) until(e end) time.Time {
+	if s.provider.Timeout <= 0 || e.began.IsZero() {
+		return time.Time{}
+	}
+	return e.began.Add(s.provider.Timeout)
+}
+
+// awaits returns what may still answer, and whether that will not change. Work of a process counts until its time is over: a
+// thread or a child process that a handler started for good would hold the request otherwise.
 func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, lasting bool) {
 	switch {
 	case s.provider.Later:
@@ -85,6 +105,9 @@ func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, la
 	case d.config.CalledOut(s.provider.Name, e.began):
 		return awaitsCalled, true
 	case s.work == nil:
+		return "", true
+	}
+	if until := s.until(e); !until.IsZero() && !time.Now().Before(until) {
 		return "", true
 	}
 	if work := s.work(ctx); work != "" {

@@ -93,6 +93,25 @@ func TestSilent(t *testing.T) {
 	})
 }
 
+// Work that never ends, such as that of a thread which a handler starts once, counts until the provider's timeout.
+func TestSilentPastItsTime(t *testing.T) {
+	w := startSilent(t, func(_ *delivery.Config, o *local.Outcome) {
+		o.Work = func(context.Context) string { return "1 thread (metrics)" }
+	})
+	w.Dispatch([]store.Request{request("a", 1, briefTopic)})
+	w.next(t)
+	got := w.next(t).Outcome
+	if silent, _ := got.(delivery.Silent); silent.Awaits != "" { // else its time was over at the first look already
+		if silent.Awaits != "its process still works on it: 1 thread (metrics)" || silent.Until.IsZero() {
+			t.Errorf("%+v", silent)
+		}
+		got = w.next(t).Outcome
+	}
+	if diff := cmp.Diff(settling, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What is settled is not looked at again, whether that is known before the handler returns or after.
 func TestSilentAndSettled(t *testing.T) {
 	for _, early := range []bool{true, false} {

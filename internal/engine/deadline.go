@@ -11,6 +11,7 @@ import (
 // not settled, all of them or some: what is missing can only make a deadline later. A request fails at the earliest of
 //
 //   - the end of its own time, or of the settle time after a handler that returned without an answer,
+//   - the end of that settle time at the latest, if the process of the handler still works,
 //   - the end of the time that the provider's own process has, if one of a node executes it,
 //   - the time at which a provider that is asked again gives up,
 //   - the time limit of its operation.
@@ -37,6 +38,9 @@ func Deadlines(open []store.Request) map[wire.RequestID]time.Time {
 		try := asked[r.ID]
 		if r.Within > 0 && r.Executor != 0 && r.Silence == nil && try == nil {
 			at = minTime(at, r.Delivered.Add(r.Within))
+		}
+		if r.Silence != nil && !r.Silence.Until.IsZero() {
+			at = minTime(at, r.Silence.Until)
 		}
 		if try != nil {
 			at = minTime(at, maxTime(try.Wait.End(), try.Due))

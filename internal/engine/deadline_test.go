@@ -39,6 +39,10 @@ func TestDeadlines(t *testing.T) {
 		{"the process's", []store.Request{change(within)}, at(15)},
 		{"no process any more", []store.Request{change(func(r *store.Request) { within(r); r.Executor = 0 })}, at(60)},
 		{"its handler returned", []store.Request{change(func(r *store.Request) { within(r); r.Silence = &store.Silence{} })}, at(60)},
+		{"its process works on", []store.Request{change(func(r *store.Request) {
+			within(r)
+			r.Silence = &store.Silence{Awaits: "1 thread", Until: at(16)}
+		})}, at(16)},
 		{"the operation's", []store.Request{change(within), limit}, at(10)},
 		{"another operation's", []store.Request{waiting, other}, at(60)},
 		{"cancelled by the operation's", []store.Request{change(func(r *store.Request) { r.Cancelled = true }), limit}, at(60)},

@@ -82,9 +82,11 @@ type Outcome struct {
 	Held bool
 	// Over, of Silent, says that nothing of the request runs on this node any more, so that it outlives the node.
 	Over bool
-	// After, of Silent, is how long an answer may still take if nothing is known that may send one: the Text says what may. Of
-	// Waiting it is how long to wait before the provider is asked again, within 0.1 s and an hour; Until is when it
-	// wants to be given up, zero for never; ID, of a Create, is what there is so far, empty if that is not known; Pending is
+	// Document, of Silent, says that the handler returned a response document, which is not read.
+	Document bool
+	// After, of Silent, is how long an answer may still take if nothing is known that may send one: the Text says what may. Until is
+	// when that has to be done, zero for never. Of Waiting it is how long to wait before the provider is asked again, within 0.1 s and
+	// an hour; Until is when it wants to be given up, zero for never; ID, of a Create, is what there is so far, empty if that is not known; Pending is
 	// the JSON that it wants to be asked with, a secret.
 	After   time.Duration
 	Until   time.Time

@@ -69,7 +69,7 @@ func (m *machine) settle(outcome Outcome) (bool, error) {
 		return true, nil
 	}
 	if outcome.Kind == TimedOut && request.Silence.Settles() {
-		return true, m.finish(request, endedSilent, m.silence(request))
+		return true, m.finish(request, endedSilent, m.silence(request, request.Silence))
 	}
 	if outcome.Kind == TimedOut && request.Body.Aim != "" {
 		m.withNested(request) // it ends when the nested stack's operation does

@@ -15,6 +15,9 @@ const (
 	// textSilent is the reason of such a failure. The command line recognises it by its beginning.
 	textSilent = wire.TextReturned + " to its ResponseURL, and nothing here may still send one. Usual causes: an early return, an exception that " +
 		"was caught and not reported, or an asynchronous call that was not awaited."
+	// textDocument is the reason if the handler returned what it should have sent.
+	textDocument = wire.TextReturned + " to its ResponseURL: it returned the response instead, and nothing reads what a handler returns. " +
+		"Send that document to ResponseURL before the handler returns."
 	// awaitsAWS is what a request awaits whose handler returned silently, when the engine does as AWS does.
 	awaitsAWS = "with --fidelity aws it waits for its timeout, as AWS does"
 )
@@ -29,9 +32,12 @@ func (m *machine) silent(r *store.Request, outcome Outcome) {
 	if outcome.Over {
 		r.Executor = 0 // should this node die, nothing dies with it
 	}
-	silence := store.Silence{Since: m.now, Awaits: m.scrub(r, outcome.Text)}
+	silence := store.Silence{Since: m.now, Awaits: m.scrub(r, outcome.Text), Document: outcome.Document}
 	if m.environment.fidelity == FidelityAWS && silence.Awaits == "" {
 		silence.Awaits = awaitsAWS
+	}
+	if silence.Awaits != "" && !outcome.Until.IsZero() && m.environment.fidelity != FidelityAWS {
+		silence.Until = outcome.Until.Add(min(max(outcome.After, 0), mostSettle))
 	}
 	if r.Silence != nil {
 		silence.Since = r.Silence.Since
@@ -55,8 +61,12 @@ func (m *machine) tellSilent(r *store.Request, awaits string) {
 	m.observed(func(o Observer, dialect string) { o.Silent(dialect) })
 }
 
-// silence is the verdict on a request whose handler returned and never answered.
-func (m *machine) silence(r *store.Request) verdict {
-	text := textSilent + " (RequestId: " + string(r.ID) + ")"
+// silence is the verdict on a request whose handler, or that of the last try, returned and never answered.
+func (m *machine) silence(r *store.Request, found *store.Silence) verdict {
+	text := textSilent
+	if found != nil && found.Document {
+		text = textDocument
+	}
+	text += " (RequestId: " + string(r.ID) + ")"
 	return verdict{reason: m.failure(failedInSilence, r.Logical, text), reached: true}
 }

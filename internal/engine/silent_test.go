@@ -80,6 +80,16 @@ func TestSilent(t *testing.T) {
 			t.Errorf("the stack is in %s", w.status())
 		}
 	})
+	t.Run("it returned the response", func(t *testing.T) {
+		w, a := creating(t, engine.Config{})
+		outcome := returned("")
+		outcome.Document = true
+		w.report(a, outcome)
+		w.pass(settleTime)
+		if h := w.history(); !strings.Contains(h, wire.TextReturned+" to its ResponseURL: it returned the response instead") {
+			t.Errorf("the history does not say what to do:\n%s", h)
+		}
+	})
 	t.Run("an answer after it is late", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
 		w.report(a, returned(""))
@@ -104,6 +114,24 @@ func TestSilent(t *testing.T) {
 		if got := w.stored(a); !got.Due.Equal(w.now.Add(settleTime)) || !got.Silence.Settles() || !got.Silence.Since.Equal(since) {
 			t.Fatalf("%+v", got)
 		}
+		w.pass(settleTime)
+		if got := w.stored(a); got.Ending != "returned without an answer" {
+			t.Errorf("it ended as %q", got.Ending)
+		}
+	})
+	t.Run("what may answer has a limit of its own", func(t *testing.T) {
+		w, a := creating(t, engine.Config{})
+		due, until := w.stored(a).Due, w.now.Add(15*time.Minute)
+		w.report(a, engine.Outcome{Kind: engine.Silent, After: settleTime, Text: "1 thread still runs", Until: until})
+		got := w.stored(a)
+		if !got.Due.Equal(due) || !got.Silence.Until.Equal(until.Add(settleTime)) {
+			t.Fatalf("%+v", got)
+		}
+		if at := engine.Deadlines([]store.Request{got})[a.ID]; !at.Equal(until.Add(settleTime)) {
+			t.Errorf("it is said to fail at %s", at)
+		}
+		w.pass(15 * time.Minute)
+		w.report(a, returned(""))
 		w.pass(settleTime)
 		if got := w.stored(a); got.Ending != "returned without an answer" {
 			t.Errorf("it ended as %q", got.Ending)

@@ -160,7 +160,7 @@ func (m *machine) polled(row *store.Request, outcome Outcome) error {
 		m.silent(row, outcome)
 	case TimedOut:
 		if row.Silence.Settles() {
-			return m.finish(r, endedSilent, m.silence(r))
+			return m.finish(r, endedSilent, m.silence(r, row.Silence))
 		}
 		return m.overdue(r, row)
 	case Accepted, Answered, Provided, Awaiting, Returned:

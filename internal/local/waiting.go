@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"github.com/pintle-dev/pintle/wire"
@@ -45,10 +46,24 @@ func (p *process) waiting(result *head) Outcome {
 	case err != nil:
 		return badWaiting("the handler returned a pintleWaiting that cannot be read: " + err.Error())
 	case !ok:
-		return Outcome{Kind: Returned}
+		return Outcome{Kind: Returned, Document: isDocument(result.text.Bytes())}
 	}
 	w.Reason = p.scrubber.scrub(w.Reason) // and not cut: others know of more secrets
 	return Outcome{Kind: Waiting, Waiting: &w}
+}
+
+// isDocument reports whether what a handler returned is a response, which belongs in a PUT to the response URL. Some middleware
+// returns one, such as that of middy for Node.
+func isDocument(result []byte) bool {
+	var response struct {
+		Status             wire.Status
+		RequestID          string `json:"RequestId"`
+		PhysicalResourceID string `json:"PhysicalResourceId"`
+	}
+	if json.Unmarshal(result, &response) != nil {
+		return false
+	}
+	return (response.Status == wire.Success || response.Status == wire.Failed) && response.RequestID+response.PhysicalResourceID != ""
 }
 
 func badWaiting(text string) Outcome {

@@ -61,6 +61,18 @@ func TestWaitingResult(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	for answer, want := range map[string]bool{
+		`{"Status": "SUCCESS", "RequestId": "2", "StackId": "s"}`: true,
+		`{"Status": "FAILED", "PhysicalResourceId": "x"}`:         true,
+		`{"Status": "SUCCESS"}`:                                   false,
+		`{"PhysicalResourceId": "x", "Data": {}}`:                 false,
+		`{"Status": 200, "RequestId": "2"}`:                       false,
+		`"SUCCESS"`:                                               false,
+	} {
+		if got := run("2", answer); got.Kind != local.Returned || got.Document != want {
+			t.Errorf("%s: %s, a response document: %t", answer, got, got.Document)
+		}
+	}
 }
 
 // TestWaitsHeader: only who is asked again is told that it may wait, and a result that is wanted is none the less one.

@@ -78,6 +78,10 @@ type Silence struct {
 	// Awaits says what may still answer, in words for people; empty if nothing may, and then the request ends at Due, which is
 	// soon.
 	Awaits string `json:"awaits,omitempty"`
+	// Until is when the request ends at the latest, if what may still answer has a time limit of its own; else zero.
+	Until time.Time `json:"until,omitzero"`
+	// Document says that the handler returned a response document, which is not read.
+	Document bool `json:"document,omitempty"`
 }
 
 // Settles reports whether nothing may still answer. It is false for nil.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -47,6 +48,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 			Logger:   n.log,
 			Region:   n.config.Region,
 			Account:  account,
+			Env:      n.patience(),
 			AWS:      &builtin.SDK{},
 			Trust:    n.trust(),
 			CacheDir: n.config.Lock.path(buildDir),
@@ -60,6 +62,14 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 		n.providers.calls.Use(n.runtime)
 	}
 	return n.providers.load(ctx)
+}
+
+// patience is what processes are told about the pauses of helper libraries: AWS's own service waits for them.
+func (n *Node) patience() map[string]string {
+	if n.config.Fidelity != engine.FidelityAWS {
+		return nil
+	}
+	return map[string]string{bootstrap.PatientVariable: "1"}
 }
 
 // webhookPurpose names the derived key that signs requests to URLs.
@@ -179,7 +189,9 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, ID: o.ID, Pending: o.Pending, Delivered: true,
 		}
 	case delivery.Silent:
-		told = engine.Outcome{Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Over: o.Over, Delivered: true}
+		told = engine.Outcome{
+			Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Until: o.Until, Over: o.Over, Document: o.Document, Delivered: true,
+		}
 	case delivery.Returned:
 		told = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}
 	default:

@@ -3,7 +3,7 @@ import re
 
 from crhelper import CfnResource
 
-helper = CfnResource(sleep_on_delete=0)  # by default it sleeps 120 seconds
+helper = CfnResource()
 
 
 @helper.create

@@ -1,0 +1,48 @@
+package local_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/bootstrap"
+	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/require"
+)
+
+// crhelper waits for two minutes before it answers a Delete, for CloudWatch Logs, which is not here.
+func TestHelperWaits(t *testing.T) {
+	require.Tool(t, "python3")
+	libraries := filepath.Join(require.Handlers(t), "python")
+	const code = `from crhelper import CfnResource
+
+helper = CfnResource()
+
+def handler(event, context):
+    slept = []
+    helper._context = context
+    helper._wait_for_cwlogs(sleep=slept.append)
+    return slept
+`
+	for name, test := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"left out":    {nil, "[]"},
+		"as it comes": {map[string]string{bootstrap.PatientVariable: "1"}, "[120]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newScriptKit(t, map[string]string{"h.py": code}, project.Provider{Target: "h.py"}, func(c *local.Config, p *local.Provider) {
+				p.Env = map[string]string{"PYTHONPATH": libraries}
+				c.Env = test.env
+			})
+			if err := k.Invoke("P", local.Event{ID: "a", Payload: json.RawMessage(`{}`), WantResult: true}); err != nil {
+				t.Fatal(err)
+			}
+			if r := k.next(); string(r.outcome.Result) != test.want {
+				t.Errorf("it slept for %s s, want %s: %+v", r.outcome.Result, test.want, r.outcome)
+			}
+		})
+	}
+}
