@@ -192,7 +192,7 @@ func urlSecrets(r wire.Request) []string {
 		return nil // wire.Redact knows that form
 	}
 	var secrets []string
-	for _, text := range []string{r.ResponseURL, r.IntranetResponseURL} {
+	for _, text := range []string{r.ResponseURL, r.IntranetResponseURL, r.InnerResponseURL} {
 		u, err := url.Parse(text)
 		if err != nil {
 			continue

@@ -23,9 +23,12 @@ type Request struct {
 	// ResponseURL is where the provider sends its response: by PUT to CloudFormation, by POST to ROS. Its signature is a
 	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response.
 	ResponseURL string
-	// IntranetResponseURL is the same for providers inside Alibaba Cloud, in a request of ROS. It is read from the member
-	// InnerResponseURL too, the name that some pages of ROS have for it.
+	// IntranetResponseURL is the same for providers inside Alibaba Cloud, in a request of ROS. [ParseRequest] takes
+	// InnerResponseURL for it if the request has no other.
 	IntranetResponseURL string
+	// InnerResponseURL is the name that the text of ROS's pages has for IntranetResponseURL; their samples do not have it. It
+	// is empty unless a server sends both.
+	InnerResponseURL string
 	// StackID is the ARN of the stack, in ROS a UUID.
 	StackID StackID
 	// StackName, ResourceOwnerID (the account that owns the stack), CallerID (the account or user at work) and RegionID
@@ -109,7 +112,8 @@ func ParseRequest(text []byte) (Request, error) {
 	}
 	if ros {
 		r.Dialect = ROS
-		r.IntranetResponseURL = cmp.Or(p.text("IntranetResponseURL", false), p.text("InnerResponseURL", false))
+		r.InnerResponseURL = p.text("InnerResponseURL", false)
+		r.IntranetResponseURL = cmp.Or(p.text("IntranetResponseURL", false), r.InnerResponseURL)
 		r.StackName = p.text("StackName", false)
 		r.ResourceOwnerID = p.text("ResourceOwnerId", false)
 		r.CallerID = p.text("CallerId", false)
@@ -178,6 +182,7 @@ func (r Request) Encode() ([]byte, error) {
 	w.text("ResponseURL", r.ResponseURL, r.Dialect == CloudFormation)
 	if r.Dialect == ROS {
 		w.text("IntranetResponseURL", r.IntranetResponseURL, false)
+		w.text("InnerResponseURL", r.InnerResponseURL, false)
 	}
 	w.text("StackId", string(r.StackID), true)
 	if r.Dialect == ROS {

@@ -59,7 +59,18 @@ func TestROSRequestLacksWhatItMay(t *testing.T) {
 			t.Errorf("%s: %+v, %v", kind, r, err)
 		}
 	}
-	_, err := wire.ParseRequest([]byte(`{"RequestType":"Create","CallerId":7,"ResourceProperties":[],"IntranetResponseURL":"x"}`))
+	both := strings.Replace(rosUpdate, `"ResourceType":`, `"InnerResponseURL":"http://inner/cb?signature=5ec2e7","ResourceType":`, 1)
+	r, err := wire.ParseRequest([]byte(both))
+	if err != nil || r.IntranetResponseURL != "http://100.100.100.110/cb?signature=5ec2e7" || r.InnerResponseURL != "http://inner/cb?signature=5ec2e7" {
+		t.Errorf("both names: %q, %q, %v", r.IntranetResponseURL, r.InnerResponseURL, err)
+	}
+	if text, err := r.Encode(); err != nil || !strings.Contains(string(text), `"InnerResponseURL":"http://inner/cb?signature=5ec2e7"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text := fmt.Sprintf("%v %+v %#v", r, r, r); strings.Contains(text, "5ec2e7") {
+		t.Errorf("shows a secret: %s", text)
+	}
+	_, err = wire.ParseRequest([]byte(`{"RequestType":"Create","CallerId":7,"ResourceProperties":[],"IntranetResponseURL":"x"}`))
 	const want = "request is not valid: StackId is missing; RequestId is missing; LogicalResourceId is missing; " +
 		"ResourceProperties is not an object; CallerId is not a string"
 	if err == nil || err.Error() != want {

@@ -13,6 +13,7 @@ import (
 // rosAnswerOptions are how the answers of providers to ROS are taken, and how some are asked: what its pages leave open.
 type rosAnswerOptions struct {
 	base64   bool
+	innerURL bool
 	limit    int
 	takePut  bool
 	idChange string
@@ -25,7 +26,8 @@ func (o *rosAnswerOptions) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.idChange, "ros-id-change", string(engine.IDChangeRefused), "what becomes of an answer to an Update of ROS that has another id than the "+
 		"resource: refuse or ignore (`WAY`)")
 	flags.BoolVar(&o.base64, "ros-message-base64", false, "send requests of ROS to queues and topics of Alibaba Cloud in base64")
-	fromEnvironment(flags, "ros-response-limit", "ros-take-put", "ros-id-change", "ros-message-base64")
+	flags.BoolVar(&o.innerURL, "ros-inner-response-url", false, "add InnerResponseURL to requests of ROS: some pages call IntranetResponseURL so")
+	fromEnvironment(flags, "ros-response-limit", "ros-take-put", "ros-id-change", "ros-message-base64", "ros-inner-response-url")
 }
 
 // apply sets them in what a node is opened with.
@@ -37,6 +39,7 @@ func (o *rosAnswerOptions) apply(c *node.Config) error {
 	if way != engine.IDChangeRefused && way != engine.IDChangeIgnored {
 		return usagef("give refuse or ignore", "--ros-id-change %q is neither", o.idChange)
 	}
-	c.ROSResponse, c.ROSTakePut, c.ROSIDChange, c.ROSBase64 = o.limit, o.takePut, way, o.base64
+	c.ROSResponse, c.ROSTakePut, c.ROSIDChange = o.limit, o.takePut, way
+	c.ROSBase64, c.ROSInnerURL = o.base64, o.innerURL
 	return nil
 }

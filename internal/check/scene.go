@@ -231,7 +231,7 @@ func (r *run) found(rule string) bool {
 // sent returns the request as it may be seen.
 func (s *scene) sent(p reply) string {
 	r := p.Request
-	r.ResponseURL, r.IntranetResponseURL = "", ""
+	r.ResponseURL, r.IntranetResponseURL, r.InnerResponseURL = "", "", ""
 	text, err := r.Encode()
 	if err != nil {
 		return p.what

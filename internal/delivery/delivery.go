@@ -118,6 +118,8 @@ type Config struct {
 	// ROSBase64 puts requests of ROS into messages for queues and topics of Simple Message Queue in base64, as those expect who
 	// receive them by clients that decode it. It does not matter to local providers.
 	ROSBase64 bool
+	// ROSInnerURL adds InnerResponseURL to requests of ROS, the name that the text of its pages has for IntranetResponseURL.
+	ROSInnerURL bool
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported

@@ -21,6 +21,9 @@ type Accepted struct {
 	Within time.Duration
 	// Once says that the request must not be sent again.
 	Once bool
+	// Took is how long it took from the first try until a service of ROS had the request, zero for less than a second: the time
+	// that the service has for its answer began with that try.
+	Took time.Duration
 }
 
 // Answered says that an HTTP provider answered in the body of its HTTP response.

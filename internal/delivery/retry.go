@@ -47,7 +47,12 @@ func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context
 		case Refused:
 			outcome.Delivered = delivered
 			return outcome
-		case Accepted, Answered, Died, Provided, Awaiting, Waiting, Returned, Poll, resolved, subscribed:
+		case Accepted:
+			if took := time.Since(start); isROS(s.request) && took >= time.Second {
+				outcome.Took = took
+			}
+			return outcome
+		case Answered, Died, Provided, Awaiting, Waiting, Returned, Poll, resolved, subscribed:
 			return outcome
 		case nil:
 		}

@@ -99,6 +99,35 @@ func TestPersist(t *testing.T) {
 	}
 }
 
+// TestPersistCountsFromTheFirstTry takes 6 seconds to reach a provider. In ROS its time has run since the first try; AWS counts from
+// the moment at which the provider has the request.
+func TestPersistCountsFromTheFirstTry(t *testing.T) {
+	tests := map[string]struct {
+		dialect string
+		took    time.Duration
+		want    Outcome
+	}{
+		"CloudFormation":       {"", 6 * time.Second, Accepted{}},
+		"ROS":                  {wire.ROS.String(), 6 * time.Second, Accepted{Took: 6 * time.Second}},
+		"ROS, within a second": {wire.ROS.String(), 900 * time.Millisecond, Accepted{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := sending(10 * time.Second)
+				s.request.Body.Dialect = test.dialect
+				got := idle(t, nil).persist(t.Context(), t.Context(), s, func(context.Context) verdict {
+					time.Sleep(test.took)
+					return verdict{outcome: Accepted{}}
+				})
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
 func deliveredThenRefused(n int) verdict {
 	if n == 0 {
 		return verdict{delivered: true}

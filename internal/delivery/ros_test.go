@@ -109,6 +109,22 @@ func capture(t *testing.T) (*httptest.Server, chan sent) {
 	return server, got
 }
 
+// TestROSInnerResponseURL sends the URL under both names if that is asked for.
+func TestROSInnerResponseURL(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		server, got := capture(t)
+		w := startROS(t, "", func(c *delivery.Config, _ *world) { c.ROSInnerURL = both })
+		r := rosRequest(wire.Create, "web:"+server.URL+"/hook")
+		w.Dispatch([]store.Request{r})
+		w.next(t)
+		var members map[string]string
+		_ = json.Unmarshal((<-got).body, &members) // members that are no texts are of no interest
+		if inner, ok := members["InnerResponseURL"]; ok != both || both && inner != members["IntranetResponseURL"] {
+			t.Errorf("asked for: %t; InnerResponseURL %q, IntranetResponseURL %q", both, inner, members["IntranetResponseURL"])
+		}
+	}
+}
+
 // TestROSDocuments: a request has the members of its type and no other, since there are providers that refuse what they do not
 // know; and the types of what the template has under Parameters survive.
 func TestROSDocuments(t *testing.T) {

@@ -136,6 +136,9 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 	if isROS(r) {
 		request.Dialect = wire.ROS
 		request.IntranetResponseURL = responseURL // there is one way to this server
+		if d.config.ROSInnerURL {
+			request.InnerResponseURL = responseURL
+		}
 		request.StackName, request.RegionID = r.Body.StackName, r.Body.Region
 		request.ResourceOwnerID, request.CallerID = r.Body.Account, r.Body.Caller
 	} else {

@@ -70,6 +70,8 @@ type Outcome struct {
 	Local bool
 	// Within, of Accepted and Local, is how long that process may take; zero if that is not known.
 	Within time.Duration
+	// Took, of Accepted, is how much of the time for the answer has passed already.
+	Took time.Duration
 	// AtOnce, of Accepted, says that the mark of it is not to be held back: the request must not be sent again if that can be helped.
 	AtOnce bool
 	// Body, of Returned, is what the macro or function returned, and of Answered the response document as it came, or so much of it as was read; Size is then how long it

@@ -353,6 +353,26 @@ func TestROSSyncTimesOut(t *testing.T) {
 	}, `-> Create C id= {}`)
 }
 
+// TestROSTimeoutCountsTheSending has a Timeout of 10 s and a provider that needs 6 s to accept the request, which leaves it 4 s.
+func TestROSTimeoutCountsTheSending(t *testing.T) {
+	for took, left := range map[time.Duration]time.Duration{0: 10 * time.Second, 6 * time.Second: 4 * time.Second, 11 * time.Second: 0} {
+		w := newROS(t, engine.Config{})
+		w.must(w.begin(engine.CreateStack{Template: rosBody(map[string]string{"C": rosResource("", `, "Timeout": 10`)}), Options: engine.Options{DisableRollback: true}}))
+		r := w.take("C")
+		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted, Took: took}))
+		if left > 0 {
+			w.pass(left - time.Millisecond)
+			if got := w.rosStatus(); got != "CREATE_IN_PROGRESS" {
+				t.Errorf("%s to accept: %s before its time is over", took, got)
+			}
+		}
+		w.pass(time.Millisecond)
+		if got := w.rosStatus(); got != "CREATE_FAILED" {
+			t.Errorf("%s to accept: %s", took, got)
+		}
+	}
+}
+
 // TimeoutInMinutes counts for updates too.
 func TestROSUpdateExpires(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")

@@ -153,7 +153,7 @@ func (m *machine) fenced(r *store.Request, outcome Outcome) bool {
 	return m.void
 }
 
-// accepted notes that the provider has the request: from now on its time runs.
+// accepted notes that the provider has the request: from now on its time runs, or what is left of it.
 func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestReady {
 		r.Executor = 0 // should this node die, nothing dies with it
@@ -163,7 +163,8 @@ func (m *machine) accepted(r *store.Request, outcome Outcome) {
 	if holder(r) != r.First {
 		r.First = 0
 	}
-	r.State, r.Delivered, r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout), nil
+	left := max(r.Body.Timeout-max(outcome.Took, 0), 0)
+	r.State, r.Delivered, r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(left), nil
 	if r.Cancelled {
 		r.Due = minTime(r.Due, m.now.Add(m.cancelledWait))
 	}

@@ -147,6 +147,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		},
 		ROSResponse:   n.config.ROSResponse,
 		ROSBase64:     n.config.ROSBase64,
+		ROSInnerURL:   n.config.ROSInnerURL,
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Notifications: n.notifications,
 		Local:         n.providers,
@@ -172,7 +173,7 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	var told engine.Outcome
 	switch o := outcome.(type) {
 	case delivery.Accepted:
-		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Within: o.Within, AtOnce: o.Once, Delivered: true}
+		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Within: o.Within, AtOnce: o.Once, Took: o.Took, Delivered: true}
 	case delivery.Answered:
 		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Size: o.Size, Delivered: true}
 	case delivery.Refused:

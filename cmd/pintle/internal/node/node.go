@@ -99,6 +99,8 @@ type Config struct {
 	ROSTakePut  bool
 	// ROSBase64 is delivery's: messages for queues and topics are in base64.
 	ROSBase64 bool
+	// ROSInnerURL is delivery's: requests of ROS have an InnerResponseURL too.
+	ROSInnerURL bool
 	// ROSIDChange is what becomes of an answer to an Update that has another id than the resource; zero is refuse.
 	ROSIDChange engine.IDChange
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
