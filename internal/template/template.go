@@ -237,7 +237,7 @@ func (p *parser) sections(root Node) {
 		case "Rules":
 			p.rules(m.Value, where)
 		case "Hooks":
-			p.key(m, where, "Template format error: the section %s is not supported by this version of Pintle.", m.Key)
+			p.hooks(m.Value, where)
 		default:
 			if len(unknown) == 0 {
 				first = m
@@ -258,7 +258,7 @@ func (p *parser) object(n Node, where path, name string) bool {
 	switch {
 	case n.kind == value.Map:
 		return true
-	case name == "Parameters", name == "Resources", name == "Outputs", name == "Rules": // source: recorded answers, D21 (2022-11-11), of Resources
+	case name == "Parameters", name == "Resources", name == "Outputs", name == "Rules", name == "Hooks": // source: recorded answers, D21 (2022-11-11), of Resources
 		p.at(n, where, "Template format error: Any %s member must be an object.", name)
 	default:
 		p.at(n, where, "Template format error: [%s] '%s' must be an object.", where, name)

@@ -66,7 +66,7 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 			}
 		}
 	case name.text == languageExtensions:
-	case name.text == serverless && !usesServerless(p.root):
+	case name.text == blueGreen, name.text == serverless && !usesServerless(p.root):
 		t.transforms = t.transforms[:len(t.transforms)-1]
 		t.idle = append(t.idle, name.text)
 	case strings.HasPrefix(name.text, "AWS::Serverless"):
