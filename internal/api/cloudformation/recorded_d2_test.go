@@ -210,13 +210,31 @@ func TestRecordedD2Secure(t *testing.T) {
 	function := func(value string) string {
 		return `{"Type": "AWS::Lambda::Function", "Properties": {"Role": "r", "Code": {"ZipFile": "x"}, "Environment": {"Variables": {"KEY": ` + value + `}}}}`
 	}
-	_, err := n.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("s"), TemplateBody: str(`{"Resources": {
+	body := `{"Resources": {
 		"A": ` + function(`"{{resolve:ssm-secure:/k}}"`) + `, "B": ` + function(`{"Fn::Sub": "a {{resolve:ssm-secure:/k:1}}"}`) + `,
-		"C": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "v", "Tags": {"a": ["{{resolve:ssm-secure:/k}}"]}}}}}`)})
+		"C": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "v", "Tags": {"a": ["{{resolve:ssm-secure:/k}}"]}}}}}`
+	n.create("live", `{"Resources": {"C": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "v"}}}}`)
 	const variable = "AWS::Lambda::Function/Properties/Environment/Variables/KEY"
 	want := "ValidationError: SSM Secure reference is not supported in: [" + variable + "," + variable + ",AWS::SSM::Parameter/Properties/Tags/a]"
-	if err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("got  %v\nwant %s", err, want)
+	for call, send := range map[string]func() error{
+		"CreateStack": func() error {
+			_, err := n.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("s"), TemplateBody: &body})
+			return err
+		},
+		"UpdateStack": func() error {
+			_, err := n.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("live"), TemplateBody: &body})
+			return err
+		},
+		"CreateChangeSet": func() error {
+			_, err := n.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{
+				StackName: str("s"), ChangeSetName: str("c"), ChangeSetType: types.ChangeSetTypeCreate, TemplateBody: &body,
+			})
+			return err
+		},
+	} {
+		if err := send(); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got  %v\nwant %s", call, err, want)
+		}
 	}
 	// What comes out of functions is seen when the resource's turn comes.
 	stack := n.create("t", `{"Resources": {"C": {"Type": "AWS::SSM::Parameter",

@@ -50,7 +50,14 @@ var changeSetTests = []test{
 		b.plans(1, first)
 		b.plans(1, second)
 		b.plans(2, changeSetOf(2, "first"))
-		for _, want := range []store.ChangeSet{first, second} {
+		third := changeSetOf(2, "third") // every field of it is set
+		third.State, third.Operation = store.ChangeSetExecuted, 1
+		third.Body.Changes = nil
+		fill(&third)
+		fill(third.Body)
+		fill(&third.Body.Revision)
+		b.plans(2, third)
+		for _, want := range []store.ChangeSet{first, second, third} {
 			got, err := b.ChangeSet(ctx, want.ID)
 			checkRow(t, "change set", got, want, err)
 			if secret, _ := got.Body.Revision.Parameters.Get("P"); !secret.Secret() {
