@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,7 +37,7 @@ const secretStack = `{"Resources": {
 // The value of a secret that native types use is in no answer but those of the services that hold it, and nowhere on disk in clear.
 func TestSecretsOfNativeTypes(t *testing.T) {
 	dir := t.TempDir()
-	s := serve(t, dir)
+	s := serve(t, dir, "--audit-log", filepath.Join(dir, "audit.log"))
 	client := s.client()
 	s.create("secret", secretStack)
 	if status := s.settled("secret"); status != types.StackStatusCreateComplete {
@@ -134,7 +138,13 @@ func TestSecretsOfNativeTypes(t *testing.T) {
 	if got := call("secretsmanager", "GetSecretValue", map[string]any{"SecretId": outputs["ARN"]})["SecretString"]; !strings.Contains(got.(string), "hunter2-rotated") {
 		t.Errorf("an update of the description has changed the secret: %v", got)
 	}
-	seen += describe(t, s, "secret") + metrics()
+	pages := s.pages(t)
+	for _, want := range []string{"Login", "Copy", "Change sets"} {
+		if !strings.Contains(pages, want) {
+			t.Errorf("no page of the console shows %s", want)
+		}
+	}
+	seen += describe(t, s, "secret") + metrics() + pages
 	s.kill()
 	s.start()
 	seen += describe(t, s, "secret")
@@ -169,10 +179,53 @@ func TestSecretsOfNativeTypes(t *testing.T) {
 			}
 		}
 	}
-	if len(places) < 4 {
+	if !strings.Contains(places["audit.log"], "UpdateStack") {
+		t.Errorf("the audit log is %s", places["audit.log"])
+	}
+	if len(places) < 5 {
 		t.Errorf("only %d places were searched", len(places))
 	}
 	if !strings.Contains(seen, `"OutputKey":"Copied","OutputValue":"****`) {
 		t.Errorf("the output is not masked:\n%s", seen)
 	}
+}
+
+// pages returns all pages of the console that lead from its first one, as one text.
+func (s *served) pages(t *testing.T) (text string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	link, err := exec.CommandContext(t.Context(), "pintle", "console", "--data", s.dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`href="(/console/[^"#]*)`)
+	to, seen := []string{strings.TrimSpace(string(link))}, map[string]bool{}
+	for len(to) > 0 && len(seen) < 200 {
+		next := to[0]
+		to = to[1:]
+		if seen[next] {
+			continue
+		}
+		seen[next] = true
+		response, err := browser.Get(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += next + "\n" + string(page)
+		for _, found := range links.FindAllStringSubmatch(string(page), -1) {
+			if path := html.UnescapeString(found[1]); !strings.Contains(path, "/events/stream") {
+				to = append(to, s.url+path)
+			}
+		}
+	}
+	return text
 }
