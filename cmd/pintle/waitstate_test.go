@@ -24,7 +24,9 @@ func TestKilledInAWaitState(t *testing.T) {
 	machine, _ := machines[0].(map[string]any)
 	run := s.states(t, "StartExecution", map[string]any{"stateMachineArn": machine["stateMachineArn"], "input": `{"kept": true}`})
 	execution := map[string]any{"executionArn": run["executionArn"]}
-	entered := func() int { return strings.Count(fmt.Sprint(s.states(t, "GetExecutionHistory", execution)), "WaitStateEntered") }
+	entered := func() int {
+		return strings.Count(fmt.Sprint(s.states(t, "GetExecutionHistory", execution)), "WaitStateEntered")
+	}
 	s.until("the execution is in the Wait state", func() bool { return entered() > 0 })
 	s.kill()
 	s.start()
