@@ -177,9 +177,11 @@ type Transformer struct {
 	Template string            `json:"template"`
 }
 
-// LogGroup is a log group of CloudWatch Logs: a record. Its item has its name.
+// LogGroup is a log group of CloudWatch Logs. Its item has its name. Package streams has its events.
 type LogGroup struct {
-	// Retention is for how many days lines are to be kept; 0 is for ever.
+	// Implicit says that it was made because a function logged to it. A stack that declares it takes it over.
+	Implicit bool `json:"implicit,omitempty"`
+	// Retention is for how many days events are kept; 0 is for ever.
 	Retention int `json:"retention,omitempty"`
 	// Key is that of KMS, which nothing is encrypted with.
 	Key   string            `json:"key,omitempty"`

@@ -156,8 +156,12 @@ func addLambda(env map[string]string, provider Provider, command command, at sur
 	var stream [16]byte
 	_, _ = rand.Read(stream[:]) // never fails
 	// Unique, because many handlers take it as the physical ID.
+	shared := ""
+	if provider.Function != nil && provider.Function.LogGroup != "" {
+		shared = env["AWS_LAMBDA_FUNCTION_NAME"] // other functions may have the group, too
+	}
 	env["AWS_LAMBDA_LOG_STREAM_NAME"] = time.Now().UTC().Format("2006/01/02") +
-		"/[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
+		"/" + shared + "[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
 }
 
 // setByLambda reports whether a variable is one that Lambda sets and nobody else.

@@ -106,6 +106,9 @@ type Config struct {
 	Done func(id string, outcome Outcome)
 	// Log gets each scrubbed line of a process; id is empty for lines outside an event. Nil drops them.
 	Log func(provider, id, line string)
+	// Printed gets each scrubbed line of a process that is called as a function of Lambda, with the lines that Lambda itself writes
+	// about its events, and where Lambda would put them. Nil drops them.
+	Printed func(o Origin, line string)
 	// Leaked is told of each line that holds secrets, before Log gets it: of the secrets in clear, in the spelling that they have
 	// there. Nil drops that.
 	Leaked func(provider, id string, secrets []string)

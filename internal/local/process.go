@@ -73,6 +73,7 @@ type process struct {
 	body        body
 	addr        string
 	aws         http.Handler // serves the built-in AWS SDK; nil disables it
+	platform    *platform
 
 	deliver    chan *invocation // received by the process's call for the next event
 	initFailed chan Outcome     // the process reported an error before its first call
@@ -95,7 +96,11 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	if r.config.Leaked != nil {
 		leaked = func(id string, secrets []string) { r.config.Leaked(provider.Name, id, secrets) }
 	}
-	log, err := newLogs(s, event.ID, func(id, line string) { r.config.Log(provider.Name, id, line) }, leaked)
+	platform := newPlatform(r.config.Printed)
+	log, err := newLogs(s, event.ID, func(id, line string) {
+		platform.print(line)
+		r.config.Log(provider.Name, id, line)
+	}, leaked)
 	if err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
@@ -107,6 +112,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		logger:     r.config.Logger.With("provider", provider.Name),
 		addr:       listener.Addr().String(),
 		aws:        r.config.AWS,
+		platform:   platform,
 		deliver:    make(chan *invocation),
 		initFailed: make(chan Outcome, 1),
 		ending:     make(chan struct{}),
@@ -125,6 +131,9 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 			log.finish(0)
 			r.release(at.port)
 			return nil, fmt.Errorf("start provider %s: %w", provider.Name, err)
+		}
+		if provider.Contract != bootstrap.FC {
+			platform.open(&r.config, provider, env)
 		}
 		if provider.Contract == bootstrap.FC {
 			p.fc = newFCFunction(&r.config, provider, env, at.port)

@@ -90,6 +90,7 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 	p.mu.Lock()
 	p.current = inv
 	p.mu.Unlock()
+	p.platform.start(inv)
 	// A process that does not read what it asked for must not hold its worker.
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {

@@ -229,6 +229,7 @@ func (w *worker) await(inv *invocation) Outcome {
 	}
 	outcome.Delivered = true
 	outcome.Log = p.log.end()
+	p.platform.end(inv, outcome, w.pool.provider.Timeout)
 	return outcome
 }
 

@@ -54,6 +54,24 @@ func Python(t testing.TB, module string) string {
 	return path
 }
 
+// AWSCLI2 returns the path of version 2 of the AWS CLI: the aws on PATH, else the one of Debian's package awscli. If there is none, it
+// skips the test, or fails it when [Variable] lists aws2.
+func AWSCLI2(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "aws2")
+	for _, name := range []string{"aws", "/usr/bin/aws"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		if out, err := exec.Command(path, "--version").Output(); err == nil && strings.HasPrefix(string(out), "aws-cli/2.") {
+			return path
+		}
+	}
+	missing(t, "aws2", "there is no version 2 of the AWS CLI: apt-get install awscli")
+	return ""
+}
+
 // PostgresVariable is the environment variable that names the folder of PostgreSQL's programs, initdb and postgres.
 const PostgresVariable = "PINTLE_POSTGRES_BIN"
 

@@ -53,7 +53,10 @@ func (f *face) remove(ctx context.Context, in groupInput) (none awsjson.None, er
 	if err := CheckName(in.Name); err != nil {
 		return none, err
 	}
-	return none, told(f.Groups.Delete(ctx, place, in.Name, 0))
+	if err := f.Groups.Delete(ctx, place, in.Name, 0); err != nil {
+		return none, told(err)
+	}
+	return none, f.Streams.DeleteGroup(place, in.Name)
 }
 
 type retentionInput struct {
@@ -163,7 +166,11 @@ func (f *face) describe(ctx context.Context, in describeInput) (out describeOutp
 				return out, err
 			}
 			after = item.Name
-			out.Groups = append(out.Groups, view(item))
+			one := view(item)
+			if one.Stored, err = f.Streams.Bytes(place, item.Name); err != nil {
+				return out, err
+			}
+			out.Groups = append(out.Groups, one)
 		}
 		if len(items) < maxPage {
 			return out, nil

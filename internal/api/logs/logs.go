@@ -1,5 +1,5 @@
-// Package logs answers what clients ask of CloudWatch Logs about log groups: that they are there, for how long they keep lines, and
-// their tags. All of it is recorded and nothing more: no lines are kept here, so what asks for streams and events is refused.
+// Package logs answers what clients ask of CloudWatch Logs about log groups, their streams and events, and resource policies. Groups
+// and policies are in the catalog, events in package streams. Policies are recorded and not enforced.
 //
 // Source: CloudWatch Logs API Reference, version 2014-03-28; AWS JSON 1.1 protocol.
 package logs
@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/streams"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -33,6 +34,10 @@ type Caller struct {
 type Config struct {
 	// Groups are the log groups. Required.
 	Groups *catalog.Shelf[catalog.LogGroup]
+	// Streams has the streams and events of the groups. Required.
+	Streams *streams.Store
+	// Records has the resource policies. Required.
+	Records *catalog.Shelf[catalog.Record]
 	// Caller tells who signed a call; false is a fault of the server. Required.
 	Caller func(context.Context) (Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
@@ -47,8 +52,8 @@ type face struct{ Config }
 
 // New returns a service that answers the actions about log groups. It returns an error if the config lacks something.
 func New(config Config) (*awsjson.Service, error) {
-	if config.Groups == nil || config.Caller == nil {
-		return nil, errors.New("logs: the log groups and the caller are required")
+	if config.Groups == nil || config.Streams == nil || config.Records == nil || config.Caller == nil {
+		return nil, errors.New("logs: the log groups, their streams, the records and the caller are required")
 	}
 	if config.Now == nil {
 		config.Now = time.Now
@@ -59,7 +64,9 @@ func New(config Config) (*awsjson.Service, error) {
 			return nil, err
 		}
 	}
-	service, err := awsjson.New(awsjson.Config{Name: "logs", Target: Target, Endpoint: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Log: config.Log})
+	service, err := awsjson.New(awsjson.Config{
+		Name: "logs", Target: Target, Endpoint: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", MaxBody: MaxBody, Log: config.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +79,20 @@ func New(config Config) (*awsjson.Service, error) {
 	awsjson.Handle(service, "ListTagsForResource", f.listTags)
 	awsjson.Handle(service, "TagResource", f.tag)
 	awsjson.Handle(service, "UntagResource", f.untag)
+	awsjson.Handle(service, "CreateLogStream", f.createStream)
+	awsjson.Handle(service, "DeleteLogStream", f.deleteStream)
+	awsjson.Handle(service, "DescribeLogStreams", f.describeStreams)
+	awsjson.Handle(service, "PutLogEvents", f.putEvents)
+	awsjson.Handle(service, "GetLogEvents", f.getEvents)
+	awsjson.Handle(service, "FilterLogEvents", f.filter)
+	awsjson.Handle(service, "PutResourcePolicy", f.putPolicy)
+	awsjson.Handle(service, "DescribeResourcePolicies", f.describePolicies)
+	awsjson.Handle(service, "DeleteResourcePolicy", f.deletePolicy)
 	return service, nil
 }
+
+// MaxBody bounds the body of a call, in bytes: a batch of events whose every character is escaped.
+const MaxBody = 8 << 20
 
 // Bounds. Source: CloudWatch Logs API Reference.
 const (

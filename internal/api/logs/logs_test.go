@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/internal/streams"
 )
 
 var (
@@ -34,6 +35,9 @@ type world struct {
 	url    string
 	client *awscall.Client
 	groups *catalog.Shelf[catalog.LogGroup]
+	now    time.Time
+
+	streams *streams.Store
 }
 
 func newWorld(t *testing.T) *world {
@@ -42,9 +46,21 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, groups: catalog.New(rows).Groups}
+	things := catalog.New(rows)
+	w := &world{t: t, groups: things.Groups, now: noon}
+	kept, err := streams.New(streams.Config{
+		Dir: t.TempDir(), Now: func() time.Time { return w.now },
+		Retention: func(ctx context.Context, place catalog.Place, group string) (int, error) {
+			item, err := w.groups.Get(ctx, place, group)
+			return item.Of.Retention, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.streams = kept
 	face, err := logs.New(logs.Config{
-		Groups: w.groups, Now: func() time.Time { return noon },
+		Groups: w.groups, Records: things.Records, Streams: kept, Now: func() time.Time { return w.now },
 		Caller: func(context.Context) (logs.Caller, bool) { return logs.Caller(home), true },
 	})
 	if err != nil {
@@ -124,7 +140,7 @@ func TestGroups(t *testing.T) {
 	w.refused("CreateLogGroup", m{"logGroupName": "a b"}, "InvalidParameterException", "'a b' at 'logGroupName'")
 	w.refused("CreateLogGroup", m{"logGroupName": "g", "deletionProtectionEnabled": true}, "InvalidParameterException", "deletionProtectionEnabled")
 	w.refused("CreateLogGroup", m{"logGroupName": "g", "logGroupClass": "GOLD"}, "InvalidParameterException", "INFREQUENT_ACCESS")
-	w.refused("CreateLogStream", m{"logGroupName": name, "logStreamName": "s"}, "UnknownOperationException", "Set AWS_ENDPOINT_URL_CLOUDWATCH_LOGS")
+	w.refused("StartQuery", m{"logGroupName": name, "queryString": "x", "startTime": 0, "endTime": 1}, "UnknownOperationException", "Set AWS_ENDPOINT_URL_CLOUDWATCH_LOGS")
 	w.call("DeleteLogGroup", group)
 	if groups := w.call("DescribeLogGroups", m{})["logGroups"].([]any); len(groups) != 0 {
 		t.Errorf("%v", groups)
@@ -199,6 +215,18 @@ except logs.exceptions.ResourceAlreadyExistsException:
 logs.put_retention_policy(logGroupName="/aws/lambda/f", retentionInDays=1)
 groups = logs.describe_log_groups()["logGroups"]
 assert groups[0]["retentionInDays"] == 1, groups
+logs.create_log_stream(logGroupName="/aws/lambda/f", logStreamName="s")
+put = [{"timestamp": 1795348800000 + i, "message": str(i)} for i in range(5)]
+assert "rejectedLogEventsInfo" not in logs.put_log_events(logGroupName="/aws/lambda/f", logStreamName="s", logEvents=put)
+pages = logs.get_paginator("filter_log_events").paginate(logGroupName="/aws/lambda/f", PaginationConfig={"PageSize": 2})
+assert [e["message"] for page in pages for e in page["events"]] == list("01234")
+assert [s["logStreamName"] for s in logs.describe_log_streams(logGroupName="/aws/lambda/f")["logStreams"]] == ["s"]
+got = logs.get_log_events(logGroupName="/aws/lambda/f", logStreamName="s", startFromHead=True, limit=3)
+assert [e["message"] for e in got["events"]] == list("012"), got
+got = logs.get_log_events(logGroupName="/aws/lambda/f", logStreamName="s", nextToken=got["nextForwardToken"])
+assert [e["message"] for e in got["events"]] == list("34"), got
+logs.put_resource_policy(policyName="p", policyDocument="{}")
+logs.delete_resource_policy(policyName="p")
 logs.delete_log_group(logGroupName="/aws/lambda/f")
 try:
     logs.delete_log_group(logGroupName="/aws/lambda/f")

@@ -440,7 +440,7 @@ var kept = []string{
 	"AWS::CertificateManager::Certificate", "AWS::CloudFront::Distribution", "AWS::Cognito::UserPoolClient", "AWS::Cognito::UserPoolDomain",
 	"AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table", "AWS::EC2::SecurityGroup", "AWS::EC2::VPC", "AWS::EC2::VPCEndpointService",
 	"AWS::EMRContainers::VirtualCluster", "AWS::Elasticsearch::Domain", "AWS::GlobalAccelerator::EndpointGroup", "AWS::Glue::Table",
-	"AWS::IAM::OIDCProvider", "AWS::OpenSearchService::Domain", "AWS::Route53::HostedZone", "AWS::Route53::RecordSet",
+	"AWS::IAM::OIDCProvider", "AWS::Logs::ResourcePolicy", "AWS::OpenSearchService::Domain", "AWS::Route53::HostedZone", "AWS::Route53::RecordSet",
 	"AWS::Synthetics::Canary",
 }
 

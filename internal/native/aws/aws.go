@@ -68,6 +68,12 @@ type Buckets interface {
 	Remove(ctx context.Context, place catalog.Place, name string) error
 }
 
+// Logs is CloudWatch Logs, as far as groups are not just rows.
+type Logs interface {
+	// DeleteGroup removes the streams and events of a group.
+	DeleteGroup(place catalog.Place, name string) error
+}
+
 // Parameters is the Parameter Store.
 type Parameters interface {
 	parameters.Source
@@ -90,6 +96,7 @@ type Config struct {
 	Objects    Buckets
 	Parameters Parameters
 	Executions Executions
+	Logs       Logs
 	Secrets    *secrets.Secrets
 	// Catalog has what there is.
 	Catalog *catalog.Catalog
@@ -121,7 +128,7 @@ func Types(c Config) []native.Type {
 	add(subscriptionTable, c.Topics != nil, subscription{c})
 	add(ruleTable, c.Rules != nil, rule{c})
 	add(machineTable, c.Executions != nil, machine{c})
-	add(groupTable, true, group{c})
+	add(groupTable, c.Logs != nil, group{c})
 	add(bucketTable, c.Objects != nil, bucket{c})
 	add(bucketPolicyTable, c.Objects != nil, bucketPolicy{c})
 	add(parameterTable, c.Parameters != nil, parameter{c})

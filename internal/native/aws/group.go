@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -28,7 +29,7 @@ var retentions = []int{
 	1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 }
 
-// group is AWS::Logs::LogGroup: a record that the API of CloudWatch Logs shows. No line is kept in it.
+// group is AWS::Logs::LogGroup. One that is there because a function logged to it becomes that of the stack that declares it.
 type group struct{ Config }
 
 // Create implements [cloud.Maker].
@@ -38,10 +39,27 @@ func (t group) Create(ctx context.Context, c *cloud.Call) (native.Result, error)
 		return native.Result{}, err
 	}
 	name := c.Name("LogGroupName", groupName)
-	if _, err := cloud.Put(ctx, c, t.Catalog.Groups, catalog.Item[catalog.LogGroup]{Place: c.Place, Name: name, Of: of}); err != nil {
+	_, err = cloud.Put(ctx, c, t.Catalog.Groups, catalog.Item[catalog.LogGroup]{Place: c.Place, Name: name, Of: of})
+	if errors.Is(err, catalog.ErrExists) {
+		err = t.adopt(ctx, c, name, of)
+	}
+	if err != nil {
 		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Groups, c.Place, name))
 	}
 	return groupResult(c, name), nil
+}
+
+// adopt gives the call's resource a group that no client has created, or returns [catalog.ErrExists].
+func (t group) adopt(ctx context.Context, c *cloud.Call, name string, of catalog.LogGroup) error {
+	_, err := t.Catalog.Groups.Change(ctx, c.Place, name, func(i *catalog.Item[catalog.LogGroup]) error {
+		if !i.Of.Implicit || i.Holder != "" {
+			return catalog.ErrExists
+		}
+		of.Made = i.Of.Made
+		i.Of, i.Holder = of, c.Holder()
+		return nil
+	})
+	return err
 }
 
 // Update implements [cloud.Maker].
@@ -62,7 +80,13 @@ func (t group) Update(ctx context.Context, c *cloud.Call) (native.Result, error)
 
 // Remove implements [cloud.Maker].
 func (t group) Remove(ctx context.Context, c *cloud.Call) error {
-	return cloud.Drop(ctx, c, t.Catalog.Groups, c.Place, c.Physical())
+	if mine, err := cloud.Own(ctx, c, t.Catalog.Groups, c.Place, c.Physical()); err != nil || !mine {
+		return err
+	}
+	if err := cloud.Drop(ctx, c, t.Catalog.Groups, c.Place, c.Physical()); err != nil {
+		return err
+	}
+	return t.Logs.DeleteGroup(c.Place, c.Physical())
 }
 
 func groupResult(c *cloud.Call, name string) native.Result {

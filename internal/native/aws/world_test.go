@@ -58,6 +58,8 @@ type world struct {
 	inbox     []store.Request
 	// aborted are the machines whose executions were.
 	aborted []string
+	// emptied are the log groups whose events were deleted.
+	emptied []string
 	// twice has every request served twice, as after a crash between serving and reporting.
 	twice bool
 	ids   int
@@ -96,7 +98,7 @@ func newWorld(t *testing.T) *world {
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
-			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Catalog: w.catalog,
+			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Logs: w, Catalog: w.catalog,
 			Secrets: w.secrets,
 			Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 				return w.objects.OpenFor(ctx, account, bucket, key, version)
@@ -118,6 +120,12 @@ func newWorld(t *testing.T) *world {
 	})
 	must(err)
 	return w
+}
+
+// DeleteGroup implements [aws.Logs].
+func (w *world) DeleteGroup(_ catalog.Place, name string) error {
+	w.emptied = append(w.emptied, name)
+	return nil
 }
 
 // newFunctions returns functions of which none is called.

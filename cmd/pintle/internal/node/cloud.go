@@ -37,6 +37,7 @@ type cloud struct {
 	objects   *objects.Store
 	functions *functions.Functions
 	topics    *topics.Topics
+	logs      *functionLogs
 	root      store.Root
 	url       string // of this server
 }
@@ -45,6 +46,9 @@ type cloud struct {
 func (n *Node) openCloud(base *url.URL) (err error) {
 	c := &cloud{catalog: catalog.New(n.store), root: n.store.Root(), url: n.record.URL}
 	n.cloud = c
+	if err := n.openLogs(c); err != nil {
+		return err
+	}
 	c.objects, err = objects.New(objects.Config{
 		Dir: n.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: base, Log: n.log,
 	})

@@ -81,11 +81,14 @@ func (n *Node) openFaces(c *server.Config) error {
 	}
 	c.Faces["states"] = server.JSONFace(machines)
 
-	groups, err := logs.New(logs.Config{Groups: n.cloud.catalog.Groups, Caller: caller[logs.Caller], Tokens: tokens, Log: n.log})
+	groups, err := logs.New(logs.Config{
+		Groups: n.cloud.catalog.Groups, Records: n.cloud.catalog.Records, Streams: n.cloud.logs.streams,
+		Caller: caller[logs.Caller], Tokens: tokens, Log: n.log,
+	})
 	if err != nil {
 		return err
 	}
-	c.Faces["logs"] = server.JSONFace(groups)
+	c.Faces["logs"], c.Bodies["logs"] = server.JSONFace(groups), logs.MaxBody
 
 	stored, err := secretsmanager.New(secretsmanager.Config{
 		Secrets: secrets.New(n.cloud.catalog.Secrets, nil), Caller: caller[secretsmanager.Caller], Tokens: tokens, Log: n.log,

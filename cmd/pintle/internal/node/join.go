@@ -44,6 +44,11 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 				}
 				n.log.Info(line, "provider", provider, "request", string(request))
 			},
+			Printed: func(o local.Origin, line string) {
+				if n.cloud != nil {
+					n.cloud.logs.print(o, line)
+				}
+			},
 			Progress: n.providers.building,
 			Logger:   n.log,
 			Region:   n.config.Region,

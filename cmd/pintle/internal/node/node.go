@@ -389,6 +389,12 @@ func (n *Node) Run(ctx context.Context) error {
 		return n.functions.Run(serving) // they are called by processes for as long as there are any
 	})
 	group.Go(func() error {
+		if n.cloud == nil {
+			return nil
+		}
+		return n.cloud.logs.streams.Run(ctx)
+	})
+	group.Go(func() error {
 		if n.rules == nil {
 			return nil
 		}

@@ -32,6 +32,7 @@ import cfnresponse
 
 def turn(event, context):
     word = event["ResourceProperties"]["Word"]
+    print("turning " + word)
     with open(os.environ["LEDGER"], "a") as ledger:
         ledger.write(json.dumps({"by": "python", "type": event["RequestType"], "word": word}) + "\\n")
     if word == "oops" and event["RequestType"] != "Delete":
