@@ -9,7 +9,7 @@ ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers browser deployers
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers coldstart browser deployers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ compare: ## our cycle beside its floor, River, DBOS and go-workflows, ROUNDS of 
 
 peers: ## pintle serve beside moto, ministack and LocalStack, ROUNDS (3) in turns; installs them into a cache first; three minutes
 	cd bench && PINTLE_PEERS="$$(../tools/peers/install)" go run ./peers -rounds $(ROUNDS)
+
+coldstart: ## the first deploy of an app with ten functions beside bare starts of their interpreter, and beside ministack; ROUNDS (3)
+	cd bench && PINTLE_PEERS="$$(../tools/peers/install)" go run ./peers -parts coldstart -only pintle,ministack -rounds $(ROUNDS)
 
 report: ## write the tables and pictures of docs/performance.md anew from bench/results
 	cd bench && go run ./report

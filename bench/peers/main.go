@@ -8,7 +8,7 @@
 //
 // It prints how long each takes to start, what it takes at rest, and what stacks of custom resources take to create, update and
 // delete; and then what each does when a provider fails, replaces, answers too much and so on. It writes results/peers.json and
-// results/peers-behaviour.json. Whoever is not installed or does not start is left out with the reason.
+// results/peers-behaviour.json. With -parts coldstart it prints what the first deploy of an app with ten functions takes. Whoever is not installed or does not start is left out with the reason.
 package main
 
 import (
@@ -88,8 +88,13 @@ func run(ctx context.Context, args []string) (err error) {
 			file, err = b.times(ctx, targets, absent)
 		case "behaviour":
 			file, err = b.behaviour(ctx, targets)
+		case "coldstart":
+			if err := b.coldStart(ctx, targets, absent); err != nil {
+				return err
+			}
+			continue
 		default:
-			return fmt.Errorf("-parts %s: there are times and behaviour", part)
+			return fmt.Errorf("-parts %s: there are times, behaviour and coldstart", part)
 		}
 		if err != nil {
 			return err

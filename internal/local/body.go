@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -53,25 +52,22 @@ func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only 
 func (c *child) kill() { _ = killGroup(c.cmd.Process) }
 
 func (c *child) end(when string) Outcome {
-	state := c.cmd.ProcessState
-	if signal, ok := endSignal(state); ok {
+	status, _ := c.cmd.ProcessState.Sys().(syscall.WaitStatus) // which it is on every system
+	return ending(status, when)
+}
+
+// ending describes how a process ended by its status.
+func ending(status syscall.WaitStatus, when string) Outcome {
+	if status.Signaled() {
 		return Outcome{
-			Kind: Crashed, Signal: signal.String(),
-			Message: fmt.Sprintf("a signal (%s) ended the provider's process %s", signal, when),
+			Kind: Crashed, Signal: status.Signal().String(),
+			Message: fmt.Sprintf("a signal (%s) ended the provider's process %s", status.Signal(), when),
 		}
 	}
 	return Outcome{
-		Kind: Exited, ExitCode: state.ExitCode(),
-		Message: fmt.Sprintf("the provider's process exited with code %d %s", state.ExitCode(), when),
+		Kind: Exited, ExitCode: status.ExitStatus(),
+		Message: fmt.Sprintf("the provider's process exited with code %d %s", status.ExitStatus(), when),
 	}
-}
-
-func endSignal(state *os.ProcessState) (syscall.Signal, bool) {
-	status, ok := state.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() {
-		return 0, false
-	}
-	return status.Signal(), true
 }
 
 // Host is what serves the Runtime API to a [ServeFunc].

@@ -53,7 +53,7 @@ func environment(config *Config, provider Provider, command command, at surround
 	}
 	maps.Copy(env, config.Env)
 	if provider.Function != nil {
-		maps.Copy(env, map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"})
+		maps.Copy(env, functionEnv)
 	}
 	maps.Copy(env, provider.Given)
 	maps.Copy(env, provider.Env)
@@ -83,6 +83,9 @@ func environment(config *Config, provider Provider, command command, at surround
 	}
 	return env
 }
+
+// functionEnv is what every function of a cloud finds in its environment.
+var functionEnv = map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"}
 
 // trust has the process of a target trust the listener of the response URLs. Java is told on its command line, since it prints each
 // variable that it takes options from.

@@ -146,16 +146,18 @@ type Config struct {
 
 // Runtime runs the processes of providers. Its methods may be called concurrently.
 type Runtime struct {
-	config Config
-	ctx    context.Context // ends when the runtime is closed
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // the workers
+	config  Config
+	ctx     context.Context // ends when the runtime is closed
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	wg      sync.WaitGroup // the templates
 
-	mu     sync.Mutex // guards what follows and the pools
-	closed bool
-	pools  map[string]*pool
-	turns  map[string]chan struct{} // to build, by the package's folder
-	ports  map[string]bool          // where processes may listen
+	mu        sync.Mutex // guards what follows and the pools
+	closed    bool
+	pools     map[string]*pool
+	turns     map[string]chan struct{} // to build, by the package's folder
+	ports     map[string]bool          // where processes may listen
+	templates map[string]*template     // by what they run
 
 	cancels map[string]*cancellation // of the events that have not ended, by their IDs
 }
@@ -193,7 +195,7 @@ func New(config Config) (*Runtime, error) {
 		}
 		config.CacheDir = dir
 	}
-	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}}
+	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}, templates: map[string]*template{}}
 	r.cancels = map[string]*cancellation{}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
@@ -230,7 +232,9 @@ func (r *Runtime) Close() error {
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel()
-	r.wg.Wait() // the workers also report what is still queued
+	r.workers.Wait() // which also report what is still queued
+	r.endTemplates()
+	r.wg.Wait()
 	return nil
 }
 

@@ -127,7 +127,7 @@ func (p *pool) place(event Event) error {
 		p.workers++
 		w := newWorker(p)
 		p.note(w, event)
-		p.runtime.wg.Go(func() { w.run(event) })
+		p.runtime.workers.Go(func() { w.run(event) })
 	case len(p.queue) < p.provider.Queue:
 		p.queue = append(p.queue, event)
 	default:

@@ -139,11 +139,14 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 			p.fc = newFCFunction(&r.config, provider, env, at.port)
 			s.hide(p.fc.secrets())
 		}
-		p.body = &child{cmd: exec.Cmd{
+		run := child{cmd: exec.Cmd{
 			Path: command.path, Args: command.args, Dir: dir, Env: list(env),
 			Stdout: log.writer, Stderr: log.writer,
 			SysProcAttr: processAttr(),
 		}}
+		if p.body = &run; provider.forks() {
+			p.body = &forked{child: run, runtime: r}
+		}
 	}
 	started := make(chan error)
 	go func() {

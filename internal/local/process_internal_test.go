@@ -27,7 +27,7 @@ func TestEndedProcessIsNotSignalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = other.Wait() // how it ended is looked at next
-	if signal, ok := endSignal(other.ProcessState); !ok || signal != syscall.SIGINT {
+	if status, ok := other.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("another process was ended: %v", other.ProcessState)
 	}
 }

@@ -2,7 +2,8 @@
 
     python3 bootstrap.py FILE NAME...
 
-FILE is the handler's file and each NAME a function that it may be, the first that is there being the one.
+FILE is the handler's file and each NAME a function that it may be, the first that is there being the one. The module pintle_template
+describes another form of the command.
 """
 
 import http.client
@@ -28,8 +29,8 @@ BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # used 
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 
-PATHS = list(sys.path)  # before a handler changes it
-PROJECT = os.environ.pop("PINTLE_PROJECT", "")  # where to install what is missing; empty for a function of a template
+PATHS = []  # sys.path before a handler changes it
+PROJECT = ""  # where to install what is missing; empty for a function of a template
 
 PATIENT = os.environ.pop("PINTLE_PATIENT", "")  # whether the pauses of helper libraries stay
 
@@ -158,10 +159,10 @@ class Runtime:
             return answer.headers, text
 
 
-JSON = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
 LEVELS = {"TRACE": logging.DEBUG, "DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING}
 LEVELS.update({"ERROR": logging.ERROR, "FATAL": logging.CRITICAL})
-LEAST = LEVELS.get(os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO").upper(), logging.INFO)
+JSON = False  # the format of the log
+LEAST = logging.INFO
 current = None  # the id of the event that is handled
 
 
@@ -385,10 +386,24 @@ def handle(runtime, file, handler, headers, text):
         os._exit(0)  # a copy that the handler made of this process, which is not to speak for it
 
 
+def configure():
+    """Reads the environment, which is the function's by now."""
+    global PATHS, PROJECT, JSON, LEAST
+    PATHS = list(sys.path)
+    PROJECT = os.environ.pop("PINTLE_PROJECT", "")
+    JSON = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
+    LEAST = LEVELS.get(os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO").upper(), logging.INFO)
+
+
 def main():
     global contract, work
     import pintle_work as work
 
+    if sys.argv[1] == "--template":
+        import pintle_template
+
+        pintle_template.serve(int(sys.argv[2]))
+    configure()
     file, wanted = sys.argv[1], sys.argv[2:]
     if Lambda.ADDRESS not in os.environ:
         import pintle_fc
