@@ -144,6 +144,8 @@ func TestMissingModules(t *testing.T) {
 		file, code string
 		files      map[string]string
 		function   bool
+		modules    string // a folder of the function's modules
+		late       bool   // it is loaded by the function, whose error says so
 		want       string // DIR and PYTHON stand for the handler's directory and its interpreter
 	}{
 		"boto3": {
@@ -189,6 +191,35 @@ func TestMissingModules(t *testing.T) {
 			want: `h.js needs the Node package "no-such-package", which is not installed: add it to the function's code or to a layer, ` +
 				`or start Pintle with --node-modules and a folder that has it`,
 		},
+		"node next to an app": {
+			file: "h.js", code: "require('no-such-package')", function: true, modules: "/my app/node_modules",
+			want: `h.js needs the Node package "no-such-package", which is not installed: add it to the function's code or to a layer, ` +
+				`or run "npm install --prefix '/my app' no-such-package"`,
+		},
+		"node later": {
+			file: "h.js", code: "exports.handler = async () => require('@me/no-such-package/sub')", late: true,
+			want: `h.js needs the Node package "@me/no-such-package", which is not installed: run "npm install --prefix DIR @me/no-such-package"`,
+		},
+		"node imported later": {
+			file: "h.js", code: "exports.handler = async () => import('no-such-package')", late: true,
+			want: `h.js needs the Node package "no-such-package", which is not installed: run "npm install --prefix DIR no-such-package"`,
+		},
+		"node imported later by a module": {
+			file: "h.mjs", code: "export const handler = () => import('no-such-package/sub')", late: true, function: true,
+			want: `h.mjs needs the Node package "no-such-package", which is not installed: add it to the function's code or to a layer, ` +
+				`or start Pintle with --node-modules and a folder that has it`,
+		},
+		"python later": {
+			file: "h.py", code: bare("def handler(event, context):\n    import yaml"), late: true,
+			want: `h.py needs the Python module "yaml", which PYTHON does not have: run ` +
+				`"python3 -m venv DIR/.venv && DIR/.venv/bin/python -m pip install PyYAML"`,
+		},
+		"for another Python": {
+			file: "h.py", code: "import pkg._core", function: true,
+			files: map[string]string{"pkg/__init__.py": "", "pkg/_core.cpython-36m-x86_64-linux-gnu.so": ""},
+			want: `h.py needs the Python module "pkg._core", which is there for cpython-36m-x86_64-linux-gnu only, and PYTHON is ABI: ` +
+				`install its package for that, or start Pintle with the other Python as python3 on PATH`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{test.file: test.code}
@@ -201,14 +232,25 @@ func TestMissingModules(t *testing.T) {
 				dir = filepath.Dir(p.Target.Path())
 				if test.function {
 					p.Function = &local.Function{Name: "f", Runtime: "python3.13"}
+					if test.modules != "" {
+						p.Function.Runtime, p.Function.Modules = "nodejs22.x", []string{test.modules}
+					}
 				}
 			})
 			o := k.send("1", "{}")
-			out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+			script := "import importlib.machinery, sys; print(sys.executable, importlib.machinery.EXTENSION_SUFFIXES[0].split('.')[1])"
+			out, err := exec.Command("python3", "-c", script).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.ReplaceAll(strings.ReplaceAll(test.want, "DIR", dir), "PYTHON", strings.TrimSpace(string(out)))
+			python, abi, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+			want := strings.NewReplacer("DIR", dir, "PYTHON", python, "ABI", abi).Replace(test.want)
+			if test.late {
+				if o.Kind != local.Errored || o.Message != want {
+					t.Errorf("got %+v\nwant %s", o, want)
+				}
+				return
+			}
 			if o.Kind != local.InitFailed || o.Type != "Runtime.ImportModuleError" || o.Message != want {
 				t.Errorf("got %+v\nwant %s", o, want)
 			}

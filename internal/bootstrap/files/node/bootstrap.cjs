@@ -71,6 +71,7 @@ function describe(error) {
   let type, message, trace = [];
   if (error instanceof Error || (error && typeof error === 'object' && 'message' in error && 'name' in error)) {
     [type, message] = [String(error.name), String(error.message)];
+    if (notFound(error)) message = missing(file, message) || message; // the handler has loaded it late
     trace = String(error.stack || '').split('\n').filter((line) => !line.includes(__filename) && !/\bnode:internal\//.test(line));
   } else {
     [type, message] = [typeof error, format('%s', error)];
@@ -250,7 +251,7 @@ async function load(file) {
         ? ': call the file .mjs, or put "type": "module" into package.json' : '';
       throw new Failure('Runtime.UserCodeSyntaxError', `${name}: ${error}${hint}`, error);
     }
-    if (error && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND')) {
+    if (notFound(error)) {
       const sentence = missing(file, String(error.message));
       if (sentence) throw Object.assign(new Failure('Runtime.ImportModuleError', sentence), {plain: true});
       throw new Failure('Runtime.ImportModuleError', `${name}: ${String(error.message).split('\n')[0]}`, error);
@@ -259,19 +260,34 @@ async function load(file) {
   }
 }
 
+function notFound(error) {
+  return Boolean(error) && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND');
+}
+
 // missing says what to do about a package that is not there; it is empty if the error is about a file.
 function missing(file, message) {
   const found = /^Cannot find (?:module|package) '([^']+)'/.exec(message);
   if (!found || /^([./\\#]|\w:|\w+:)/.test(found[1])) return '';
   const name = found[1].split('/').slice(0, found[1].startsWith('@') ? 2 : 1).join('/');
+  const folders = nodeModule.createRequire(file).resolve.paths(name) || [];
+  if (folders.some((folder) => fs.existsSync(path.join(folder, name)))) return ''; // a part of it is missing
   let text = `${path.basename(file)} needs the Node package "${name}", which is not installed`;
   if (/^@(aws-sdk|smithy)\//.test(name)) text += " (AWS's runtime brings it)";
   if (name === 'aws-sdk') text += " (AWS's runtime brought it up to Node 16)";
-  if (!project) {
-    return `${text}: add it to the function's code or to a layer, or start Pintle with --node-modules and a folder that has it`;
-  }
-  const folder = packageFolder(path.dirname(file));
-  return `${text}: run "npm install --prefix ${/^[\w./@:+-]+$/.test(folder) ? folder : `'${folder}'`} ${name}"`;
+  if (project) return `${text}: run "${install(packageFolder(path.dirname(file)), name)}"`;
+  text += ": add it to the function's code or to a layer, or ";
+  const folder = (process.env.NODE_PATH || '').split(path.delimiter).find((each) => /(^|[/\\])node_modules$/.test(each) && !inLayer(each));
+  if (folder) return `${text}run "${install(path.dirname(folder), name)}"`;
+  return `${text}start Pintle with --node-modules and a folder that has it`;
+}
+
+function install(folder, name) {
+  return `npm install --prefix ${/^[\w./@:+-]+$/.test(folder) ? folder : `'${folder}'`} ${name}`;
+}
+
+// inLayer reports whether a folder is one that Lambda's layers have their modules in.
+function inLayer(folder) {
+  return /[/\\]nodejs[/\\](node\d+[/\\])?node_modules$/.test(folder);
 }
 
 // packageFolder returns the nearest folder with a package.json, up to that of the project, which it is if there is none.

@@ -29,6 +29,7 @@ BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # used 
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
 
 
+FILE = ""  # of the handler
 PATHS = []  # sys.path before a handler changes it
 PROJECT = ""  # where to install what is missing; empty for a function of a template
 
@@ -231,6 +232,11 @@ def missing(file, error):
     if not isinstance(error, ModuleNotFoundError) or not module:
         return ""
     top = module.partition(".")[0]
+    others = foreign(module)
+    if others:
+        text = '%s needs the Python module "%s", which is there for %s only, and %s is %s: install its package for that, or start Pintle '
+        text += "with the other Python as python3 on PATH"
+        return text % (os.path.basename(file), module, " and ".join(others), sys.executable, abi(importlib.machinery.EXTENSION_SUFFIXES[0]))
     try:
         spec = importlib.util.find_spec(top)
         if spec and not str(spec.origin).startswith(BUILT_IN) or not spec and top in sys.modules:
@@ -257,6 +263,25 @@ def missing(file, error):
     if top not in AWS and top not in PACKAGES:  # its name may be that of anything
         text += ", or put %s.py next to %s if it is your own" % (top, own)
     return text
+
+
+def foreign(module):
+    """For which other interpreters a module in C is there that is missing."""
+    parent, _, name = module.rpartition(".")
+    folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
+    found = set()
+    for folder in folders:
+        try:
+            files = os.listdir(folder or ".")
+        except OSError:
+            continue
+        found.update(abi(file[len(name) :]) for file in files if re.fullmatch(re.escape(name) + r"\.[\w-]+\.(so|pyd)", file))
+    return sorted(found)
+
+
+def abi(suffix):
+    """The interpreter in the suffix of a file, such as .cpython-313-x86_64-linux-gnu.so."""
+    return suffix.strip(".").rpartition(".")[0]
 
 
 def pip(python, package):
@@ -306,6 +331,8 @@ def failure(error):
     kind = error.kind if isinstance(error, Failure) else type(error).__name__
     try:
         message = str(error)
+        if isinstance(error, ModuleNotFoundError):
+            message = missing(FILE, error) or message  # the handler has imported it late
     except Exception:
         message = "an exception without a text"
     else:
@@ -396,7 +423,7 @@ def configure():
 
 
 def main():
-    global contract, work
+    global contract, work, FILE
     import pintle_work as work
 
     if sys.argv[1] == "--template":
@@ -404,7 +431,8 @@ def main():
 
         pintle_template.serve(int(sys.argv[2]))
     configure()
-    file, wanted = sys.argv[1], sys.argv[2:]
+    FILE = file = sys.argv[1]
+    wanted = sys.argv[2:]
     if Lambda.ADDRESS not in os.environ:
         import pintle_fc
 
