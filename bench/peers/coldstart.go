@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/bench/measure"
 )
 
 // coldFunctions is how many functions an app has whose first deploy is timed.
@@ -80,40 +82,47 @@ func (l language) app() template {
 	return template{"Resources": all}
 }
 
-// starts times starts of the interpreter, as many at a time as there are processors.
-func (l language) starts(ctx context.Context, count int) (time.Duration, error) {
+// cost is what something takes: time, and time of processors, that of all processes.
+type cost struct{ wall, processor time.Duration }
+
+// starts takes the cost of starts of the interpreter, as many at a time as there are processors.
+func (l language) starts(ctx context.Context, count int) (cost, error) {
 	path, args, err := l.bare(ctx)
 	if err != nil {
-		return 0, err
+		return cost{}, err
 	}
 	began := time.Now()
 	var wg sync.WaitGroup
-	failed := make(chan error, count)
+	failed, used := make(chan error, count), make(chan time.Duration, count)
 	slots := make(chan struct{}, runtime.NumCPU())
 	for range count {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if err := exec.CommandContext(ctx, path, args...).Run(); err != nil {
+			cmd := exec.CommandContext(ctx, path, args...)
+			if err := cmd.Run(); err != nil {
 				failed <- err
+				return
 			}
+			used <- cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		})
 	}
 	wg.Wait()
-	took := time.Since(began)
-	select {
-	case err := <-failed:
-		return 0, fmt.Errorf("%s: %w", path, err)
-	default:
-		return took, nil
+	all := cost{wall: time.Since(began)}
+	if len(failed) > 0 {
+		return cost{}, fmt.Errorf("%s: %w", path, <-failed)
 	}
+	for range count {
+		all.processor += <-used
+	}
+	return all, nil
 }
 
-// cold times the first deploy of the app on a target that has just started.
-func (b bench) cold(ctx context.Context, t target, l language) (took time.Duration, err error) {
+// cold takes the cost of the first deploy of the app on a target that has just started.
+func (b bench) cold(ctx context.Context, t target, l language) (took cost, err error) {
 	r, err := b.start(ctx, t)
 	if err != nil {
-		return 0, err
+		return took, err
 	}
 	defer func() {
 		if failed := r.stop(); err == nil {
@@ -121,31 +130,39 @@ func (b bench) cold(ctx context.Context, t target, l language) (took time.Durati
 		}
 	}()
 	if err := sleep(ctx, time.Second); err != nil { // what it still does after it is ready
-		return 0, err
+		return took, err
+	}
+	before, err := measure.FamilyCPU(r.ID())
+	if err != nil {
+		return took, err
 	}
 	began := time.Now()
 	id, err := r.create(ctx, "cold", l.app())
 	if err == nil {
 		err = r.reaches(ctx, id, string(types.StackStatusCreateComplete), 3*b.patience)
 	}
-	return time.Since(began), err
+	took.wall = time.Since(began)
+	if err != nil {
+		return took, err
+	}
+	after, err := measure.FamilyCPU(r.ID()) // its processes are kept
+	took.processor = after - before
+	return took, err
 }
 
-// coldStart prints how long the first deploy of an app takes, beside bare starts of its functions' interpreter in the same round.
+// coldStart prints what the first deploy of an app costs, beside bare starts of its functions' interpreter in the same round.
 func (b bench) coldStart(ctx context.Context, targets []target, absent []absence) error {
-	fmt.Printf("| an app with %d functions | first deploy | beside %d bare starts | beside one |\n|---|---|---|---|\n", coldFunctions, coldFunctions)
+	fmt.Printf("| an app with %d functions | time | beside the starts | processor time | beside the starts |\n|---|---|---|---|---|\n", coldFunctions)
 	var notes []string
 	for _, l := range languages() {
-		times := map[string][]time.Duration{}
-		const all, one = "all", "one"
+		var starts []cost
+		costs := map[string][]cost{}
 		for round := range b.rounds {
-			for i, count := range []int{coldFunctions, 1} {
-				took, err := l.starts(ctx, count)
-				if err != nil {
-					return err
-				}
-				times[[]string{all, one}[i]] = append(times[[]string{all, one}[i]], took)
+			floor, err := l.starts(ctx, coldFunctions)
+			if err != nil {
+				return err
 			}
+			starts = append(starts, floor)
 			for _, t := range targets {
 				fmt.Fprintf(os.Stderr, "round %d: %s, %s\n", round+1, l.name, t.name)
 				took, err := b.cold(ctx, t, l)
@@ -156,15 +173,15 @@ func (b bench) coldStart(ctx context.Context, targets []target, absent []absence
 					notes = append(notes, fmt.Sprintf("%s, %s: %s", t.name, l.name, short(err.Error())))
 					continue
 				}
-				times[t.name] = append(times[t.name], took)
+				costs[t.name] = append(costs[t.name], took)
 			}
 		}
 		for _, t := range targets {
-			if took := times[t.name]; len(took) == b.rounds {
-				fmt.Printf("| %s, %s | %.0f ms | %.2f | %.1f |\n", l.name, t.name, milliseconds(median(took)), ratio(took, times[all]), ratio(took, times[one]))
+			if len(costs[t.name]) == b.rounds {
+				row(l.name+", "+t.name, costs[t.name], starts)
 			}
 		}
-		fmt.Printf("| %s, %d bare starts | %.0f ms | 1 | %.1f |\n", l.name, coldFunctions, milliseconds(median(times[all])), ratio(times[all], times[one]))
+		row(fmt.Sprintf("%s, %d bare starts", l.name, coldFunctions), starts, starts)
 	}
 	for _, a := range absent {
 		notes = append(notes, a.name+" is left out: "+a.reason)
@@ -175,13 +192,19 @@ func (b bench) coldStart(ctx context.Context, targets []target, absent []absence
 	return nil
 }
 
-// ratio returns the median of those of single rounds.
-func ratio(times, floors []time.Duration) float64 {
-	ratios := make([]float64, len(times))
-	for i, took := range times {
-		ratios[i] = float64(took) / float64(floors[i])
+// row prints medians, and those of the ratios of single rounds.
+func row(name string, took, floors []cost) {
+	wall := func(c cost) time.Duration { return c.wall }
+	processor := func(c cost) time.Duration { return c.processor }
+	fmt.Printf("| %s |", name)
+	for _, of := range []func(cost) time.Duration{wall, processor} {
+		times, ratios := make([]time.Duration, len(took)), make([]float64, len(took))
+		for i := range took {
+			times[i], ratios[i] = of(took[i]), float64(of(took[i]))/float64(of(floors[i]))
+		}
+		fmt.Printf(" %.0f ms | %.2f |", milliseconds(median(times)), median(ratios))
 	}
-	return median(ratios)
+	fmt.Println()
 }
 
 func median[T time.Duration | float64](list []T) T {
