@@ -190,9 +190,31 @@ func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutp
 		out.OperationInfo = failureOf(instances)
 	}
 	if strings.HasSuffix(out.Status, "ROLLBACK_FAILED") {
-		out.RollbackFailedRootReason = stack.Reason
+		out.RollbackFailedRootReason, err = f.rolledBackFor(ctx, stack)
 	}
-	return out, nil
+	return out, err
+}
+
+// rolledBackFor returns why the newest rollback of a stack began, "" if its event has been removed. Source: ROS, GetStack,
+// RollbackFailedRootReason: the cause of the failure in the phase before the rollback.
+func (f *face) rolledBackFor(ctx context.Context, stack store.Stack) (string, error) {
+	for before := (store.EventPlace{}); ; {
+		rows, err := f.rows.Events(ctx, stack.Key, before, scanned)
+		if err != nil {
+			return "", err
+		}
+		for _, row := range rows {
+			for _, e := range slices.Backward(row.Events) {
+				if e.Phase == store.PhaseRevert {
+					return e.Reason, nil
+				}
+			}
+		}
+		if len(rows) < scanned {
+			return "", nil
+		}
+		before = rows[len(rows)-1].Place
+	}
 }
 
 // pseudoOf returns the pseudo parameters of a stack as its caller sees them.
