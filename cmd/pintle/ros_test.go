@@ -79,6 +79,25 @@ func TestROSPython(t *testing.T) {
 	}
 }
 
+// TestROSGo plays it by the libraries beneath the clients in Go: that of the SDKs, and that of the aliyun CLI.
+func TestROSGo(t *testing.T) {
+	clients := filepath.Join(require.Popcore(t), "go-clients")
+	if _, err := os.Stat(clients); err != nil {
+		t.Fatalf("%v: an older tools/popcore/install has made %s; run it again", err, require.PopcoreVariable)
+	}
+	const id, secret = "LTAIexample", "the secret of an access key"
+	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
+	for _, client := range []string{"go", "go-v1"} {
+		t.Run(client, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), clients, client, s.url, "web:"+provider.URL)
+			cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s\nthe server's log:\n%s", err, out, s.output())
+			}
+		})
+	}
+}
+
 // serveWithKey starts a server that knows a key, whose calls it verifies.
 func serveWithKey(t *testing.T, id, secret string) *served {
 	t.Helper()
@@ -161,12 +180,18 @@ func TestAliyunCLI(t *testing.T) {
 		}
 		return reply
 	}
-	if out, err := run("another secret", "ListStacks"); err == nil || !strings.Contains(out, "SignatureDoesNotMatch") {
-		t.Errorf("%v: %s", err, out)
+	refused := func(secret, code, action string, arguments ...string) {
+		t.Helper()
+		out, err := run(secret, action, arguments...)
+		if err == nil || !strings.Contains(out, "ErrorCode: "+code+"\n") {
+			t.Errorf("%s: %v, want %s\n%s", action, err, code, out)
+		}
 	}
-	if out, err := run(secret, "GetStack", "--StackId", "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"); err == nil || !strings.Contains(out, "StackNotFound") {
-		t.Errorf("%v: %s", err, out)
-	}
+	const missing = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
+	refused("another secret", "SignatureDoesNotMatch", "ListStacks")
+	refused(secret, "StackNotFound", "GetStack", "--StackId", missing)
+	refused(secret, "ChangeSetNotFound", "GetChangeSet", "--ChangeSetId", missing)
+	refused(secret, "MissingParameter", "CreateStack", "--StackName", "s")
 	stack, _ := call("CreateStack", "--StackName", "s", "--TemplateBody", body, "--TimeoutInMinutes", "20",
 		"--Parameters.1.ParameterKey", "Size", "--Parameters.1.ParameterValue", "7")["StackId"].(string)
 	settled := func(want string) map[string]any {
@@ -185,8 +210,30 @@ func TestAliyunCLI(t *testing.T) {
 	if len(outputs) != 1 || outputs[0].(map[string]any)["OutputValue"] != 42.5 {
 		t.Errorf("%v", outputs)
 	}
-	call("UpdateStack", "--StackId", stack, "--TemplateBody", body, "--Parameters.1.ParameterKey", "Size", "--Parameters.1.ParameterValue", "8")
+	given := func(size string) []string {
+		return []string{"--StackId", stack, "--TemplateBody", body, "--Parameters.1.ParameterKey", "Size", "--Parameters.1.ParameterValue", size}
+	}
+	refused(secret, "StackExists", "CreateStack", "--StackName", "s", "--TemplateBody", body, "--Parameters.1.ParameterKey", "Size",
+		"--Parameters.1.ParameterValue", "7")
+	refused(secret, "NotSupported", "UpdateStack", given("7")...)
+	call("UpdateStack", given("8")...)
 	settled("UPDATE_COMPLETE")
+	call("TagResources", "--ResourceType", "stack", "--ResourceId.1", stack, "--Tag.1.Key", "team", "--Tag.1.Value", "x")
+	if tags, _ := settled("UPDATE_COMPLETE")["Tags"].([]any); len(tags) != 1 {
+		t.Errorf("tags %v", tags)
+	}
+	set, _ := call("CreateChangeSet", append(given("9"), "--ChangeSetName", "more")...)["ChangeSetId"].(string)
+	if shown := call("GetChangeSet", "--ChangeSetId", set); shown["ExecutionStatus"] != "AVAILABLE" {
+		t.Errorf("change set %v", shown)
+	}
+	call("ExecuteChangeSet", "--ChangeSetId", set)
+	settled("UPDATE_COMPLETE")
+	if events, _ := call("ListStackEvents", "--StackId", stack, "--PageSize", "50")["Events"].([]any); len(events) != 12 {
+		t.Errorf("%d events: %v", len(events), events)
+	}
+	if resources, _ := call("ListStackResources", "--StackId", stack)["Resources"].([]any); len(resources) != 1 {
+		t.Errorf("resources %v", resources)
+	}
 	call("DeleteStack", "--StackId", stack)
 	settled("DELETE_COMPLETE")
 }
