@@ -162,6 +162,8 @@ END
 	},
 	{page: "docs/sns.md", begins: "AWS_ENDPOINT_URL_SNS=", elsewhere: "it is a provider that does not end; the SDK's tests run one"},
 	{page: "docs/stepfunctions.md", begins: "aws stepfunctions", elsewhere: "it asks AWS, with an account"},
+	{page: "docs/zh/ros.md", begins: "pintle deploy examples/ros/inline", from: ".", needs: []string{"python3"}, after: "! pintle list | grep COMPLETE"},
+	{page: "docs/zh/ros.md", begins: "pintle serve --dev", elsewhere: "it needs the aliyun CLI; TestAliyunCLI runs one that is on PATH"},
 	{page: "examples/twoclouds/README.md", begins: "pintle deploy", from: ".", after: "pintle list | grep -c CREATE_COMPLETE | grep -x 2"},
 	{
 		page: "examples/twoclouds/README.md", begins: "pintle delete", from: ".",

@@ -18,7 +18,7 @@ import (
 func pages(t *testing.T) (list []string) {
 	t.Helper()
 	root := filepath.Join("..", "..")
-	for _, pattern := range []string{"*.md", ".github/*.md", "docs/*.md", "docs/design/*.md", "examples/*/*.md", "examples/*/*/*.md"} {
+	for _, pattern := range []string{"*.md", ".github/*.md", "docs/*.md", "docs/design/*.md", "docs/zh/*.md", "examples/*/*.md", "examples/*/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
