@@ -87,7 +87,7 @@ var rosRefusals = refusals{
 		return &Error{CodeStackNotFound, "The Stack (" + given + ") could not be found."}
 	},
 	noChangeSet: func(given string) error {
-		return &Error{CodeChangeSetNotFound, "The ChangeSet (" + given + ") could not be found."}
+		return &Error{CodeChangeSetNotFound, "The ChangeSet " + given + " could not be found."}
 	},
 	unchanged: &Error{CodeNotSupported, "Update the completely same stack is not supported."},
 	busy: func(stack *store.Stack, op *store.Operation, _, _ string) error {

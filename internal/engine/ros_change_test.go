@@ -127,7 +127,7 @@ func TestROSChangeSets(t *testing.T) {
 		t.Error(status)
 	}
 	_, err = w.engine.ChangeSet(w.ctx, set("8acc3dcd-cf48-4fa1-863e-7c767b61fe42"))
-	refusedWith(t, err, engine.CodeChangeSetNotFound, "The ChangeSet (8acc3dcd-cf48-4fa1-863e-7c767b61fe42) could not be found.")
+	refusedWith(t, err, engine.CodeChangeSetNotFound, "The ChangeSet 8acc3dcd-cf48-4fa1-863e-7c767b61fe42 could not be found.")
 }
 
 // A change set has the stack policy that it was made with: the next updates go by it.

@@ -293,5 +293,8 @@ func (f *face) deleteChangeSet(ctx context.Context, in changeSetInput) (rpc.None
 	if err != nil {
 		return rpc.None{}, err
 	}
+	if _, err := f.engine.ChangeSet(ctx, ref); err != nil { // the engine deletes what is not there without an error, as AWS does
+		return rpc.None{}, err
+	}
 	return rpc.None{}, f.engine.DeleteChangeSet(ctx, ref)
 }
