@@ -58,6 +58,21 @@ func TestROSClients(t *testing.T) {
 	}
 }
 
+// TestROSCDK deploys an app of the CDK of ROS, updates and destroys it, with the calls of its command ros-cdk.
+func TestROSCDK(t *testing.T) {
+	folder, node := require.Popcore(t), require.Tool(t, "node")
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", "@alicloud", "ros-cdk-core")); err != nil {
+		t.Fatalf("%v: an older tools/popcore/install has made %s; run it again", err, require.PopcoreVariable)
+	}
+	const id, secret = "LTAIexample", "the secret of an access key"
+	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
+	cmd := exec.CommandContext(t.Context(), node, filepath.Join("testdata", "ros", "cdk.js"), folder, s.url, "web:"+provider.URL)
+	cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret, "TMPDIR="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\nthe server's log:\n%s", err, out, s.output())
+	}
+}
+
 // TestROSPython plays it by three generations of the SDK for Python: the newest two sign every header that they set, the oldest
 // signs parameters.
 func TestROSPython(t *testing.T) {
