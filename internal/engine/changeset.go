@@ -73,6 +73,11 @@ type CreateChangeSet struct {
 	// OnFailure is DO_NOTHING, ROLLBACK, DELETE (of a create only), or "" to leave that to the execution.
 	OnFailure     string
 	IncludeNested bool
+
+	// family is the tree of change sets that it is made for, nil for one that is made by itself.
+	family *planning
+	// drawn is what it came to, nil if it is not settled by the call.
+	drawn *draft
 }
 
 // draftChangeSet decides the creation of a change set, which is settled by that. existing is the one of that name that was
@@ -139,6 +144,10 @@ func (m *machine) draftChangeSet(
 		if err := m.settleChangeSet(&row, found.draft); err != nil {
 			return "", err
 		}
+		in.drawn = &found.draft
+	}
+	if in.family != nil {
+		row.Parent, row.Root = in.family.parent, in.family.root
 	}
 	m.freeName(in.Name)
 	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
@@ -299,6 +308,9 @@ func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.St
 	m.stack = store.Stack{
 		Key: key, ID: id, Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack, Live: true,
 		Dialect: m.dialect.Name(), Created: m.now,
+	}
+	if in.nested != nil {
+		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth
 	}
 	m.open(store.PhaseSucceeded, store.Operation{Call: store.CallReview, Kind: store.KindReview})
 	return nil

@@ -93,9 +93,13 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 				return err
 			})
 		})
-		if !errors.Is(err, errAnew) {
-			return planned, err
+		if errors.Is(err, errAnew) {
+			continue
 		}
+		if err == nil && in.IncludeNested && dialect == CloudFormation {
+			err = e.planNested(ctx, &in, planned.ID)
+		}
+		return planned, err
 	}
 }
 
@@ -232,10 +236,14 @@ func (e *Engine) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet
 }
 
 // ExecuteChangeSet begins the create or the update that a change set holds, with the inputs that the set was made with.
-// The other change sets of the stack are deleted. Errors that the client can fix are of type [Error].
+// The other change sets of the stack are deleted. Change sets of nested stacks that belong to it are executed when their resources have
+// their turn. Errors that the client can fix are of type [Error].
 func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Started, error) {
 	row, stack, err := e.findChangeSet(ctx, in.ChangeSet)
 	if err != nil {
+		return Started{}, err
+	}
+	if err := e.checkOwn(ctx, &row, "executed"); err != nil {
 		return Started{}, err
 	}
 	var before *store.Operation
@@ -246,7 +254,15 @@ func (e *Engine) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Sta
 		}
 		before = &op
 	}
-	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row, before) })
+	others, err := e.nestedOf(ctx, stack.Key, row.ID)
+	if err != nil {
+		return Started{}, err
+	}
+	started, err := e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startChangeSet(&in, &row, before) })
+	if err == nil {
+		e.dropNested(ctx, others)
+	}
+	return started, err
 }
 
 // DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can fix are of type
@@ -258,5 +274,12 @@ func (e *Engine) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
 	} else if err != nil {
 		return err
 	}
-	return e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.removeChangeSet(row.ID) })
+	if err := e.checkOwn(ctx, &row, "deleted"); err != nil {
+		return err
+	}
+	if err := e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.removeChangeSet(row.ID) }); err != nil {
+		return err
+	}
+	e.dropNested(ctx, row.Nested)
+	return nil
 }

@@ -19,6 +19,8 @@ type nesting struct {
 	// root and depth are those of a nested stack that is to be created.
 	root  wire.StackID
 	depth int
+	// planned is the change set that was made for the operation, "" for none.
+	planned store.ChangeSetID
 }
 
 // row returns what an operation keeps of n; nil if n is.

@@ -72,6 +72,8 @@ type Config struct {
 	Native *native.Registry
 	// Stored reads the parameter store for parameters whose type names it; nil has nothing.
 	Stored Stored
+	// NestedTemplate fetches templates for the change sets of nested stacks; nil makes none.
+	NestedTemplate NestedTemplate
 	// Hidden tells the secrets that requests were sent with and that are in no row; nil is none.
 	Hidden Hidden
 	// Upfront refuses an operation at the call if a custom resource has no ServiceToken, or a ServiceTimeout out of range. Otherwise,
@@ -91,18 +93,19 @@ type Config struct {
 
 // Engine runs stacks. All methods are safe for concurrent use.
 type Engine struct {
-	env      environment
-	store    store.Store
-	dispatch func([]store.Request)
-	serves   func(wire.ServiceToken) bool
-	settled  func(id wire.RequestID, answered bool)
-	stored   Stored
-	hidden   Hidden
-	snippet  func(context.Context, string) (string, error)
-	log      *slog.Logger
-	observer Observer
-	node     atomic.Int64
-	beat     time.Duration
+	env            environment
+	store          store.Store
+	dispatch       func([]store.Request)
+	serves         func(wire.ServiceToken) bool
+	settled        func(id wire.RequestID, answered bool)
+	stored         Stored
+	hidden         Hidden
+	nestedTemplate NestedTemplate
+	snippet        func(context.Context, string) (string, error)
+	log            *slog.Logger
+	observer       Observer
+	node           atomic.Int64
+	beat           time.Duration
 	// wake tells Run that something may be due earlier than it thought, and looks is the deadline that it waits for, in
 	// milliseconds since 1970 by the store's clock: what comes later need not wake it.
 	wake  chan struct{}
@@ -130,7 +133,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		dispatch: cfg.Dispatch,
 		serves:   cfg.Serves,
 		settled:  cfg.Settled,
-		stored:   cfg.Stored,
+		stored:   cfg.Stored, nestedTemplate: cfg.NestedTemplate,
 		hidden:   cfg.Hidden,
 		snippet:  cfg.Snippet,
 		log:      cfg.Log,
@@ -284,7 +287,15 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	if err := e.checkRoot(ctx, &stack); err != nil {
 		return Started{}, err
 	}
-	return e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
+	nested, err := e.nestedOf(ctx, stack.Key, "")
+	if err != nil {
+		return Started{}, err
+	}
+	started, err := e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&in) })
+	if err == nil {
+		e.dropNested(ctx, nested)
+	}
+	return started, err
 }
 
 // Rollback rolls back a stack whose create or update failed and was left as it was. Errors that the client can fix are of

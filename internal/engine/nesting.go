@@ -137,13 +137,21 @@ func (e *Engine) nestCreate(
 	in := CreateStack{
 		Name: store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
 	}
+	template, made, err := e.planOf(ctx, parent, r, n, template)
+	switch {
+	case err != nil:
+		return native.Result{}, false, err
+	case made != nil && made.Kind != store.KindReview:
+		return native.Result{PhysicalID: wire.PhysicalID(made.ID)}, true, nil
+	case made != nil:
+		in.Name.Name = made.Name
+	}
 	// A repeated request finds what it made, also if the template cannot be fetched any more.
-	if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID {
+	if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {
 		return native.Result{PhysicalID: wire.PhysicalID(made.ID)}, true, nil
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return native.Result{}, false, err
 	}
-	var err error
 	if in.Template, err = template(ctx); err != nil {
 		return native.Result{}, false, err
 	}
@@ -175,6 +183,10 @@ func (e *Engine) nestUpdate(
 	if op.Parent != nil && op.Parent.Request == r.ID {
 		return native.Result{}, true, nil // it was begun, however things stand by now
 	}
+	template, _, err = e.planOf(ctx, parent, r, n, template)
+	if err != nil {
+		return native.Result{}, false, err
+	}
 	text, err := template(ctx)
 	if err != nil {
 		return native.Result{}, false, err
@@ -195,6 +207,7 @@ func (e *Engine) nestUpdate(
 		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID)},
 	})
 	if errors.Is(err, cloudFormationRefusals.unchanged) {
+		e.dropNested(ctx, []store.NestedChangeSet{{ID: n.planned, Stack: child.ID}})
 		result, err := e.standing(ctx, child.ID)
 		return result, false, err
 	}
@@ -209,9 +222,12 @@ func nestedName(parent string, r *store.Request) string {
 	for i := range suffix {
 		suffix[i] = nameLetters[int(sum[i])%len(nameLetters)]
 	}
-	front := parent + "-" + string(r.Logical)
-	front = front[:min(len(front), longestName-1-len(suffix))]
-	return front + "-" + string(suffix)
+	return withSuffix(parent+"-"+string(r.Logical), string(suffix))
+}
+
+// withSuffix joins the parts of a name. The front is cut if both are too long.
+func withSuffix(front, suffix string) string {
+	return front[:min(len(front), longestName-1-len(suffix))] + "-" + suffix
 }
 
 // nestedOptions returns what a nested stack is made, or updated, with: what its resource declares, and what it has of its
@@ -225,31 +241,9 @@ func (e *Engine) nestedOptions(ctx context.Context, r *store.Request, parent *st
 	if err != nil {
 		return Options{}, err
 	}
-	o := Options{
-		Capabilities: parent.Capabilities, RoleARN: parent.RoleARN, DisableRollback: op.DisableRollback,
-		RetainExceptOnCreate: op.RetainExceptOnCreate, NotificationARNs: []string{}, Tags: []store.Tag{}, nested: n,
-	}
-	parameters, _ := r.Body.Properties.Get("Parameters")
-	for _, p := range parameters.Members() {
-		o.Parameters = append(o.Parameters, Parameter{Key: p.Key, Value: joined(p.Value), Secret: p.Value.HasSecret()})
-	}
-	topics, _ := r.Body.Properties.Get("NotificationARNs")
-	for _, arn := range topics.Items() {
-		o.NotificationARNs = append(o.NotificationARNs, arn.Text())
-	}
-	tags, _ := r.Body.Properties.Get("Tags")
-	own := set[string]{}
-	for _, tag := range tags.Items() {
-		key, _ := tag.Get("Key")
-		text, _ := tag.Get("Value")
-		own.add(key.Text())
-		o.Tags = append(o.Tags, store.Tag{Key: key.Text(), Value: text.Text()})
-	}
-	for _, tag := range revision.Tags {
-		if !own[tag.Key] {
-			o.Tags = append(o.Tags, tag)
-		}
-	}
+	o := nestedOptionsOf(r.Body.Properties, revision.Tags)
+	o.Capabilities, o.RoleARN, o.DisableRollback = parent.Capabilities, parent.RoleARN, op.DisableRollback
+	o.RetainExceptOnCreate, o.nested = op.RetainExceptOnCreate, n
 	return o, nil
 }
 

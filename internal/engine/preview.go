@@ -118,7 +118,9 @@ type draft struct {
 	// role is the stack's with the options that were asked for.
 	role      string
 	unchanged bool
-	changes   []plan.Change
+	// quiet says that only nested stacks may have changes.
+	quiet   bool
+	changes []plan.Change
 	// missing is what the operation is going to fail with at its beginning, "" for nothing.
 	missing string
 }
@@ -201,9 +203,11 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return err
 	}
-	if d.unchanged = !failed && in.taint == nil && unchanged(&before, &revision, from, to) && !m.nests(to); d.unchanged {
+	same := !failed && in.taint == nil && unchanged(&before, &revision, from, to)
+	if d.unchanged = same && !m.nests(to); d.unchanged {
 		return nil
 	}
+	d.quiet = same
 	d.changes = plan.Preview(&from, to, candidates, m.world())
 	return m.foreseeDenials(d.changes, candidates)
 }

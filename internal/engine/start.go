@@ -149,7 +149,11 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	case err != nil:
 		return err
 	case e.call != nil:
-		return m.prepareCreate(in, s, e, op)
+		if err := m.prepareCreate(in, s, e, op); err != nil {
+			return err
+		}
+		m.executePlanned(in.nested)
+		return nil
 	}
 	revision, to, err := m.revise(&in.Options, e, in.Template, nil)
 	if err == nil {
@@ -158,7 +162,11 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	if err != nil {
 		return err
 	}
-	return m.carryOutCreate(revision, to, in.TimeoutMinutes, op)
+	if err := m.carryOutCreate(revision, to, in.TimeoutMinutes, op); err != nil {
+		return err
+	}
+	m.executePlanned(in.nested)
+	return nil
 }
 
 // carryOutCreate begins to create what a revision says; op holds what was asked for besides.
@@ -227,7 +235,11 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 		}
 	}
 	if e.call != nil {
-		return m.prepareUpdating(in, s, e, op, policy)
+		if err := m.prepareUpdating(in, s, e, op, policy); err != nil {
+			return err
+		}
+		m.executePlanned(in.nested)
+		return nil
 	}
 	revision, to, err := m.revise(&in.Options, e, text, &before)
 	if err == nil {
@@ -243,7 +255,11 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 	if !m.leftAsFailed() && in.Taint == nil && unchanged(&before, &revision, from, to) && !m.nests(to) {
 		return m.dialect.refusals().unchanged
 	}
-	return m.carryOutUpdate(revision, to.Template, in.TimeoutMinutes, op)
+	if err := m.carryOutUpdate(revision, to.Template, in.TimeoutMinutes, op); err != nil {
+		return err
+	}
+	m.executePlanned(in.nested)
+	return nil
 }
 
 // errUnprepared refuses to go on with the template of a create whose macros have failed.

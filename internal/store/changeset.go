@@ -63,8 +63,23 @@ type ChangeSet struct {
 	// IncludeNested says that the client asked for the sets of nested stacks too.
 	IncludeNested bool `json:"includeNested,omitempty"`
 
+	// Parent and Root are the change sets of the stack that its stack is nested in and of the outermost one; empty for one that was
+	// made by itself. Nested are the change sets of nested stacks that were made with this one.
+	Parent ChangeSetID       `json:"parent,omitempty"`
+	Root   ChangeSetID       `json:"root,omitempty"`
+	Nested []NestedChangeSet `json:"nested,omitempty"`
+
 	// Body in a Delta is nil where it does not change; it is nil in a view and in a list.
 	Body *ChangeSetBody `json:"-"`
+}
+
+// NestedChangeSet is the change set of a nested stack.
+type NestedChangeSet struct {
+	// Logical is the resource that is the nested stack.
+	Logical wire.LogicalID `json:"logical"`
+	ID      ChangeSetID    `json:"id"`
+	// Stack is the nested stack; one that is to be created exists already, without resources.
+	Stack wire.StackID `json:"stack"`
 }
 
 // ChangeSetBody is the large part of a change set, which does not change once it is prepared.

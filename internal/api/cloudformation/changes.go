@@ -24,6 +24,8 @@ type changeSetHeadView struct {
 	Status              string
 	StatusReason        string `query:",omitempty"`
 	IncludeNestedStacks bool
+	ParentChangeSetID   string `query:"ParentChangeSetId,omitempty"`
+	RootChangeSetID     string `query:"RootChangeSetId,omitempty"`
 }
 
 func viewChangeSet(c engine.ChangeSet) changeSetHeadView {
@@ -32,7 +34,7 @@ func viewChangeSet(c engine.ChangeSet) changeSetHeadView {
 		Description: c.Description, CreationTime: c.Created,
 		ExecutionStatus: engine.CloudFormation.ExecutionStatus(c.Execution),
 		Status:          engine.CloudFormation.ChangeSetStatus(c.State), StatusReason: c.Reason,
-		IncludeNestedStacks: c.IncludeNested,
+		IncludeNestedStacks: c.IncludeNested, ParentChangeSetID: string(c.Parent), RootChangeSetID: string(c.Root),
 	}
 }
 
@@ -73,6 +75,7 @@ type resourceChangeView struct {
 	Details            []changeDetailView
 	BeforeContext      string `query:",omitempty"`
 	AfterContext       string `query:",omitempty"`
+	ChangeSetID        string `query:"ChangeSetId,omitempty"`
 }
 
 // changeDetailView is the structure ResourceChangeDetail.
@@ -138,7 +141,14 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 		replaced[changes[i].LogicalID] = string(changes[i].Replacement) == "True"
 	}
 	for ; at.Shown < len(changes) && len(out.Changes) < pageSize; at.Shown++ {
-		out.Changes = append(out.Changes, viewChange(&changes[at.Shown], replaced, in.IncludePropertyValues))
+		change := viewChange(&changes[at.Shown], replaced, in.IncludePropertyValues)
+		for _, n := range set.Nested {
+			if string(n.Logical) == change.ResourceChange.LogicalResourceID {
+				change.ResourceChange.ChangeSetID = string(n.ID)
+				change.ResourceChange.PhysicalResourceID = string(n.Stack)
+			}
+		}
+		out.Changes = append(out.Changes, change)
 	}
 	if at.Shown < len(changes) {
 		out.NextToken, err = f.tokens.Encode(scope, at)

@@ -113,12 +113,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
-		Template: func(ctx context.Context, url string) (string, error) {
-			if text, ok, err := parcel.Open(url); ok {
-				return text, err
-			}
-			return n.texts.Template(ctx, url)
-		},
+		Template: n.nestedTemplate,
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 		) (native.Result, bool, error) {
@@ -128,6 +123,14 @@ func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry
 			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
+}
+
+// nestedTemplate fetches the template of a nested stack, from a URL or from what a command has packed.
+func (n *Node) nestedTemplate(ctx context.Context, url string) (string, error) {
+	if text, ok, err := parcel.Open(url); ok {
+		return text, err
+	}
+	return n.texts.Template(ctx, url)
 }
 
 // openDelivery makes the delivery, whose response URLs are below base.
