@@ -84,10 +84,15 @@ func (e *Engine) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 	if err != nil || len(nested) == 0 {
 		return err
 	}
-	if now, err := e.store.ChangeSet(ctx, id); err != nil || now.Nested == nil { // it was deleted, or executed, meanwhile
-		e.dropNested(ctx, nested)
+	now, err := e.store.ChangeSet(ctx, id)
+	if err == nil && now.Nested != nil {
+		return nil
 	}
-	return nil
+	e.dropNested(ctx, nested) // it was deleted, or executed, meanwhile
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // automatic reports whether a nested stack is among the changes only because it may have changes of its own.
