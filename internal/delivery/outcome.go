@@ -94,6 +94,8 @@ type Silent struct {
 	Until time.Time
 	// Over says that nothing of the request runs in a process of this node any more.
 	Over bool
+	// Later says that the handler is made to return first: its answer comes from what it called, or from elsewhere.
+	Later bool
 	// Document says that the handler returned a response document instead of sending it.
 	Document bool
 }

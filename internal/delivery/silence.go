@@ -71,8 +71,11 @@ func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 		if first || awaits != said {
 			d.config.Log.Debug("a handler returned without an answer", "provider", s.provider.Name, "request", e.of.about, "awaits", awaits)
 			outcome := Silent{Awaits: awaits, Settle: local.Settle, Over: s.over, Document: s.document}
-			if !lasting {
+			switch {
+			case !lasting:
 				outcome.Until = until
+			case awaits != "":
+				outcome.Later = true
 			}
 			d.report(hard, e.of, outcome)
 			said = awaits

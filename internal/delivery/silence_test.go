@@ -68,7 +68,7 @@ func TestSilent(t *testing.T) {
 			c.CalledOut = func(provider string, since time.Time) bool { return provider == "Thing" && !since.Before(start) }
 		})
 		got, _ := w.sends(t, request("a", 1, localTopic)).(delivery.Silent)
-		if !strings.Contains(got.Awaits, "EventBridge") {
+		if !strings.Contains(got.Awaits, "EventBridge") || !got.Later {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -84,6 +84,8 @@ type Outcome struct {
 	Held bool
 	// Over, of Silent, says that nothing of the request runs on this node any more, so that it outlives the node.
 	Over bool
+	// Later, of Silent, says that the handler is made to return first, which is nothing to record.
+	Later bool
 	// Document, of Silent, says that the handler returned a response document, which is not read.
 	Document bool
 	// After, of Silent, is how long an answer may still take if nothing is known that may send one: the Text says what may. Until is

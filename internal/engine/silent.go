@@ -24,7 +24,7 @@ const (
 
 // silent notes that the handler of a request, or of a try of one, has returned although no answer came. If nothing may
 // still answer, the request now ends after the settle time; a request in its settle time stays in it. A later answer still
-// counts until then.
+// counts until then. What is made to return first, such as a handler that polls, is not put on the audit list, nor counted.
 func (m *machine) silent(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestWaiting || r.Silence.Settles() {
 		return
@@ -41,7 +41,7 @@ func (m *machine) silent(r *store.Request, outcome Outcome) {
 	}
 	if r.Silence != nil {
 		silence.Since = r.Silence.Since
-	} else {
+	} else if !outcome.Later {
 		m.tellSilent(r, silence.Awaits)
 	}
 	if silence.Awaits == "" {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,22 @@ func TestSilent(t *testing.T) {
 		w.pass(settleTime)
 		if got := w.stored(a); got.Ending != "returned without an answer" {
 			t.Errorf("it ended as %q", got.Ending)
+		}
+	})
+	t.Run("a handler that is made to return is not recorded", func(t *testing.T) {
+		told := &diary{}
+		w, a := creating(t, engine.Config{Observer: told})
+		outcome := returned("it called EventBridge")
+		outcome.Later = true
+		w.report(a, outcome)
+		if got := w.stored(a); got.Silence == nil || got.Silence.Awaits != "it called EventBridge" {
+			t.Errorf("%+v", got)
+		}
+		w.answer(a, success("a"))
+		list, err := w.store.Audit(w.ctx, w.stack().Key, 10)
+		w.must(err)
+		if len(list) != 0 || slices.Contains(told.lines, "cloudformation silent") {
+			t.Errorf("on record are %v and %q", list, told.lines)
 		}
 	})
 	t.Run("the timeout comes first", func(t *testing.T) {

@@ -26,16 +26,22 @@ def handler(event, context):
     return slept
 `
 	for name, test := range map[string]struct {
-		env  map[string]string
-		want string
+		env      map[string]string
+		function bool
+		want     string
 	}{
-		"left out":    {nil, "[]"},
-		"as it comes": {map[string]string{bootstrap.PatientVariable: "1"}, "[120]"},
+		"left out":                  {nil, false, "[]"},
+		"left out of a function":    {nil, true, "[]"},
+		"as it comes":               {map[string]string{bootstrap.PatientVariable: "1"}, false, "[120]"},
+		"as it comes in a function": {map[string]string{bootstrap.PatientVariable: "1"}, true, "[120]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newScriptKit(t, map[string]string{"h.py": code}, project.Provider{Target: "h.py"}, func(c *local.Config, p *local.Provider) {
 				p.Env = map[string]string{"PYTHONPATH": libraries}
 				c.Env = test.env
+				if test.function {
+					p.Function = &local.Function{Name: "f", Runtime: "python3.13"}
+				}
 			})
 			if err := k.Invoke("P", local.Event{ID: "a", Payload: json.RawMessage(`{}`), WantResult: true}); err != nil {
 				t.Fatal(err)

@@ -199,7 +199,8 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 		}
 	case delivery.Silent:
 		told = engine.Outcome{
-			Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Until: o.Until, Over: o.Over, Document: o.Document, Delivered: true,
+			Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Until: o.Until, Over: o.Over,
+			Later: o.Later, Document: o.Document, Delivered: true,
 		}
 	case delivery.Returned:
 		told = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}

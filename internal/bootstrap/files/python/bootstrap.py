@@ -33,7 +33,7 @@ FILE = ""  # of the handler
 PATHS = []  # sys.path before a handler changes it
 PROJECT = ""  # where to install what is missing; empty for a function of a template
 
-PATIENT = os.environ.pop("PINTLE_PATIENT", "")  # whether the pauses of helper libraries stay
+PATIENT = ""  # whether the pauses of helper libraries stay
 
 # What Python's runtime on AWS has besides the standard library, and the names of packages whose modules are called otherwise.
 AWS = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
@@ -415,9 +415,10 @@ def handle(runtime, file, handler, headers, text):
 
 def configure():
     """Reads the environment, which is the function's by now."""
-    global PATHS, PROJECT, JSON, LEAST
+    global PATHS, PROJECT, PATIENT, JSON, LEAST
     PATHS = list(sys.path)
     PROJECT = os.environ.pop("PINTLE_PROJECT", "")
+    PATIENT = os.environ.pop("PINTLE_PATIENT", "")
     JSON = os.environ.get("AWS_LAMBDA_LOG_FORMAT") == "JSON"
     LEAST = LEVELS.get(os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO").upper(), logging.INFO)
 
