@@ -90,7 +90,8 @@ func TestFile(t *testing.T) {
 func TestBucket(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "bucket")
-	bucket := a.deploys(nil)["Emptied"]["BucketName"]
+	got := a.deploys(nil)["Emptied"]
+	bucket := got["BucketName"]
 	prefix := func(want string) {
 		t.Helper()
 		got, err := a.cloud.call("s3", "getBucketNotificationConfiguration", map[string]any{"Bucket": bucket})
@@ -109,6 +110,11 @@ func TestBucket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	told := map[string]any{"logGroupName": "/aws/lambda/" + got["FunctionName"], "filterPattern": `"told of"`}
+	a.cloud.until("the function is told of the object", func() bool {
+		events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", told)
+		return err == nil && strings.HasSuffix(events["events.0.message"], "told of out/a") && events["events.1.message"] == ""
+	})
 	a.deploys(append(change, "keep=true")) // which says in the tags that objects are to be left alone
 	if got, err := a.cloud.call("s3", "listObjectsV2", map[string]any{"Bucket": bucket}); err != nil || got["KeyCount"] != "2" {
 		t.Errorf("objects %v (%v), want both", got, err)

@@ -106,6 +106,10 @@ type Options struct {
 // [ErrTooLarge], [ErrMetadata], [ErrPrecondition], [ErrNoObject] for a condition on an object that is missing, or the error of
 // body or of Verify.
 func (s *Store) Put(ctx context.Context, bucket, key string, body io.Reader, o Options) (Info, error) {
+	return s.put(ctx, PutObject, bucket, key, body, o)
+}
+
+func (s *Store) put(ctx context.Context, kind ChangeKind, bucket, key string, body io.Reader, o Options) (Info, error) {
 	file, err := s.check(ctx, bucket, key, &o.Attributes)
 	if err != nil {
 		return Info{}, err
@@ -116,7 +120,11 @@ func (s *Store) Put(ctx context.Context, bucket, key string, body io.Reader, o O
 	}
 	defer in.drop()
 	info.Attributes = o.Attributes
-	return info, s.commit(ctx, in, bucket, file, info, o.Condition)
+	if err := s.commit(ctx, in, bucket, file, info, o.Condition); err != nil {
+		return info, err
+	}
+	s.changed(ctx, bucket, kind, info)
+	return info, nil
 }
 
 // take receives data of an object, or of a part of one, and lets verify look at what was computed of them. The caller drops what has
@@ -257,23 +265,31 @@ func (s *Store) Delete(ctx context.Context, bucket, key string, c Condition) err
 		return err
 	}
 	if CheckKey(key) != nil {
-		return nil // there is none
+		return nil //nolint:nilerr // there is no such object
 	}
-	file := objectFile(bucket, key)
+	removed, err := s.remove(bucket, objectFile(bucket, key), c)
+	if removed {
+		s.changed(ctx, bucket, Deleted, Info{Key: key})
+	}
+	return err
+}
+
+// remove removes the file of an object, if there is one, and reports whether that is durable.
+func (s *Store) remove(bucket, file string, c Condition) (removed bool, err error) {
 	mine := s.keyLock(file)
 	mine.Lock()
 	defer mine.Unlock()
 	if err := c.check(s, file); err != nil {
-		return cleanError("read", bucket, err)
+		return false, cleanError("read", bucket, err)
 	}
-	err := s.root.Remove(file)
+	err = s.root.Remove(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err == nil {
 		err = s.syncDir(dirOf(file))
 	}
-	return cleanError("remove", bucket, err)
+	return err == nil, cleanError("remove", bucket, err)
 }
 
 // DeleteAll removes objects, as far as there are such. When it returns without an error, that is durable.
@@ -282,6 +298,7 @@ func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) err
 		return err
 	}
 	dirs := map[string]bool{}
+	var gone []Info
 	for _, key := range keys {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -301,12 +318,14 @@ func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) err
 			return cleanError("remove", bucket, err)
 		}
 		dirs[dirOf(file)] = true
+		gone = append(gone, Info{Key: key})
 	}
 	for dir := range dirs {
 		if err := s.syncDir(dir); err != nil {
 			return cleanError("remove", bucket, err)
 		}
 	}
+	s.changed(ctx, bucket, Deleted, gone...)
 	return nil
 }
 
@@ -319,7 +338,7 @@ func (s *Store) Copy(ctx context.Context, from Object, bucket, key string, keep 
 	if o.Algorithm == "" {
 		o.Algorithm = from.Checksum.Algorithm
 	}
-	return s.Put(ctx, bucket, key, from, o)
+	return s.put(ctx, Copied, bucket, key, from, o)
 }
 
 // SetTags changes the tags of an object, and nothing else of it. It costs as much as a copy. It returns what [Store.Open] does, or
@@ -340,5 +359,13 @@ func (s *Store) SetTags(ctx context.Context, bucket, key string, tags map[string
 	}
 	info := from.Info
 	info.Tags = tags
-	return s.commit(ctx, in, bucket, objectFile(bucket, key), info, Condition{IfMatch: from.ETag})
+	if err := s.commit(ctx, in, bucket, objectFile(bucket, key), info, Condition{IfMatch: from.ETag}); err != nil {
+		return err
+	}
+	kind := Tagged
+	if len(tags) == 0 {
+		kind = Untagged
+	}
+	s.changed(ctx, bucket, kind, info)
+	return nil
 }

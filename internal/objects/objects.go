@@ -93,6 +93,8 @@ type Config struct {
 	URL *url.URL
 	// MaxObject is how many bytes an object has at most. Zero means [DefaultMaxObject].
 	MaxObject int64
+	// Changed is told of each change of an object when it is durable, with the bucket. It must return soon. Nil is told nothing.
+	Changed func(ctx context.Context, bucket catalog.Item[catalog.Bucket], change Change)
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 	// Log gets what operators should know; nil discards it.

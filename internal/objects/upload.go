@@ -304,6 +304,7 @@ func (s *Store) Complete(ctx context.Context, bucket, key, id string, given []Gi
 	if err := s.commit(ctx, in, bucket, objectFile(bucket, key), info, o.Condition); err != nil {
 		return Info{}, err
 	}
+	s.changed(ctx, bucket, Completed, info)
 	mine := s.keyLock(dir)
 	mine.Lock()
 	defer mine.Unlock()

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -54,13 +55,32 @@ func (r *Rules) Publish(ctx context.Context, place catalog.Place, entries []Entr
 			continue
 		}
 		results[i].ID, _ = body["id"].(string)
-		for _, p := range patterns {
-			if p.pattern.Matches(body) {
-				r.hit(ctx, event{p.rule, r.config.Now(), body})
-			}
-		}
+		r.match(ctx, patterns, body)
 	}
 	return results, nil
+}
+
+// Emit sends the event of a service, such as aws.s3, to the targets of the rules of a place whose patterns it matches.
+func (r *Rules) Emit(ctx context.Context, place catalog.Place, e Entry) error {
+	patterns, err := r.patterns(ctx, place)
+	if err != nil || len(patterns) == 0 {
+		return err
+	}
+	body, err := e.body(place, r.config.Now())
+	if err != nil {
+		return err
+	}
+	r.match(ctx, patterns, body)
+	return nil
+}
+
+// match sends an event to the targets of the rules whose patterns it matches.
+func (r *Rules) match(ctx context.Context, patterns []listening, body map[string]any) {
+	for _, p := range patterns {
+		if p.pattern.Matches(body) {
+			r.hit(ctx, event{p.rule, r.config.Now(), body})
+		}
+	}
 }
 
 // listening is an enabled rule with a pattern.
@@ -103,9 +123,18 @@ func (e Entry) event(place catalog.Place, now time.Time) (map[string]any, *Resul
 	if err := CheckBus(place, e.Bus); err != nil {
 		return nil, &Result{Code: "ResourceNotFoundException", Message: err.Error()}
 	}
+	body, err := e.body(place, now)
+	if err != nil {
+		return nil, &Result{Code: "MalformedDetail", Message: "Detail is malformed."}
+	}
+	return body, nil
+}
+
+// body returns the event of an entry.
+func (e Entry) body(place catalog.Place, now time.Time) (map[string]any, error) {
 	detail, err := decode([]byte(e.Detail))
 	if _, ok := detail.(map[string]any); err != nil || !ok {
-		return nil, &Result{Code: "MalformedDetail", Message: "Detail is malformed."}
+		return nil, errors.New("the detail is not a JSON object")
 	}
 	if e.Time.IsZero() {
 		e.Time = now

@@ -31,6 +31,7 @@ type door struct {
 	objects *objects.Store
 	buckets *catalog.Shelf[catalog.Bucket]
 	dir     string
+	destinations
 }
 
 func newDoor(t testing.TB, max int64) *door {
@@ -44,7 +45,7 @@ func newDoor(t testing.TB, max int64) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := s3.New(s3.Config{Objects: d.objects, Caller: func(ctx context.Context) (s3.Caller, bool) {
+	face, err := s3.New(s3.Config{Objects: d.objects, Notifications: &d.destinations, Caller: func(ctx context.Context) (s3.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
 		return s3.Caller{Account: id.Account, Region: id.Region}, ok
 	}})

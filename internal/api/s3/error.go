@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
@@ -95,6 +96,9 @@ func (c *call) of(err error) *fault {
 	}](err); ok {
 		code, message, status := told.Refusal()
 		return &fault{code, message, status}
+	}
+	if refused, ok := errors.AsType[*bucketevents.Error](err); ok {
+		return &fault{"InvalidArgument", refused.Message, http.StatusBadRequest}
 	}
 	if errors.Is(err, objects.ErrKey) {
 		told, _ := errors.AsType[*fault](keyError(c.key))

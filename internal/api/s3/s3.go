@@ -28,6 +28,8 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 
+	"github.com/pintle-dev/pintle/internal/bucketevents"
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
@@ -43,11 +45,21 @@ type Config struct {
 	Objects *objects.Store
 	// Caller tells who signed a call; false is a fault of the server. Required.
 	Caller func(context.Context) (Caller, bool)
+	// Notifications checks the notification configurations of buckets. Nil takes all that are valid by themselves.
+	Notifications Notifications
 	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. While bytes come or go, the time
 	// limits of the server that the face is in do not count.
 	Idle time.Duration
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
+}
+
+// Notifications is where the events of buckets go. A [bucketevents.Events] is one.
+type Notifications interface {
+	// Check returns a [bucketevents.Error] if a destination does not exist.
+	Check(ctx context.Context, owner catalog.Place, c bucketevents.Configuration) error
+	// Test sends the test events of a configuration that was put.
+	Test(ctx context.Context, bucket string, c bucketevents.Configuration)
 }
 
 // DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.

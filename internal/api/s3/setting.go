@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
@@ -26,11 +27,11 @@ var settings = map[string]setting{
 		`</ApplyServerSideEncryptionByDefault><BucketKeyEnabled>false</BucketKeyEnabled></Rule>`},
 	"publicAccessBlock": {root: "PublicAccessBlockConfiguration", missing: "NoSuchPublicAccessBlockConfiguration",
 		message: "The public access block configuration was not found"},
-	"notification": {root: "NotificationConfiguration"},
-	"lifecycle":    {root: "LifecycleConfiguration", missing: "NoSuchLifecycleConfiguration", message: "The lifecycle configuration does not exist"},
-	"cors":         {root: "CORSConfiguration", missing: "NoSuchCORSConfiguration", message: "The CORS configuration does not exist"},
-	"website":      {root: "WebsiteConfiguration", missing: "NoSuchWebsiteConfiguration", message: "The specified bucket does not have a website configuration"},
-	"logging":      {root: "BucketLoggingStatus"},
+	bucketevents.Setting: {root: "NotificationConfiguration"},
+	"lifecycle":          {root: "LifecycleConfiguration", missing: "NoSuchLifecycleConfiguration", message: "The lifecycle configuration does not exist"},
+	"cors":               {root: "CORSConfiguration", missing: "NoSuchCORSConfiguration", message: "The CORS configuration does not exist"},
+	"website":            {root: "WebsiteConfiguration", missing: "NoSuchWebsiteConfiguration", message: "The specified bucket does not have a website configuration"},
+	"logging":            {root: "BucketLoggingStatus"},
 	objects.SettingOwnership: {root: "OwnershipControls", missing: "OwnershipControlsNotFoundError",
 		message: "The bucket ownership controls were not found"},
 }
@@ -56,6 +57,9 @@ func (c *call) setting(name string) error {
 		}
 		if err := is.check(c.body); err != nil {
 			return err
+		}
+		if name == bucketevents.Setting {
+			return c.putNotification()
 		}
 		if err := c.set(c.bucket, name, string(c.body)); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/cloud"
@@ -74,6 +75,13 @@ type Logs interface {
 	DeleteGroup(place catalog.Place, name string) error
 }
 
+// Notifications is where the events of buckets go.
+type Notifications interface {
+	// Check returns an error for people if a destination does not exist.
+	Check(ctx context.Context, owner catalog.Place, c bucketevents.Configuration) error
+	Test(ctx context.Context, bucket string, c bucketevents.Configuration)
+}
+
 // Parameters is the Parameter Store.
 type Parameters interface {
 	parameters.Source
@@ -97,7 +105,9 @@ type Config struct {
 	Parameters Parameters
 	Executions Executions
 	Logs       Logs
-	Secrets    *secrets.Secrets
+	// Notifications is required with Objects.
+	Notifications Notifications
+	Secrets       *secrets.Secrets
 	// Catalog has what there is.
 	Catalog *catalog.Catalog
 	// Open opens an object of a bucket to an account, of version "" the newest: for definitions of state machines. Nil opens
@@ -129,7 +139,7 @@ func Types(c Config) []native.Type {
 	add(ruleTable, c.Rules != nil, rule{c})
 	add(machineTable, c.Executions != nil, machine{c})
 	add(groupTable, c.Logs != nil, group{c})
-	add(bucketTable, c.Objects != nil, bucket{c})
+	add(bucketTable, c.Objects != nil && c.Notifications != nil, bucket{c})
 	add(bucketPolicyTable, c.Objects != nil, bucketPolicy{c})
 	add(parameterTable, c.Parameters != nil, parameter{c})
 	add(secretTable, c.Secrets != nil, secret{c})

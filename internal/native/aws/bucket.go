@@ -42,21 +42,43 @@ func (t bucket) Create(ctx context.Context, c *cloud.Call) (native.Result, error
 	if name == "" {
 		name = strings.ToLower(native.MadeUpName(c.Request, bucketName))
 	}
-	_, err := t.Objects.Make(ctx, catalog.Item[catalog.Bucket]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
+	events, err := t.notification(ctx, c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	if err := notify(&of, events); err != nil {
+		return native.Result{}, err
+	}
+	_, err = t.Objects.Make(ctx, catalog.Item[catalog.Bucket]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
 	if err != nil {
 		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Buckets, catalog.Everywhere, name))
 	}
+	t.Notifications.Test(ctx, name, events)
 	return bucketResult(c, name), nil
 }
 
 // Update implements [cloud.Maker].
 func (t bucket) Update(ctx context.Context, c *cloud.Call) (native.Result, error) {
-	err := t.Objects.Change(ctx, c.Physical(), func(b *catalog.Bucket) error { return bucketOf(c, b) })
+	// A configuration that clients have put, such as the CDK's handler, stays unless the declared one changes.
+	changed := c.Changed("NotificationConfiguration")
+	events, err := t.notification(ctx, c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	err = t.Objects.Change(ctx, c.Physical(), func(b *catalog.Bucket) error {
+		if err := bucketOf(c, b); err != nil || !changed {
+			return err
+		}
+		return notify(b, events)
+	})
 	if errors.Is(err, objects.ErrNoBucket) {
 		err = c.Lost()
 	}
 	if err != nil {
 		return native.Result{}, err
+	}
+	if changed {
+		t.Notifications.Test(ctx, c.Physical(), events)
 	}
 	return bucketResult(c, c.Physical()), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/asl"
+	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/functions"
@@ -98,7 +99,7 @@ func newWorld(t *testing.T) *world {
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
-			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Logs: w, Catalog: w.catalog,
+			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Logs: w, Notifications: w, Catalog: w.catalog,
 			Secrets: w.secrets,
 			Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 				return w.objects.OpenFor(ctx, account, bucket, key, version)
@@ -127,6 +128,19 @@ func (w *world) DeleteGroup(_ catalog.Place, name string) error {
 	w.emptied = append(w.emptied, name)
 	return nil
 }
+
+// Check implements [aws.Notifications]: there are no functions called missing.
+func (w *world) Check(_ context.Context, _ catalog.Place, c bucketevents.Configuration) error {
+	for _, d := range c.Functions {
+		if strings.HasSuffix(d.Function, ":missing") {
+			return &bucketevents.Error{Message: "Unable to validate the following destination configurations"}
+		}
+	}
+	return nil
+}
+
+// Test implements [aws.Notifications].
+func (w *world) Test(context.Context, string, bucketevents.Configuration) {}
 
 // newFunctions returns functions of which none is called.
 func newFunctions(w *world) *functions.Functions {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/functionenv"
@@ -38,6 +39,7 @@ type cloud struct {
 	functions *functions.Functions
 	topics    *topics.Topics
 	logs      *functionLogs
+	events    *bucketevents.Events
 	root      store.Root
 	url       string // of this server
 }
@@ -50,7 +52,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 		return err
 	}
 	c.objects, err = objects.New(objects.Config{
-		Dir: n.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: base, Log: n.log,
+		Dir: n.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: base, Changed: c.objectChanged, Log: n.log,
 	})
 	if err != nil {
 		return fmt.Errorf("buckets: %w", err)
@@ -73,6 +75,9 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 		},
 	})
 	if err != nil {
+		return err
+	}
+	if err := n.openBucketEvents(c); err != nil {
 		return err
 	}
 	n.functions, n.providers.invoked = c.functions, c.functions.Request

@@ -25,7 +25,7 @@ func (n *Node) cloudTypes() []native.Type {
 	}
 	return append(aliyun.Types(aliyun.Config{Functions: n.cloud.functions, Catalog: n.cloud.catalog}), aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
-		Parameters: parameters.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Secrets: secrets.New(n.cloud.catalog.Secrets, nil),
+		Parameters: parameters.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Notifications: n.cloud.events, Secrets: secrets.New(n.cloud.catalog.Secrets, nil),
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)
 			return body, err

@@ -65,7 +65,7 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 
-	buckets, err := s3.New(s3.Config{Objects: n.cloud.objects, Caller: caller[s3.Caller], Log: n.log})
+	buckets, err := s3.New(s3.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: caller[s3.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,9 @@ const keep = app.node.tryGetContext('keep') === 'true';
 const bucket = new Bucket(stack, 'Bucket', { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: !keep });
 const told = new Function(stack, 'Told', {
   runtime: Runtime.NODEJS_22_X,
-  code: Code.fromInline('exports.handler = async () => {}'),
+  code: Code.fromInline("exports.handler = async (event) => console.log('told of ' + event.Records[0].s3.object.key)"),
   handler: 'index.handler',
 });
 bucket.addEventNotification(EventType.OBJECT_CREATED, new LambdaDestination(told), { prefix: app.node.tryGetContext('prefix') ?? 'in/' });
+new CfnOutput(stack, 'FunctionName', { value: told.functionName });
 new CfnOutput(stack, 'BucketName', { value: bucket.bucketName });
