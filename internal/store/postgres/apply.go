@@ -52,7 +52,7 @@ func (s *Store) locate(ctx context.Context, m *member) (err error) {
 		default:
 			m.key = m.target.Stack
 		}
-		if err == nil || ctx.Err() != nil || !offline(err) || !away.wait() {
+		if err == nil || ctx.Err() != nil || !offline(err) || !away.wait(ctx) {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Store) keyOfName(ctx context.Context, name store.StackName) (key store.
 	if !clean(name.Account) || !clean(name.Region) || !clean(name.Name) {
 		return 0, nil
 	}
-	err = s.again(ctx, func() error {
+	err = s.twice(ctx, func() error {
 		return s.pool.QueryRow(ctx, "SELECT key FROM stack WHERE account = $1 AND region = $2 AND name = $3 AND live",
 			name.Account, name.Region, name.Name).Scan((*int64)(&key))
 	})
@@ -89,7 +89,7 @@ func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.
 	if !clean(string(id)) {
 		return 0, store.ErrNotFound
 	}
-	err = s.again(ctx, func() error {
+	err = s.twice(ctx, func() error {
 		return s.pool.QueryRow(ctx, "SELECT stack FROM request WHERE id = $1", string(id)).Scan((*int64)(&key))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

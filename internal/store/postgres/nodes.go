@@ -207,7 +207,7 @@ func adoptSome(ctx context.Context, conn *pgx.Conn, node store.Incarnation) (tak
 // Leave implements [store.Store].
 func (s *Store) Leave(ctx context.Context, node store.Incarnation) error {
 	return s.call(ctx, func() error {
-		return s.again(ctx, func() error {
+		return s.twice(ctx, func() error {
 			_, err := s.pool.Exec(ctx, "DELETE FROM node WHERE id = $1", node)
 			return err
 		})

@@ -224,7 +224,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.call(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, beatWithin)
 		defer cancel()
-		return s.again(ctx, func() error {
+		return s.twice(ctx, func() error {
 			_, err := s.pool.Exec(ctx, mark, s.clock(), s.ping, 0)
 			return err
 		})
@@ -248,8 +248,20 @@ func (s *Store) call(ctx context.Context, f func() error) error {
 	return s.address.explain(err)
 }
 
-// again runs f on connections of the pool, and a second time if the first one turns out to be of a server that is gone.
+// again runs f on connections of the pool, until it is done or fails for another reason than that the database is away. It gives up when
+// ctx ends or the database has been away for [Config.Patience].
 func (s *Store) again(ctx context.Context, f func() error) error {
+	away := newAbsence(s)
+	for {
+		err := s.twice(ctx, f)
+		if err == nil || ctx.Err() != nil || !offline(err) || !away.wait(ctx) {
+			return err
+		}
+	}
+}
+
+// twice runs f on connections of the pool, and a second time if the first one turns out to be of a server that is gone.
+func (s *Store) twice(ctx context.Context, f func() error) error {
 	err := f()
 	if err != nil && ctx.Err() == nil && offline(err) {
 		s.pool.Reset()

@@ -175,7 +175,7 @@ func (w *writer) settle(batch []*member) {
 				w.each(batch)
 				return
 			}
-			if !away.wait() {
+			if !away.wait(context.Background()) {
 				w.fail(batch, broken.error)
 				return
 			}
@@ -301,7 +301,7 @@ func (w *writer) committed(away *absence) (bool, error) {
 		if err == nil || !offline(err) && !repeatable(err) {
 			return committed, err
 		}
-		if !away.wait() {
+		if !away.wait(context.Background()) {
 			return false, err
 		}
 	}
@@ -396,8 +396,8 @@ type absence struct {
 
 func newAbsence(s *Store) *absence { return &absence{store: s} }
 
-// wait waits for a moment before another try, longer each time. It returns false when patience has ended.
-func (a *absence) wait() bool {
+// wait waits for a moment before another try, longer each time. It returns false when patience or ctx has ended.
+func (a *absence) wait(ctx context.Context) bool {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	if a.until.IsZero() {
 		a.until = time.Now().Add(a.store.patience)
@@ -411,6 +411,8 @@ func (a *absence) wait() bool {
 	select {
 	case <-timer.C:
 		return true
+	case <-ctx.Done():
+		return false
 	case <-a.store.closing:
 		return false
 	}
