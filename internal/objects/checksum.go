@@ -24,9 +24,11 @@ const (
 	SHA256    Algorithm = "SHA256"
 	SHA512    Algorithm = "SHA512"
 	MD5       Algorithm = "MD5"
+	// CRC64ECMA is that of OSS. S3 does not have it, so it is not one of [Algorithms].
+	CRC64ECMA Algorithm = "CRC64ECMA"
 )
 
-// Algorithms are all of them.
+// Algorithms are those of S3.
 func Algorithms() []Algorithm {
 	return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256, SHA512, MD5}
 }
@@ -44,6 +46,7 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 	// nvme is the polynomial of the NVM Express specification, reversed.
 	nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
+	ecma = crc64.MakeTable(crc64.ECMA)
 )
 
 // New returns a hash of the algorithm, nil for one that there is not.
@@ -55,6 +58,8 @@ func (a Algorithm) New() hash.Hash {
 		return crc32.New(castagnoli)
 	case CRC64NVME:
 		return crc64.New(nvme)
+	case CRC64ECMA:
+		return crc64.New(ecma)
 	case SHA1:
 		return sha1.New()
 	case SHA256:

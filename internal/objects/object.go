@@ -24,6 +24,8 @@ type Attributes struct {
 	Tags map[string]string `json:"tags,omitempty"`
 	// Encryption is the algorithm that was asked for, and is only recorded; empty means AES256.
 	Encryption string `json:"encryption,omitempty"`
+	// Appendable says that clients of OSS may append to it.
+	Appendable bool `json:"appendable,omitempty"`
 }
 
 // Info is what is known of an object, or of a part of an upload.

@@ -63,7 +63,7 @@ var (
 const (
 	// DefaultMaxObject is how many bytes an object has at most, unless Config says otherwise: S3's limit of one PUT.
 	DefaultMaxObject = 5 << 30
-	// MinPart is how many bytes every part but the last has at least.
+	// MinPart is how many bytes every part but the last has at least, unless its upload says otherwise.
 	MinPart = 5 << 20
 	// MaxParts is the highest number of a part.
 	MaxParts = 10_000

@@ -25,6 +25,8 @@ type Upload struct {
 	// Algorithm is that of the checksums of the parts and, Whole says it, of the whole object; otherwise of the parts' checksums.
 	Algorithm Algorithm `json:"algorithm,omitempty"`
 	Whole     bool      `json:"whole,omitempty"`
+	// MinPart is how many bytes every part but the last has at least. Zero means [MinPart].
+	MinPart int64 `json:"minPart,omitempty"`
 	Attributes
 }
 
@@ -256,7 +258,7 @@ func (s *Store) Complete(ctx context.Context, bucket, key, id string, given []Gi
 	if err != nil {
 		return Info{}, err
 	}
-	parts, err := choose(have, given)
+	parts, err := choose(have, given, cmp.Or(u.MinPart, MinPart))
 	if err != nil {
 		return Info{}, err
 	}
@@ -313,7 +315,7 @@ func (s *Store) Complete(ctx context.Context, bucket, key, id string, given []Gi
 }
 
 // choose returns the parts that a client names.
-func choose(have []Part, given []Given) ([]Part, error) {
+func choose(have []Part, given []Given, least int64) ([]Part, error) {
 	if len(given) == 0 || len(given) > MaxParts {
 		return nil, ErrPart
 	}
@@ -329,7 +331,7 @@ func choose(have []Part, given []Given) ([]Part, error) {
 		parts = append(parts, have[at])
 	}
 	for _, part := range parts[:len(parts)-1] {
-		if part.Size < MinPart {
+		if part.Size < least {
 			return nil, ErrTooSmall
 		}
 	}

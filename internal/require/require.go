@@ -158,6 +158,15 @@ func Popcore(t testing.TB) string {
 	return made(t, "popcore", PopcoreVariable, "tools/popcore/install", "popcore.json")
 }
 
+// OSSVariable is the environment variable that names the folder where tools/oss/install has put the clients of Alibaba Cloud's OSS.
+const OSSVariable = "PINTLE_OSS"
+
+// OSS returns the folder that [OSSVariable] names. If it names none, OSS skips the test, or fails it when [Variable] lists oss.
+func OSS(t testing.TB) string {
+	t.Helper()
+	return made(t, "oss", OSSVariable, "tools/oss/install", "oss.json")
+}
+
 // HandlersVariable is the environment variable that names the folder where tools/handlers/install has put libraries of other people for
 // handlers of custom resources.
 const HandlersVariable = "PINTLE_HANDLERS"

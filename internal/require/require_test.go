@@ -124,6 +124,7 @@ func TestCDKCLI(t *testing.T) {
 
 func TestPopcore(t *testing.T) {
 	testFolder(t, "popcore", require.PopcoreVariable, "popcore.json", func(t testing.TB) string { return require.Popcore(t) })
+	testFolder(t, "oss", require.OSSVariable, "oss.json", func(t testing.TB) string { return require.OSS(t) })
 }
 
 func TestPlaywright(t *testing.T) {

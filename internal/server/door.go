@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/sigv4"
@@ -89,6 +90,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 // except for bodies that a face reads as they arrive: who sends nothing more, or nothing that is signed, holds no turn.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	own := strings.HasPrefix(r.URL.Path, operator.Prefix)
+	service := s.claimed(r)
 	refuse := func(e *query.Error) {
 		if own {
 			operator.WriteError(w, &operator.Error{Status: e.Status, Message: e.Message})
@@ -98,7 +100,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 			s.refuseROS(w, r, e)
 			return
 		}
-		s.faceOf(sigv4.Claimed(r), r).Refuse(w, r, e)
+		s.faceOf(service, r).Refuse(w, r, e)
 	}
 	var open http.Handler
 	if s.config.Unsigned != nil {
@@ -108,7 +110,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodOptions:
 		refuse(denied("OPTIONS is refused: nothing here is for pages of a browser."))
 		return
-	case s.config.Dev && !isLoopback(r.Host):
+	case s.config.Dev && !isLoopback(r.Host) && !(service == ossService && oss.Host(r.Host)): // no page is of such a host
 		refuse(denied("This is a development server: it is reached as localhost, 127.0.0.1 or [::1] only. " +
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return
@@ -118,11 +120,15 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = r.Body.Close() }() // of what was read of it, which the server does not know
-	long := s.isLong(sigv4.Claimed(r)) && !own
+	long := s.isLong(service) && !own
 	if long {
 		s.extend(w, strangerTime) // anybody may say that a request is for this service
 	}
-	if !own && s.enterROS(w, r, refuse) {
+	switch {
+	case !own && service == ossService:
+		s.enterOSS(w, r, refuse)
+		return
+	case !own && s.enterROS(w, r, refuse):
 		return
 	}
 	id, err := s.verifier.Verify(r)

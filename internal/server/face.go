@@ -50,7 +50,7 @@ type faces map[string]Face
 
 // list names them for people.
 func (f faces) list() string {
-	names := slices.Sorted(maps.Keys(f))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(name string) bool { return name == ossService })
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 

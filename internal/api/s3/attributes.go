@@ -141,7 +141,7 @@ func encryption(info objects.Info) string {
 
 // checksumHeaders are what is told of a checksum.
 func checksumHeaders(sum objects.Checksum) map[string]string {
-	if sum.Value == "" {
+	if sum.Value == "" || !ofS3(sum.Algorithm) {
 		return nil
 	}
 	return map[string]string{checksumName(sum.Algorithm): sum.Value, "X-Amz-Checksum-Type": checksumType(sum)}

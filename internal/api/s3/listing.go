@@ -85,7 +85,7 @@ func (c *call) listObjectsV2() error {
 	}
 	for _, info := range page.Objects {
 		one := content{Key: text(info.Key), LastModified: stamp(info.Modified), ETag: info.ETag, Size: info.Size, StorageClass: "STANDARD"}
-		if info.Checksum.Value != "" {
+		if ofS3(info.Checksum.Algorithm) {
 			one.ChecksumAlgorithm, one.ChecksumType = info.Checksum.Algorithm, checksumType(info.Checksum)
 		}
 		if c.query.Get("fetch-owner") == "true" {

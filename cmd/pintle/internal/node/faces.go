@@ -9,6 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/events"
 	"github.com/pintle-dev/pintle/internal/api/lambda"
 	"github.com/pintle-dev/pintle/internal/api/logs"
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/recorded"
 	"github.com/pintle-dev/pintle/internal/api/s3"
@@ -72,6 +73,12 @@ func (n *Node) openFaces(c *server.Config) error {
 	c.Faces["s3"] = long(server.Face{Handler: buckets, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
 		s3.WriteError(w, r, e.Code, e.Message, e.Status)
 	}}, objectTimeout)
+
+	store, err := oss.New(oss.Config{Objects: n.cloud.objects, Caller: caller[oss.Caller], Log: n.log})
+	if err != nil {
+		return err
+	}
+	c.Faces["oss"] = long(server.OSSFace(store), objectTimeout)
 
 	machines, err := states.New(states.Config{
 		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: caller[states.Caller], Log: n.log,
