@@ -88,6 +88,8 @@ type Code struct {
 
 // Layer is a version of a layer. Its item has the name NAME:NUMBER. One whose name has no number counts the versions.
 type Layer struct {
+	// Contract is that of the functions it is for, [ContractLambda] or [ContractFC].
+	Contract    string    `json:"contract,omitempty"`
 	Last        int       `json:"last,omitempty"` // of the one that counts
 	Description string    `json:"description,omitempty"`
 	Runtimes    []string  `json:"runtimes,omitempty"`

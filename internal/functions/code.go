@@ -39,7 +39,7 @@ type parcel struct {
 }
 
 // keep brings code into the folder of a place. When it returns, the zip file is on the disk and was looked through.
-func (f *Functions) keep(ctx context.Context, place catalog.Place, code catalog.Code, runtime string) (parcel, error) {
+func (f *Functions) keep(ctx context.Context, place catalog.Place, code catalog.Code, runtime, contract string) (parcel, error) {
 	if !placeForm.MatchString(place.Account) || !placeForm.MatchString(place.Region) {
 		return parcel{}, invalid("There are no functions in account %.64q, region %.64q.", place.Account, place.Region)
 	}
@@ -68,6 +68,10 @@ func (f *Functions) keep(ctx context.Context, place catalog.Place, code catalog.
 	}
 	body, size, err := f.config.Objects.Open(ctx, place.Account, code.Bucket, code.Key, code.ObjectVersion)
 	switch {
+	case contract == catalog.ContractFC && errors.Is(err, fs.ErrPermission):
+		return parcel{}, invalid("the code cannot be read from OSS: AccessDenied: the bucket %.100s is another account's", code.Bucket)
+	case contract == catalog.ContractFC && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, catalog.ErrNotFound)):
+		return parcel{}, invalid("the code cannot be read from OSS: NoSuchKey: there is no object %.200s in a bucket %.100s", code.Key, code.Bucket)
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, catalog.ErrNotFound):
 		return parcel{}, invalid("Error occurred while GetObject. S3 Error Code: NoSuchKey. "+
 			"S3 Error Message: The specified key does not exist. (bucket %.100s, key %.200s)", code.Bucket, code.Key)

@@ -53,7 +53,7 @@ func (f *Functions) complete(ctx context.Context, i *item, code *catalog.Code) e
 		return err
 	}
 	if code != nil {
-		kept, err := f.keep(ctx, i.Place, *code, i.Of.Runtime)
+		kept, err := f.keep(ctx, i.Place, *code, i.Of.Runtime, i.Of.Contract)
 		if err != nil {
 			return err
 		}

@@ -92,13 +92,34 @@ func checkFC(f *catalog.Function) error {
 	return nil
 }
 
-// fcProvider completes what the runtime is to run with what a function of Function Compute is.
-func fcProvider(p *local.Provider, i item, dir string) (err error) {
+// The variables of Alibaba Cloud's SDKs that hold a key.
+const (
+	fcKeyID         = "ALIBABA_CLOUD_ACCESS_KEY_ID"
+	fcKeySecret     = "ALIBABA_CLOUD_ACCESS_KEY_SECRET"
+	fcSecurityToken = "ALIBABA_CLOUD_SECURITY_TOKEN"
+)
+
+// fcProvider completes what the runtime is to run with what a function of Function Compute is. A function with a key of its own keeps
+// it, and its calls go where that key is for.
+func (f *Functions) fcProvider(p *local.Provider, i item, dir string, layers []string) (err error) {
 	m := fcName.FindStringSubmatch(i.Name)
-	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, maps.Clone(i.Of.Environment)
+	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, map[string]string{}
+	if i.Of.Environment[fcKeyID] == "" {
+		for name, text := range f.config.Environment(i.Place, p.Name) {
+			if !strings.HasPrefix(name, "AWS_") { // it is of another cloud
+				p.Env[name] = text
+			}
+		}
+		for _, name := range []string{fcKeySecret, fcSecurityToken} {
+			if text := p.Env[name]; text != "" {
+				p.Secrets = append(p.Secrets, text)
+			}
+		}
+	}
+	maps.Copy(p.Env, i.Of.Environment)
 	p.Function = &local.Function{
 		Service: m[1], Name: m[2], Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
-		LogProject: i.Of.LogProject, LogStore: i.Of.LogStore,
+		LogProject: i.Of.LogProject, LogStore: i.Of.LogStore, Layers: layers, Modules: f.config.Modules,
 	}
 	p.Target, err = local.FCTarget(local.FCCode{Dir: dir, Runtime: i.Of.Runtime, Handler: i.Of.Handler, Command: i.Of.Command})
 	return err

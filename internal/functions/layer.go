@@ -29,7 +29,7 @@ func (f *Functions) CreateLayer(ctx context.Context, i catalog.Item[catalog.Laye
 			return made, err
 		}
 	}
-	kept, err := f.keep(ctx, i.Place, code, "")
+	kept, err := f.keep(ctx, i.Place, code, "", i.Of.Contract)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func (f *Functions) CreateLayer(ctx context.Context, i catalog.Item[catalog.Laye
 	}
 	i.Name = name + ":" + strconv.Itoa(number)
 	_, err = f.config.Catalog.Layers.Put(ctx, i)
-	return layerReference{i.Place, i.Name}.arn(), err
+	return layerReference{i.Place, i.Name, i.Of.Contract == catalog.ContractFC}.arn(), err
 }
 
 // layerOf returns the ARN of the version that the item's holder has made; empty if there is none.
@@ -58,7 +58,7 @@ func (f *Functions) layerOf(ctx context.Context, i catalog.Item[catalog.Layer]) 
 			case !strings.HasPrefix(v.Name, i.Name+":"):
 				return "", nil
 			case v.Holder == i.Holder:
-				return layerReference{v.Place, v.Name}.arn(), nil
+				return layerReference{v.Place, v.Name, v.Of.Contract == catalog.ContractFC}.arn(), nil
 			}
 		}
 		if len(page) < limit {
@@ -125,4 +125,6 @@ func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
 }
 
 // LayerARN returns the ARN of the version of a layer whose name, NAME:NUMBER, is given.
-func LayerARN(place catalog.Place, name string) string { return layerReference{place, name}.arn() }
+func LayerARN(place catalog.Place, name string) string {
+	return layerReference{place, name, false}.arn()
+}

@@ -154,22 +154,23 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	if err != nil {
 		return p, err
 	}
+	var layers []string
+	for _, layer := range i.Of.LayerCode {
+		folder, err := f.unpacked(layer.Place, layer.Code)
+		if err != nil {
+			return p, err
+		}
+		layers = append(layers, folder)
+	}
 	if i.Of.Contract == catalog.ContractFC {
-		err := fcProvider(&p, i, dir)
+		err := f.fcProvider(&p, i, dir, layers)
 		return p, err
 	}
 	r := of(i)
 	p.Contract = bootstrap.Lambda
 	p.Function = &local.Function{
 		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
-		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules,
-	}
-	for _, layer := range i.Of.LayerCode {
-		folder, err := f.unpacked(layer.Place, layer.Code)
-		if err != nil {
-			return p, err
-		}
-		p.Function.Layers = append(p.Function.Layers, folder)
+		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules, Layers: layers,
 	}
 	p.Env = maps.Clone(f.config.Environment(i.Place, name))
 	if p.Env == nil {

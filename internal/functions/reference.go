@@ -112,16 +112,27 @@ func of[T any](i catalog.Item[T]) Reference {
 type layerReference struct {
 	catalog.Place
 	name string // NAME:NUMBER
+	fc   bool   // it is one of Function Compute
 }
 
 func parseLayer(arn string) (layerReference, bool) {
-	m := layerForm.FindStringSubmatch(arn)
+	m, fc := layerForm.FindStringSubmatch(arn), false
+	if m == nil {
+		m, fc = fcLayerForm.FindStringSubmatch(arn), true
+	}
 	if m == nil {
 		return layerReference{}, false
 	}
-	return layerReference{catalog.Place{Account: m[2], Region: m[1]}, m[3] + ":" + m[4]}, true
+	return layerReference{catalog.Place{Account: m[2], Region: m[1]}, m[3] + ":" + m[4], fc}, true
 }
 
+// fcLayerForm is the ARN of a version of a layer of Function Compute.
+var fcLayerForm = regexp.MustCompile(`^acs:fc:([a-z0-9-]+):([a-zA-Z0-9]+):layers/([a-zA-Z0-9_-]{1,140})/versions/([1-9][0-9]{0,17})$`)
+
 func (r layerReference) arn() string {
+	if r.fc {
+		name, number, _ := strings.Cut(r.name, ":")
+		return "acs:fc:" + r.Region + ":" + r.Account + ":layers/" + name + "/versions/" + number
+	}
 	return "arn:" + wire.Partition(r.Region) + ":lambda:" + r.Region + ":" + r.Account + ":layer:" + r.name
 }

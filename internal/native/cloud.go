@@ -7,9 +7,11 @@ import "slices"
 var cloud = []string{
 	"ALIYUN::FC3::Function",
 	"ALIYUN::FC::Function",
+	"ALIYUN::FC::Layer",
 	"ALIYUN::FC::Service",
 	"ALIYUN::MNS::Queue",
 	"ALIYUN::MNS::Topic",
+	"ALIYUN::OSS::Bucket",
 	"ALIYUN::RAM::AccessKey",
 	"ALIYUN::RAM::AttachPolicyToRole",
 	"ALIYUN::RAM::AttachPolicyToUser",

@@ -16,31 +16,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
-// The settings of a bucket that are recorded here, by their names in [catalog.Bucket]. They have no effect.
-const (
-	SettingACL        = "oss.acl"
-	SettingStorage    = "oss.storageClass"
-	SettingRedundancy = "oss.redundancy"
-)
-
-// Defaults of a bucket.
-const (
-	Private           = "private"
-	StandardStorage   = "Standard"
-	DefaultRedundancy = "LRS"
-)
-
-// BucketACLs are the access control lists that a bucket may have.
-func BucketACLs() []string { return []string{Private, "public-read", "public-read-write"} }
-
-// StorageClasses are the storage classes that a bucket may have.
-func StorageClasses() []string {
-	return []string{StandardStorage, "IA", "Archive", "ColdArchive", "DeepColdArchive"}
-}
-
-// Redundancies are the ways to keep data that a bucket may have.
-func Redundancies() []string { return []string{DefaultRedundancy, "ZRS"} }
-
 // maxDocument is how many bytes a body has that is not the data of an object: 10,000 parts fit.
 const maxDocument = 4 << 20
 
@@ -61,7 +36,7 @@ func location(region string) string { return "oss-" + region }
 // setting returns a setting of a bucket, or its default.
 func setting(b catalog.Bucket, name string) string {
 	return cmp.Or(b.Settings[name], map[string]string{
-		SettingACL: Private, SettingStorage: StandardStorage, SettingRedundancy: DefaultRedundancy,
+		objects.SettingACL: objects.Private, objects.SettingStorage: objects.StandardStorage, objects.SettingRedundancy: objects.DefaultRedundancy,
 	}[name])
 }
 
@@ -124,21 +99,21 @@ func (c *call) makeBucket() error {
 	if err := c.readDocument(&asked, true); err != nil {
 		return err
 	}
-	acl, err := oneOf("access control list", c.r.Header.Get("X-Oss-Acl"), BucketACLs())
+	acl, err := oneOf("access control list", c.r.Header.Get("X-Oss-Acl"), objects.BucketACLs())
 	if err != nil {
 		return err
 	}
-	class, err := oneOf("storage class", asked.StorageClass, StorageClasses())
+	class, err := oneOf("storage class", asked.StorageClass, objects.StorageClasses())
 	if err != nil {
 		return err
 	}
-	redundancy, err := oneOf("data redundancy type", asked.DataRedundancyType, Redundancies())
+	redundancy, err := oneOf("data redundancy type", asked.DataRedundancyType, objects.Redundancies())
 	if err != nil {
 		return err
 	}
 	item := catalog.Item[catalog.Bucket]{Name: c.bucket}
 	item.Of.Owner = catalog.Place{Account: c.caller.Account, Region: c.caller.Region}
-	item.Of.Settings = map[string]string{SettingACL: acl, SettingStorage: class, SettingRedundancy: redundancy}
+	item.Of.Settings = map[string]string{objects.SettingACL: acl, objects.SettingStorage: class, objects.SettingRedundancy: redundancy}
 	switch there, err := c.config.Objects.Bucket(c.ctx, c.bucket); {
 	case errors.Is(err, objects.ErrNoBucket):
 		if _, err := c.config.Objects.Make(c.ctx, item); err != nil {
@@ -149,7 +124,7 @@ func (c *call) makeBucket() error {
 	case there.Of.Owner.Account != c.caller.Account:
 		return catalog.ErrExists
 	case c.r.Header.Get("X-Oss-Acl") != "":
-		if err := c.change(func(b *catalog.Bucket) { b.Settings[SettingACL] = acl }); err != nil {
+		if err := c.change(func(b *catalog.Bucket) { b.Settings[objects.SettingACL] = acl }); err != nil {
 			return err
 		}
 	}
@@ -203,9 +178,9 @@ func (c *call) bucketInfo() error {
 		Bucket  bucket
 	}{Bucket: bucket{
 		CreationDate: stamp(item.Of.Made), ExtranetEndpoint: at + ".aliyuncs.com", IntranetEndpoint: at + "-internal.aliyuncs.com",
-		Location: at, Name: c.bucket, StorageClass: setting(item.Of, SettingStorage),
-		DataRedundancyType: setting(item.Of, SettingRedundancy), Owner: ownerOf(item.Of.Owner.Account),
-		AccessControlList: grant{setting(item.Of, SettingACL)},
+		Location: at, Name: c.bucket, StorageClass: setting(item.Of, objects.SettingStorage),
+		DataRedundancyType: setting(item.Of, objects.SettingRedundancy), Owner: ownerOf(item.Of.Owner.Account),
+		AccessControlList: grant{setting(item.Of, objects.SettingACL)},
 	}})
 }
 
@@ -264,7 +239,7 @@ func (c *call) listBuckets() error {
 		at := location(item.Of.Owner.Region)
 		result.Buckets = append(result.Buckets, bucket{
 			stamp(item.Of.Made), at + ".aliyuncs.com", at + "-internal.aliyuncs.com", at, item.Name, item.Of.Owner.Region,
-			setting(item.Of, SettingStorage),
+			setting(item.Of, objects.SettingStorage),
 		})
 	}
 	return c.document(result)

@@ -84,7 +84,7 @@ func (c *call) listObjects() error {
 	}
 	by := ownerOf(c.caller.Account)
 	for _, info := range page.Objects {
-		one := content{text(info.Key), stamp(info.Modified), etag(info.ETag), kindOf(info), info.Size, StandardStorage, &by}
+		one := content{text(info.Key), stamp(info.Modified), etag(info.ETag), kindOf(info), info.Size, objects.StandardStorage, &by}
 		if second && c.query.Get("fetch-owner") != "true" {
 			one.Owner = nil
 		}

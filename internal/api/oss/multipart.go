@@ -175,7 +175,7 @@ func (c *call) listParts() error {
 		IsTruncated          bool
 		Parts                []one `xml:"Part"`
 	}{
-		EncodingType: c.query.Get("encoding-type"), Bucket: c.bucket, Key: text(c.key), UploadID: id, StorageClass: StandardStorage,
+		EncodingType: c.query.Get("encoding-type"), Bucket: c.bucket, Key: text(c.key), UploadID: id, StorageClass: objects.StandardStorage,
 		PartNumberMarker: after, MaxParts: limit,
 	}
 	for _, part := range parts {

@@ -336,7 +336,7 @@ func (c *call) describe(info objects.Info) {
 	for name, value := range map[string]string{
 		"Content-Type": cmp.Or(info.ContentType, untyped), "Content-Encoding": info.ContentEncoding,
 		"Content-Language": info.ContentLanguage, "Content-Disposition": info.ContentDisposition, "Cache-Control": info.CacheControl,
-		"Expires": info.Expires, "Accept-Ranges": "bytes", "X-Oss-Object-Type": kindOf(info), "X-Oss-Storage-Class": StandardStorage,
+		"Expires": info.Expires, "Accept-Ranges": "bytes", "X-Oss-Object-Type": kindOf(info), "X-Oss-Storage-Class": objects.StandardStorage,
 		checksumHeader: checksum(info),
 	} {
 		if value != "" {

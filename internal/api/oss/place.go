@@ -33,7 +33,7 @@ func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
+	return strings.ToLower(strings.Trim(host, ".")) // ali-oss begins it with a dot for no bucket
 }
 
 // placeOf returns the bucket and the key that a request names: the bucket in its host, or in its path. Hosts are those of OSS's

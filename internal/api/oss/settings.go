@@ -14,7 +14,7 @@ import (
 const maxBucketTags = 20
 
 // objectACLs are the access control lists that an object may have: those that give access to its owner alone.
-func objectACLs() []string { return []string{"default", Private} }
+func objectACLs() []string { return []string{"default", objects.Private} }
 
 // acl answers with an access control list.
 func (c *call) acl(list string) error {
@@ -31,16 +31,16 @@ func (c *call) bucketACL() error {
 	if err != nil {
 		return err
 	}
-	return c.acl(setting(item.Of, SettingACL))
+	return c.acl(setting(item.Of, objects.SettingACL))
 }
 
 // setBucketACL is PutBucketAcl.
 func (c *call) setBucketACL() error {
-	acl, err := oneOf("access control list", c.r.Header.Get("X-Oss-Acl"), BucketACLs())
+	acl, err := oneOf("access control list", c.r.Header.Get("X-Oss-Acl"), objects.BucketACLs())
 	if err != nil {
 		return err
 	}
-	if err := c.change(func(b *catalog.Bucket) { b.Settings[SettingACL] = acl }); err != nil {
+	if err := c.change(func(b *catalog.Bucket) { b.Settings[objects.SettingACL] = acl }); err != nil {
 		return err
 	}
 	return c.done(http.StatusOK)

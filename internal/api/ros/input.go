@@ -2,6 +2,7 @@ package ros
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strings"
@@ -45,7 +46,24 @@ func (f *face) text(ctx context.Context, in templateInput) (text string, given b
 		text, err = f.fetched(ctx, "TemplateURL", in.TemplateURL)
 		return text, true, err
 	}
-	return in.TemplateBody, in.TemplateBody != "", nil
+	text, err = decoded(in.TemplateBody)
+	return text, in.TemplateBody != "", err
+}
+
+// encodedBody begins a template in Base64. No page of the API describes it; the deploy command of the CDK of ROS sends it.
+const encodedBody = "@Base64Encoded:"
+
+// decoded returns the text of a TemplateBody.
+func decoded(body string) (string, error) {
+	encoded, ok := strings.CutPrefix(body, encodedBody)
+	if !ok {
+		return body, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil {
+		return "", rpc.Invalid("TemplateBody", "the text after %s is not Base64", encodedBody)
+	}
+	return string(text), nil
 }
 
 // needed returns the template of a call that has to bring one.

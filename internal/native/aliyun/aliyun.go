@@ -25,12 +25,15 @@ type Functions interface {
 	// Update changes the definition, and the code unless that is nil.
 	Update(ctx context.Context, item catalog.Item[catalog.Function], code *catalog.Code) (catalog.Item[catalog.Function], error)
 	Delete(ctx context.Context, place catalog.Place, name string) error
+	CreateLayer(ctx context.Context, item catalog.Item[catalog.Layer], code catalog.Code) (arn string, err error)
+	DeleteLayer(ctx context.Context, arn string) error
 }
 
 // Config is what the types act on. Where a part is nil the types can be declared, and fail when they are served: that is for
 // programs that only look at templates.
 type Config struct {
 	Functions Functions
+	Objects   Buckets
 	// Catalog has what there is.
 	Catalog *catalog.Catalog
 	// Now is the clock. Nil is the system's.
@@ -50,6 +53,8 @@ func Types(c Config) []native.Type {
 	}
 	add(functionTable, c.Functions != nil, function{c, functionOf2})
 	add(function3Table, c.Functions != nil, function{c, functionOf3})
+	add(layerTable, c.Functions != nil, layer{c})
+	add(bucketTable, c.Objects != nil, bucket{c})
 	add(serviceType.Table, true, service{cloud.Record(serviceType, c.Catalog, c.Now), c.Catalog})
 	for _, r := range records {
 		add(r.Table, true, cloud.Record(r, c.Catalog, c.Now))

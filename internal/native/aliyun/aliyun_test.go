@@ -36,7 +36,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			}
 		}
 	}
-	if len(types.Names()) != 14 {
+	if len(types.Names()) != 16 {
 		t.Errorf("there are %d types", len(types.Names()))
 	}
 }
@@ -92,6 +92,7 @@ func TestTexts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()
+	w.put("strange", "k", catalog.Place{Account: "0000999999999999", Region: region}, nil)
 	function := func(change string) *store.Request {
 		r := w.request(wire.Create, "F", "ALIYUN::FC::Function",
 			`"ServiceName": "s", "FunctionName": "f", "Handler": "index.handler", "Runtime": "python3"`, "", "")
@@ -101,11 +102,13 @@ func TestRefusals(t *testing.T) {
 		return r
 	}
 	for change, want := range map[string]string{
-		``:                                                            "Property Code must have a SourceCode or a ZipFile",
-		`"Code": {"SourceCode": ""}`:                                  "Property Code.SourceCode: the value must be the text of the file index",
-		`"Code": {"ZipFile": "no zip"}`:                               "Property Code.ZipFile: the value must be a zip file in Base64",
-		`"Code": {"ZipFile": "bm8gemlw"}`:                             "Could not unzip",
-		`"Code": {"OssBucketName": "b"}`:                              "there is no OSS on this machine",
+		``:                                "Property Code must have a SourceCode, a ZipFile, or an OssBucketName and an OssObjectName",
+		`"Code": {"SourceCode": ""}`:      "Property Code.SourceCode: the value must be the text of the file index",
+		`"Code": {"ZipFile": "no zip"}`:   "Property Code.ZipFile: the value must be a zip file in Base64",
+		`"Code": {"ZipFile": "bm8gemlw"}`: "Could not unzip",
+		`"Code": {"OssBucketName": "b"}`:  "Code must have both an OssBucketName and an OssObjectName",
+		`"Code": {"OssBucketName": "no-such", "OssObjectName": "k"}`:  "NoSuchKey: there is no object k in a bucket no-such",
+		`"Code": {"OssBucketName": "strange", "OssObjectName": "k"}`:  "AccessDenied: the bucket strange is another account's",
 		`"CustomContainerConfig": {}`:                                 "functions of container images are not run here",
 		`"Runtime": "java11", ` + source:                              "SourceCode is run for the runtimes of Node.js and Python only",
 		`"ServiceName": "none", ` + source:                            "ServiceNotFound: service 'none' does not exist",

@@ -164,10 +164,10 @@ func functionOf3(c *cloud.Call) (catalog.Function, error) {
 	if err == nil {
 		f.Tags, err = c.Tags()
 	}
-	f.Role = c.Text("Role")
+	f.Role, f.Layers = c.Text("Role"), c.Texts("Layers")
 	f.Initializer = c.Text("InstanceLifecycleConfig", "Initializer", "Handler")
 	f.LogProject, f.LogStore = c.Text("LogConfig", "Project"), c.Text("LogConfig", "Logstore")
-	f.Rest = c.Rest("Code CustomRuntimeConfig Description EnvironmentVariables FunctionName Handler MemorySize Role Runtime Tags Timeout")
+	f.Rest = c.Rest("Code CustomRuntimeConfig Description EnvironmentVariables FunctionName Handler Layers MemorySize Role Runtime Tags Timeout")
 	return f, err
 }
 
@@ -193,7 +193,7 @@ func functionOf(c *cloud.Call) (catalog.Function, error) {
 	return f, nil
 }
 
-// codeOf reads where a function's code is: a zip file goes before a text, and that before an object.
+// codeOf reads where the code of a function is: a zip file comes before a text, and a text before an object of OSS.
 func codeOf(c *cloud.Call) (catalog.Code, error) {
 	archive, source := c.At("Code", "ZipFile"), c.At("Code", "SourceCode")
 	switch {
@@ -214,8 +214,12 @@ func codeOf(c *cloud.Call) (catalog.Code, error) {
 			return catalog.Code{}, c.Bad("Code.SourceCode", fmt.Sprintf("have at most %d characters, it has %d: give a ZipFile", maxSource, length))
 		}
 		return catalog.Code{Inline: &text}, nil
-	case !c.At("Code", "OssBucketName").IsNull():
-		return catalog.Code{}, errors.New("there is no OSS on this machine to read OssObjectName from: give Code.SourceCode or Code.ZipFile")
+	case !c.At("Code", "OssBucketName").IsNull() || !c.At("Code", "OssObjectName").IsNull():
+		code := catalog.Code{Bucket: c.Text("Code", "OssBucketName"), Key: c.Text("Code", "OssObjectName")}
+		if code.Bucket == "" || code.Key == "" {
+			return code, errors.New("Code must have both an OssBucketName and an OssObjectName") //nolint:staticcheck // a property's name
+		}
+		return code, nil
 	}
-	return catalog.Code{}, errors.New("Property Code must have a SourceCode or a ZipFile") //nolint:staticcheck // a property's name
+	return catalog.Code{}, errors.New("Property Code must have a SourceCode, a ZipFile, or an OssBucketName and an OssObjectName") //nolint:staticcheck // a property's name
 }

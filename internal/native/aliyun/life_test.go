@@ -2,10 +2,12 @@ package aliyun_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -28,6 +30,8 @@ type life struct {
 
 // keyID is that of the key that the resource X of the stack S has made.
 const keyID = "LTAI" + "5tR7K3I7US2E2XE2V6NM"
+
+const layerARN = "acs:fc:cn-hangzhou:0000123456789012:layers/l/versions/1"
 
 const source = `"Code": {"SourceCode": "def handler(event, context): pass"}`
 
@@ -70,6 +74,39 @@ func lives(t *testing.T) []life {
 			},
 			look: running("functions/"),
 			is:   "nodejs20 index.handler 3 128 map[] []", becomes: "python3 index.handler 86400 128 map[] []",
+		},
+		{
+			resourceType: "ALIYUN::FC::Layer",
+			first:        `"LayerName": "l", "CompatibleRuntime": ["python3.10"], "Code": {"ZipFile": "` + archive(t, "python/a.py", "") + `"}`,
+			replaced:     `"LayerName": "m", "CompatibleRuntime": ["python3.10"], "Code": {"ZipFile": "` + archive(t, "python/a.py", "") + `"}`,
+			id:           layerARN,
+			attributes:   map[string]string{"Arn": layerARN, "LayerName": "l", "Version": "1"},
+			look: func(w *world, _ string) string {
+				list, err := w.catalog.Layers.List(w.ctx, home, "l:", 10) // a crash leaves a number unused
+				w.must(err)
+				var runtimes []string
+				for _, l := range list {
+					runtimes = append(runtimes, l.Of.Runtimes...)
+				}
+				return strings.Join(runtimes, " ")
+			},
+			is: "python3.10",
+		},
+		{
+			resourceType: "ALIYUN::OSS::Bucket",
+			first:        `"BucketName": "my-bucket", "AccessControl": "public-read", "Tags": {"k": "v"}`,
+			changed:      `"BucketName": "my-bucket", "AccessControl": "private", "DeletionForce": true`,
+			replaced:     `"BucketName": "other-bucket"`,
+			id:           "my-bucket",
+			attributes: map[string]string{
+				"Arn": "acs:oss:*:0000123456789012:my-bucket", "Name": "my-bucket", "DomainName": "my-bucket.oss-cn-hangzhou.aliyuncs.com",
+				"InternalDomainName": "my-bucket.oss-cn-hangzhou-internal.aliyuncs.com",
+			},
+			look: func(w *world, id string) string {
+				b, err := w.catalog.Buckets.Get(w.ctx, catalog.Everywhere, id)
+				return found(w, fmt.Sprint(b.Of.Settings, b.Of.Tags), err)
+			},
+			is: "map[oss.acl:public-read] map[k:v]", becomes: "map[oss.acl:private] map[]",
 		},
 		record("ALIYUN::FC::Service", `"ServiceName":"svc","Tags":[{"Key":"k","Value":"v"}]`,
 			`"ServiceName":"svc","LogConfig":{"Project":"p","Logstore":"l"}`, `"ServiceName":"other"`, "svc", map[string]string{

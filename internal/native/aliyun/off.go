@@ -18,6 +18,13 @@ func holderOf(ctx context.Context, things *catalog.Catalog, c *cloud.Call) (stri
 	if c.Kind == functionTable.Name || c.Kind == function3Table.Name {
 		return cloud.Holding(things.Functions, c.Place, rowName(c, c.Physical()))(ctx)
 	}
+	if c.Kind == layerTable.Name {
+		name, version, _ := layerNamed(c.Physical())
+		return cloud.Holding(things.Layers, c.Place, name+":"+version)(ctx)
+	}
+	if c.Kind == bucketTable.Name {
+		return cloud.Holding(things.Buckets, catalog.Everywhere, c.Physical())(ctx)
+	}
 	place := c.Place
 	for _, r := range records {
 		if r.Name == c.Kind {

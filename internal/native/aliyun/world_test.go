@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/local"
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/aliyun"
+	"github.com/pintle-dev/pintle/internal/objects"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/internal/value"
@@ -88,6 +90,7 @@ type world struct {
 	ctx     context.Context
 	rows    *rows
 	catalog *catalog.Catalog
+	objects *objects.Store
 	types   *native.Registry
 }
 
@@ -100,16 +103,39 @@ func newWorld(t *testing.T) *world {
 	w.catalog = catalog.New(w.rows)
 	runtime, err := local.New(local.Config{Done: func(string, local.Outcome) {}, CacheDir: t.TempDir()})
 	w.must(err)
-	f, err := functions.New(functions.Config{Catalog: w.catalog, Runtime: runtime, CodeDir: t.TempDir(), CacheDir: t.TempDir()})
+	w.objects, err = objects.New(objects.Config{Dir: t.TempDir(), Buckets: w.catalog.Buckets})
+	w.must(err)
+	f, err := functions.New(functions.Config{Catalog: w.catalog, Runtime: runtime, Objects: opened{w.objects}, CodeDir: t.TempDir(), CacheDir: t.TempDir()})
 	w.must(err)
 	t.Cleanup(func() {
 		w.must(runtime.Close())
 		w.must(f.Close())
+		w.must(w.objects.Close())
 	})
 	now := func() time.Time { return time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC) }
-	w.types, err = native.New(aliyun.Types(aliyun.Config{Functions: f, Catalog: w.catalog, Now: now})...)
+	w.types, err = native.New(aliyun.Types(aliyun.Config{Functions: f, Objects: w.objects, Catalog: w.catalog, Now: now})...)
 	w.must(err)
 	return w
+}
+
+// opened is the code of functions in buckets.
+type opened struct{ *objects.Store }
+
+func (o opened) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
+	object, err := o.OpenFor(ctx, account, bucket, key, version)
+	if errors.Is(err, objects.ErrNoBucket) || errors.Is(err, objects.ErrNoObject) {
+		err = catalog.ErrNotFound
+	}
+	return object, object.Size, err
+}
+
+// put makes a bucket of a place, and an object in it.
+func (w *world) put(bucket, key string, place catalog.Place, text []byte) {
+	w.t.Helper()
+	_, err := w.objects.Make(w.ctx, catalog.Item[catalog.Bucket]{Place: place, Name: bucket})
+	w.must(err)
+	_, err = w.objects.Put(w.ctx, bucket, key, bytes.NewReader(text), objects.Options{})
+	w.must(err)
 }
 
 func (w *world) must(err error) {

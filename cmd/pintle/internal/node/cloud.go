@@ -62,7 +62,11 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
 		Inside: n.invokeInside,
 		Environment: func(place catalog.Place, name string) map[string]string {
-			return n.localAWS(os.Environ(), n.processKeys.issue(place.Account, name))
+			key := n.processKeys.issue(place.Account, name)
+			if strings.HasPrefix(name, fcNames) {
+				return n.localAliyun(place.Region, key)
+			}
+			return n.localAWS(os.Environ(), key)
 		},
 	})
 	if err != nil {
@@ -188,6 +192,17 @@ func (c *cloud) variables(account string) map[string]string {
 // the key.
 func (n *Node) localAWS(environ []string, key sigv4.Key) map[string]string {
 	return awsVariables(environ, n.record.URL, key)
+}
+
+// localAliyun returns the variables that lead the calls of OSS of a function to this server. The map holds the key. Clients that take no
+// endpoint from a variable are led there by what runs the function.
+func (n *Node) localAliyun(region string, key sigv4.Key) map[string]string {
+	return map[string]string{
+		"ALIBABA_CLOUD_ACCESS_KEY_ID": key.ID, "ALIBABA_CLOUD_ACCESS_KEY_SECRET": string(key.Secret),
+		"ALIBABA_CLOUD_SECURITY_TOKEN": string(key.Token),
+		"OSS_ACCESS_KEY_ID":            key.ID, "OSS_ACCESS_KEY_SECRET": string(key.Secret), "OSS_SESSION_TOKEN": string(key.Token),
+		"OSS_ENDPOINT": n.record.URL, "OSS_REGION": region, "PINTLE_OSS": n.record.URL,
+	}
 }
 
 func awsVariables(environ []string, url string, key sigv4.Key) map[string]string {

@@ -23,7 +23,9 @@ func (n *Node) cloudTypes() []native.Type {
 	if n.cloud == nil {
 		return nil
 	}
-	return append(aliyun.Types(aliyun.Config{Functions: n.cloud.functions, Catalog: n.cloud.catalog}), aws.Types(aws.Config{
+	return append(aliyun.Types(aliyun.Config{
+		Functions: n.cloud.functions, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
+	}), aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
 		Parameters: parameters.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Notifications: n.cloud.events, Secrets: secrets.New(n.cloud.catalog.Secrets, nil),
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {

@@ -14,6 +14,9 @@ import (
 // processKey begins the ids of the keys that processes of local providers and template functions have.
 const processKey = "PROCESS"
 
+// fcNames begins the names of functions of Function Compute in the runtime.
+const fcNames = "acs:fc:"
+
 // processKeys issues one access key for each local provider and each template function, and records when its processes last made
 // a call that may lead to a later answer. It holds one entry for each name that a key was issued for since the start. Its methods
 // may be called concurrently.
@@ -42,7 +45,11 @@ func (k *processKeys) issue(account, name string) sigv4.Key {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.owners[id] = keyOwner{account: account, name: name}
-	return sigv4.Key{ID: id, Secret: sigv4.Secret(secret), Account: account}
+	key := sigv4.Key{ID: id, Secret: sigv4.Secret(secret), Account: account}
+	if strings.HasPrefix(name, fcNames) { // as over there, its key is temporary, and some code takes one without a token for none
+		key.Token = sigv4.Secret(hex.EncodeToString(k.root.Derive("process token of " + account + " " + name)))
+	}
+	return key
 }
 
 // lookup finds an issued key by its id.

@@ -16,6 +16,7 @@ const {format} = require('node:util');
 const aws = require('./aws.cjs');
 const reroute = require('./reroute.cjs');
 const log = require('./log.cjs');
+const oss = require('./oss.cjs');
 const work = require('./work.cjs');
 
 const OLDEST = 18;
@@ -264,6 +265,10 @@ function notFound(error) {
   return Boolean(error) && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND');
 }
 
+// BROUGHT are packages that runtimes of Function Compute bring. Source: Function Compute, Node.js runtimes, built-in dependencies.
+const BROUGHT = new Set(['ali-oss', 'aliyun-sdk', '@alicloud/fc2', '@alicloud/mns', '@alicloud/openapi-client', '@alicloud/pop-core',
+  '@alicloud/tea-util', '@alicloud/tablestore', 'tablestore', 'ali-mns', 'co', 'opencv', 'body', 'raw-body', '@alicloud/log', 'mns']);
+
 // missing says what to do about a package that is not there; it is empty if the error is about a file.
 function missing(file, message) {
   const found = /^Cannot find (?:module|package) '([^']+)'/.exec(message);
@@ -274,6 +279,7 @@ function missing(file, message) {
   let text = `${path.basename(file)} needs the Node package "${name}", which is not installed`;
   if (/^@(aws-sdk|smithy)\//.test(name)) text += " (AWS's runtime brings it)";
   if (name === 'aws-sdk') text += " (AWS's runtime brought it up to Node 16)";
+  if (process.env.FC_RUNTIME_API && BROUGHT.has(name)) text += ' (the runtime of Function Compute brings it)';
   if (project) return `${text}: run "${install(packageFolder(path.dirname(file)), name)}"`;
   text += ": add it to the function's code or to a layer, or ";
   const folder = (process.env.NODE_PATH || '').split(path.delimiter).find((each) => /(^|[/\\])node_modules$/.test(each) && !inLayer(each));
@@ -339,6 +345,7 @@ async function main() {
   process.argv.splice(1, process.argv.length, file);
   contract.start();
   aws.install();
+  oss.install();
   log.install(() => (current ? current.id : undefined));
   const exported = {};
   try {

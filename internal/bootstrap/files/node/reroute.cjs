@@ -129,4 +129,4 @@ net.Socket.prototype.connect = function (...args) {
 };
 syncBuiltinESMExports();
 
-module.exports = {learn};
+module.exports = {learn, options};

@@ -21,6 +21,7 @@ import time
 import traceback
 import uuid
 
+import pintle_oss
 import pintle_reroute
 
 OLDEST = (3, 8)
@@ -37,6 +38,15 @@ PATIENT = ""  # whether the pauses of helper libraries stay
 
 # What Python's runtime on AWS has besides the standard library, and the names of packages whose modules are called otherwise.
 AWS = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "six", "urllib3")
+# What Python's runtimes on Function Compute have besides it, and the packages that have these modules.
+# Source: Function Compute, Python runtimes, built-in dependencies.
+FC = {
+    "oss2": "oss2", "aliyunsdkcore": "aliyun-python-sdk-core", "fc2": "aliyun-fc2", "tablestore": "tablestore", "ots2": "tablestore",
+    "mns": "aliyun-mns-sdk", "aliyun": "aliyun-log-python-sdk", "datahub": "pydatahub", "wand": "Wand", "cv2": "opencv-python-headless",
+    "numpy": "numpy", "scipy": "scipy", "matplotlib": "matplotlib", "scrapy": "Scrapy", "PIL": "Pillow", "requests": "requests",
+    "Crypto": "pycryptodome", "alibabacloud_fc20230330": "alibabacloud_fc20230330", "alibabacloud_fc_open20210406": "alibabacloud_fc_open20210406",
+    "werkzeug": "Werkzeug", "simplejson": "simplejson", "dateutil": "python-dateutil", "six": "six", "cryptography": "cryptography",
+}
 PACKAGES = {
     "Crypto": "pycryptodome", "MySQLdb": "mysqlclient", "OpenSSL": "pyOpenSSL", "PIL": "Pillow", "attr": "attrs",
     "aws_lambda_powertools": "aws-lambda-powertools", "bs4": "beautifulsoup4", "cfn_tools": "cfn-flip",
@@ -243,13 +253,16 @@ def missing(file, error):
             return ""  # a part of it is missing, and no other package has that
     except (ImportError, ValueError):
         return ""
+    brought = AWS
     package = PACKAGES.get(top, top)
+    if contract is not Lambda:
+        brought, package = FC, FC.get(top, package)
     own = os.path.basename(file)
     text = '%s needs the Python module "%s", which %s does not have' % (own, module, sys.executable)
-    if top in AWS:
-        text += " (AWS's runtime brings it)"
+    if top in brought:
+        text += " (%s brings it)" % ("AWS's runtime" if brought is AWS else "the runtime of Function Compute")
     if not PROJECT:
-        if top not in AWS:
+        if top not in brought:
             return text + ": add the package that has it to the function's code, or to a layer"
         text += ': run "%s", or start Pintle in a virtual environment that has it'
         return text % pip(sys.executable, package)
@@ -260,7 +273,7 @@ def missing(file, error):
         python = os.path.join(venv, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
         command = "python3 -m venv %s && %s -m pip install %s" % (shlex.quote(venv), shlex.quote(python), package)
     text += ': run "%s"' % command
-    if top not in AWS and top not in PACKAGES:  # its name may be that of anything
+    if top not in brought and top not in PACKAGES:  # its name may be that of anything
         text += ", or put %s.py next to %s if it is your own" % (top, own)
     return text
 
@@ -446,6 +459,7 @@ def main():
     sys.path[:] = [os.environ[contract.ROOT], *others, os.path.join(here, "modules"), BUILT_IN]
     sys.argv = [file]
     contract.start()
+    pintle_oss.install()
     log = logging.StreamHandler(sys.stdout)
     log.setFormatter(JSONFormat() if JSON else Format())
     logging.getLogger().addHandler(log)
