@@ -73,8 +73,9 @@ func (m *machine) cancel(s *store.Step) {
 		instance.PhysicalID = m.dialect.generateID(m.stack, s.Logical, m.random)
 		m.changeInstance(instance)
 	}
-	// A Create that waits for signals is with nobody, and nothing is to be learned of it.
-	atOnce := request.Type == wire.Create && (request.Body.Await != nil || m.fidelity == FidelityAWS && !request.Body.Native())
+	// A Create or Update that waits for signals is with no provider, and nothing is to be learned of it.
+	atOnce := request.Type != wire.Delete && request.Body.Await != nil ||
+		request.Type == wire.Create && m.fidelity == FidelityAWS && !request.Body.Native()
 	switch {
 	case m.newReq[request.ID]: // made by this very decision: nobody has been asked, and nobody is
 		delete(m.requests, request.ID)

@@ -158,6 +158,9 @@ func (m *machine) advance(s *store.Step) error {
 		return m.create(s, properties, metadata, ask, problem)
 	}
 	s.Instance = instance.Number
+	if problem == "" {
+		problem = m.pruneSignals(instance, ask.properties)
+	}
 	switch {
 	case problem != "":
 		m.touchForUpdate(s, instance, properties)

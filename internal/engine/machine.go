@@ -294,7 +294,13 @@ func (m *machine) ask(
 		r.Body.StackName, r.Body.Account, r.Body.Caller, r.Body.HTTPConfig = m.stack.Name, m.stack.Account, m.op.Caller, ask.httpConfig
 	}
 	if kind == wire.Create {
-		r.Body.PhysicalID, r.Body.Await = "", ask.await
+		r.Body.PhysicalID = ""
+	}
+	if kind == wire.Create || kind == wire.Update {
+		r.Body.Await = ask.await
+	}
+	if pause := m.native.Pause(i.Body.Type, kind, old, ask.properties, m.op.Phase == store.PhaseRevert); pause > 0 {
+		r.Body.Await, r.Body.Timeout = &store.Await{Pause: true}, pause
 	}
 	if m.isNested(i.Body.Type) {
 		m.aim(s, r, ask.aim)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -30,6 +31,19 @@ func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) 
 	return e.apply(ctx, store.Target{Request: key.RequestID}, func(m *machine) error { return m.takeSignal(key, s) })
 }
 
+// SignalROS is [Engine.Signal] for the handle of a stack of ROS.
+func (e *Engine) SignalROS(ctx context.Context, key wire.ResponseKey, body []byte) error {
+	if len(body) > native.MaxSignal {
+		_, err := native.ParseROSSignal(body, nil)
+		return invalid(err.Error())
+	}
+	stack, err := e.store.Stack(ctx, key.StackID)
+	if err != nil {
+		return err
+	}
+	return e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.takeROSSignal(key, body) })
+}
+
 // SignalResource takes a signal for a resource that is being created and waits for it. Errors that the client can fix are
 // of type [Error].
 func (e *Engine) SignalResource(ctx context.Context, in SignalResource) error {
@@ -49,9 +63,11 @@ func (m *machine) awaiting(r *store.Request, outcome Outcome) error {
 	if instance == nil {
 		return fmt.Errorf("instance %d of stack %s was not loaded", r.Instance, m.stack.ID)
 	}
-	instance.PhysicalID = outcome.Result.PhysicalID
-	m.changeInstance(instance)
-	m.initiated(instance, verbOf(instance), r)
+	if r.Type == wire.Create {
+		instance.PhysicalID = outcome.Result.PhysicalID
+		m.changeInstance(instance)
+		m.initiated(instance, verbOf(instance), r)
+	}
 	m.accepted(r, outcome)
 	if r.Body.Aim != "" {
 		return nil
@@ -62,21 +78,35 @@ func (m *machine) awaiting(r *store.Request, outcome Outcome) error {
 
 // awaited ends a request if the signals that it waits for are there, or are not to come any more.
 func (m *machine) awaited(r *store.Request, timedOut bool) (ended bool, err error) {
+	if r.Body.Await.Pause {
+		if timedOut {
+			err = m.finish(r, "paused", m.rested(r))
+		}
+		return timedOut, err
+	}
 	source := m.signalled(r)
 	switch {
 	case source == nil && !m.view.Whole:
 		return false, &store.More{Whole: true} // it need not be a neighbour in the graph
 	case source == nil:
-		return true, m.finish(r, "failed", verdict{reached: true, reason: "Value of property Handle must be the Ref of a " +
-			native.WaitConditionHandle + " of this stack; " + string(r.Body.Await.Handle) + " is none, or is not what it was"})
+		return true, m.finish(r, "failed", verdict{reached: true, reason: native.BadValue(m.dialect.wire(), "Handle", "be the Ref of a "+
+			handleType(m.dialect)+" of this stack; "+string(r.Body.Await.Handle)+" is none, or is not what it was").Error()})
 	}
-	result, ended, failure := m.native.Awaited(r.Body.ResourceType, *r.Body.Await, source.Body.Signals, timedOut)
+	var before value.Value
+	if i := m.instances[r.Instance]; i != nil {
+		before = i.Body.Data
+	}
+	result, ended, problem := m.native.Awaited(r.Body.ResourceType, *r.Body.Await, source.Body.Signals, before, timedOut)
 	if !ended {
 		return false, nil
 	}
-	v := verdict{success: failure == nil, reached: true, id: result.PhysicalID, data: result.Attributes, ref: result.Ref}
-	if failure != nil {
-		v.reason = m.scrub(r, failure.Error(), v.data, v.ref)
+	v := verdict{success: problem == nil, reached: true, id: result.PhysicalID, data: result.Attributes, ref: result.Ref}
+	if problem != nil {
+		class := failedByNative
+		if timedOut {
+			class = failedInTime
+		}
+		v.reason = m.failure(class, r.Logical, m.scrub(r, problem.Error(), v.data, v.ref))
 	}
 	ending := "signalled"
 	if timedOut {
@@ -91,7 +121,7 @@ func (m *machine) signalled(r *store.Request) *store.Instance {
 		return m.instances[r.Instance]
 	}
 	for _, number := range m.numbers[r.Body.Await.Handle] {
-		if i := m.instances[number]; isHandle(i) && i.Body.AnsweredBy == r.Body.Await.From {
+		if i := m.instances[number]; isHandle(i) && madeBy(i, r.Body.Await.From) {
 			return i
 		}
 	}
@@ -100,7 +130,25 @@ func (m *machine) signalled(r *store.Request) *store.Instance {
 
 // isHandle reports whether an instance is there and takes signals at a URL.
 func isHandle(i *store.Instance) bool {
-	return i.Body.Type == native.WaitConditionHandle && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned)
+	kind := i.Body.Type == native.WaitConditionHandle || i.Body.Type == native.ROSWaitConditionHandle
+	return kind && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned)
+}
+
+// handleType is the type of handles in a dialect.
+func handleType(d Dialect) string {
+	if d == ROS {
+		return native.ROSWaitConditionHandle
+	}
+	return native.WaitConditionHandle
+}
+
+// madeBy reports whether a handle came to be by a request. One of ROS can have been updated since.
+func madeBy(handle *store.Instance, create wire.RequestID) bool {
+	if handle.Body.Type == native.ROSWaitConditionHandle {
+		key, ok := native.ROSHandleKey(string(handle.PhysicalID))
+		return ok && key.RequestID == create
+	}
+	return handle.Body.AnsweredBy == create
 }
 
 // takeSignal keeps a signal that came to a handle, and ends what waited for it.
@@ -113,6 +161,30 @@ func (m *machine) takeSignal(key wire.ResponseKey, s store.Signal) error {
 	if slices.ContainsFunc(handle.Body.Signals, func(known store.Signal) bool { return known.ID == s.ID }) {
 		return nil
 	}
+	return m.takenSignal(handle, s)
+}
+
+// takeROSSignal is takeSignal for a handle of ROS. A signal takes the place of one with the same id.
+func (m *machine) takeROSSignal(key wire.ResponseKey, body []byte) error {
+	if err := m.whole(); err != nil {
+		return err
+	}
+	for _, number := range m.numbers[key.LogicalID] {
+		handle := m.instances[number]
+		if handle.Body.Type != native.ROSWaitConditionHandle || !isHandle(handle) || !madeBy(handle, key.RequestID) {
+			continue
+		}
+		s, err := native.ParseROSSignal(body, handle.Body.Signals)
+		if err != nil {
+			return invalid(err.Error())
+		}
+		return m.takenSignal(handle, s)
+	}
+	return store.ErrNotFound
+}
+
+// takenSignal keeps a signal of a handle, and ends what waited for it.
+func (m *machine) takenSignal(handle *store.Instance, s store.Signal) error {
 	if err := m.keepSignal(handle, s); err != nil {
 		return err
 	}
@@ -125,12 +197,58 @@ func (m *machine) takeSignal(key wire.ResponseKey, s store.Signal) error {
 	for _, id := range sortedKeys(m.requests) {
 		r := m.requests[id]
 		if r.State == store.RequestWaiting && r.Body.Await != nil && m.waitsFor(r, handle) {
+			m.progressed(r, handle, s)
 			if _, err := m.awaited(r, false); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// progressed says in an event that a signal came for a wait condition of ROS: if the signal has a reason, or the condition shows
+// its progress.
+func (m *machine) progressed(r *store.Request, handle *store.Instance, s store.Signal) {
+	i := m.instances[r.Instance]
+	shown, _ := r.Body.Properties.Get("ShowProgressEvent")
+	always := shown.Text() == "Enabled" || shown.Text() == "EnabledIfCreateStack" && m.op.Kind == store.KindCreate
+	if m.dialect != ROS || i == nil || s.Reason == "" && !always {
+		return
+	}
+	text := fmt.Sprintf("received signal %s (%d of %d)", s.ID, len(handle.Body.Signals), r.Body.Await.Count)
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	verb := store.VerbUpdate
+	if r.Type == wire.Create {
+		verb = verbOf(i)
+	}
+	m.resourceEvent(i, verb, store.ProgressRunning, m.presentable(m.scrub(r, text)), r.Body.Properties, false)
+}
+
+// pruneSignals drops the signals that a handle of ROS does not keep when an update reaches it. The text says why it cannot.
+func (m *machine) pruneSignals(handle *store.Instance, properties value.Value) string {
+	if handle.Body.Type != native.ROSWaitConditionHandle || len(handle.Body.Signals) == 0 {
+		return ""
+	}
+	kept, err := native.ROSSignalsKept(properties, handle.Body.Signals)
+	if err != nil {
+		return m.failure(failedAsDeclared, handle.Logical, m.presentable(err.Error()))
+	}
+	if len(kept) < len(handle.Body.Signals) {
+		handle.Body.Signals = kept
+		m.changeBody(handle)
+	}
+	return ""
+}
+
+// rested is what a request has come to that only paused.
+func (m *machine) rested(r *store.Request) verdict {
+	v := verdict{success: true, reached: true}
+	if i := m.instances[r.Instance]; i != nil {
+		v.id, v.data = i.PhysicalID, i.Body.Data
+	}
+	return v
 }
 
 func (m *machine) waitsFor(r *store.Request, handle *store.Instance) bool {
@@ -161,7 +279,7 @@ func (m *machine) signalResource(in *SignalResource) error {
 		return invalid("Resource " + string(in.Logical) + " does not exist for stack " + in.Stack.Stack)
 	}
 	r := m.requests[step.Request]
-	if r == nil || r.Body.Await == nil || r.Body.Await.Handle != "" {
+	if r == nil || r.Body.Await == nil || r.Body.Await.Handle != "" || r.Body.Await.Pause {
 		return invalid("Resource " + string(in.Logical) + " is not waiting for signals. Only a WaitCondition with a CreationPolicy " +
 			"does, while it is being created; one with a Handle is signaled at the URL that is the handle's Ref.")
 	}

@@ -9,6 +9,7 @@ var cloud = []string{
 	"ALIYUN::FC::Function",
 	"ALIYUN::FC::Layer",
 	"ALIYUN::FC::Service",
+	"ALIYUN::FC::Trigger",
 	"ALIYUN::MNS::Queue",
 	"ALIYUN::MNS::Topic",
 	"ALIYUN::OSS::Bucket",

@@ -43,11 +43,19 @@ type Declarer interface {
 	Declare(d Declaration) (Wanted, error)
 }
 
-// Awaiter is a [Type] whose Create ends with signals. Its method is pure.
+// Awaiter is a [Type] whose Create, and Update if there is one, ends with signals. Its method is pure.
 type Awaiter interface {
 	// Awaited says what the signals come to, in the order in which they came: false if more are needed. timedOut says that
-	// none will come in time. An error is the reason of the failure; the engine makes it fit to be shown.
-	Awaited(await store.Await, signals []store.Signal, timedOut bool) (result Result, ended bool, err error)
+	// none will come in time, before are the attributes that the resource had, null for none. An error is the reason of the
+	// failure; the engine makes it fit to be shown.
+	Awaited(await store.Await, signals []store.Signal, before value.Value, timedOut bool) (result Result, ended bool, err error)
+}
+
+// Pauser is a [Type] whose requests take time and do nothing else. Its method is pure.
+type Pauser interface {
+	// Pause returns how long a request takes that brings a resource from the properties before, null for none, to after. back says
+	// that the operation is being rolled back. Zero is no time.
+	Pause(kind wire.RequestType, before, after value.Value, back bool) time.Duration
 }
 
 // Declaration is what a template declares of a resource, evaluated.
@@ -63,7 +71,7 @@ type Declaration struct {
 type Wanted struct {
 	// Timeout is how long a request may take once it was delivered.
 	Timeout time.Duration
-	// Await is what a Create waits for; nil if it is done when it was served.
+	// Await is what a Create, and an Update, waits for; nil if it is done when it was served.
 	Await *store.Await
 }
 
@@ -110,6 +118,8 @@ func New(types ...Type) (*Registry, error) {
 type Config struct {
 	// SignalURL returns a presigned URL at which key is signalled, for a stack of the region. Required.
 	SignalURL func(key wire.ResponseKey, region string) (string, error)
+	// ROSSignalURL returns a presigned URL at which key is signalled, for a stack of ROS of that name. Nil makes none.
+	ROSSignalURL func(key wire.ResponseKey, stackName string) (string, error)
 	// Template returns the text of a template by its URL. The error's text is for people; one that wraps [ErrAgain] is tried
 	// again. Nil fetches none.
 	Template func(ctx context.Context, url string) (string, error)
@@ -127,12 +137,15 @@ type Config struct {
 	Keep func(ctx context.Context, r *store.Request, id wire.PhysicalID) error
 }
 
-// CloudFormation returns the registry of the native types that a stack of CloudFormation may have.
+// CloudFormation returns the registry of the native types that stacks of CloudFormation and of ROS may have.
 func CloudFormation(c Config) (*Registry, error) {
 	if c.SignalURL == nil {
 		return nil, fmt.Errorf("native: SignalURL is required")
 	}
-	own := []Type{macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest)}
+	own := []Type{
+		macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest),
+		rosHandle{c.ROSSignalURL}, rosCondition{}, rosSleep{}, rosRandom{},
+	}
 	g, err := New(append(own, c.More...)...)
 	if err == nil {
 		g.off, g.keep = c.Off, c.Keep
@@ -200,13 +213,21 @@ func (g *Registry) Declare(name string, d Declaration) (Wanted, error) {
 
 // Awaited says what signals come to for a request of the type: see [Awaiter].
 func (g *Registry) Awaited(
-	name string, await store.Await, signals []store.Signal, timedOut bool,
+	name string, await store.Await, signals []store.Signal, before value.Value, timedOut bool,
 ) (result Result, ended bool, err error) {
 	awaiter, ok := g.named(name).(Awaiter)
 	if !ok {
 		return Result{}, true, fmt.Errorf("resource type %s waits for no signals in this version of Pintle", name)
 	}
-	return awaiter.Awaited(await, signals, timedOut)
+	return awaiter.Awaited(await, signals, before, timedOut)
+}
+
+// Pause says how long a request takes of a type that only pauses: see [Pauser]. It is 0 of all others.
+func (g *Registry) Pause(name string, kind wire.RequestType, before, after value.Value, back bool) time.Duration {
+	if pauser, ok := g.named(name).(Pauser); ok {
+		return pauser.Pause(kind, before, after, back)
+	}
+	return 0
 }
 
 // Serve lets the request's type do what it asks. A type that panics has failed.

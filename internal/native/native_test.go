@@ -139,12 +139,13 @@ func TestRecordsOfAlibabaCloud(t *testing.T) {
 	}
 	for name, want := range map[string]wire.Dialect{
 		"ALIYUN::OSS::Bucket": wire.ROS, "ALIYUN::ROS::AutoEnableService": wire.ROS, "AWS::S3::Bucket": wire.CloudFormation, "Mine::Own::Thing": wire.CloudFormation,
+		"DATASOURCE::ECS::Images": wire.ROS, "ALIYUN::ROS::StackGroup": wire.ROS, "ALIYUN::ROS::MergePay": wire.ROS,
 	} {
 		if s := types.Schema(name); s == nil || !s.Recorded || s.Dialect != want {
 			t.Errorf("the schema of %s is %+v", name, s)
 		}
 	}
-	for _, name := range []string{"ALIYUN::ROS::Stack", "ALIYUN::ROS::CustomResource", "DATASOURCE::ECS::Images", "Custom::A::B"} {
+	for _, name := range []string{"ALIYUN::ROS::Stack", "ALIYUN::ROS::CustomResource", "MODULE::ACS::OOS", "Custom::A::B", "ALIYUN::RandomString"} {
 		if s := types.Schema(name); s != nil {
 			t.Errorf("%s is recorded", name)
 		}
@@ -153,6 +154,13 @@ func TestRecordsOfAlibabaCloud(t *testing.T) {
 	for attribute, want := range map[string]string{"Arn": "acs:oss:::bucket/b", "ARN": "acs:oss:::bucket/b", "DomainName": "b.DomainName"} {
 		if got := native.StandIn(id, "ALIYUN::OSS::Bucket", "b", attribute); got.Text() != want {
 			t.Errorf("%s is %s", attribute, got)
+		}
+	}
+	for attribute, want := range map[string]string{
+		"InstanceIds": `["b.InstanceIds"]`, "HostNames": `["b.HostNames"]`, "Instances": "[{}]", "Address": `"b.Address"`, "Status": `"b.Status"`,
+	} {
+		if got := native.StandIn(id, "DATASOURCE::ECS::Instances", "b", attribute); string(got.JSON()) != want {
+			t.Errorf("%s of a data source is %s", attribute, got)
 		}
 	}
 	if got := native.RecordedOnly(wire.ROS, wire.Delete); got != "Recorded only: nothing was deleted in Alibaba Cloud" {
@@ -203,7 +211,7 @@ func TestFaultyTypes(t *testing.T) {
 		strings.Contains(err.Error(), "cheese") {
 		t.Errorf("error %v", err)
 	}
-	if _, ended, err := types.Awaited("A", store.Await{}, nil, false); !ended || err == nil {
+	if _, ended, err := types.Awaited("A", store.Await{}, nil, value.Value{}, false); !ended || err == nil {
 		t.Errorf("a type that waits for nothing: ended %t, error %v", ended, err)
 	}
 	if diff := cmp.Diff([]string{"A", "B"}, types.Names()); diff != "" {

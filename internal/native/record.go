@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -19,16 +20,24 @@ type record struct{ schema Schema }
 // recordable is the form of the names of types that can be kept as records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 
-// unrecordable begin the names of types that can be none, but for those that the cloud of this machine has. The services' own types, which act on stacks, would be missed sooner
-// than a bucket; a custom type has a provider; and what reads what is there already has nothing to make.
-var unrecordable = [...]string{"AWS::CloudFormation::", "ALIYUN::ROS::", "DATASOURCE::", wire.CustomTypePrefix}
+// unrecordable begin the names of types that cannot be records: the types of CloudFormation itself, which act on stacks, the modules of
+// ROS, and custom types, which have a provider.
+var unrecordable = [...]string{"AWS::CloudFormation::", "MODULE::", wire.CustomTypePrefix}
 
-// aliyunPrefix begins the names of the types of Alibaba Cloud, which only templates of ROS may declare.
-const aliyunPrefix = "ALIYUN::"
+// served are types of ROS that cannot be records because Pintle serves them, or their provider does.
+var served = [...]string{
+	"ALIYUN::ROS::CustomResource", "ALIYUN::ROS::Sleep", "ALIYUN::ROS::Stack", "ALIYUN::ROS::WaitCondition", ROSWaitConditionHandle,
+}
+
+// The prefixes of the types of Alibaba Cloud, which only templates of ROS may declare. A data source reads what exists already.
+const (
+	aliyunPrefix     = "ALIYUN::"
+	dataSourcePrefix = "DATASOURCE::"
+)
 
 // recordNamed returns a record of the type, nil if it can be none.
 func recordNamed(name string) Type {
-	if !recordable.MatchString(name) {
+	if !recordable.MatchString(name) || slices.Contains(served[:], name) {
 		return nil
 	}
 	for _, prefix := range unrecordable {
@@ -41,7 +50,7 @@ func recordNamed(name string) Type {
 
 // dialectOf returns whose templates may declare a type that nobody provides.
 func dialectOf(name string) wire.Dialect {
-	if strings.HasPrefix(name, aliyunPrefix) {
+	if strings.HasPrefix(name, aliyunPrefix) || strings.HasPrefix(name, dataSourcePrefix) {
 		return wire.ROS
 	}
 	return wire.CloudFormation
@@ -77,7 +86,8 @@ func CloudName(dialect wire.Dialect) string {
 
 // StandIn returns what Fn::GetAtt reads of a recorded resource, whose attributes nobody knows: for a name that ends in Arn
 // something of the form of an ARN, else the physical id, a dot and the name. It is the same for the same resource. The ARNs of
-// Alibaba Cloud leave out the region and the account, which the id of a stack does not tell there.
+// Alibaba Cloud leave out the region and the account, which the id of a stack does not tell there. What a data source lists, by a
+// name in the plural, is a list of one: a text if the name ends in Ids or Names, else an empty object.
 func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attribute string) value.Value {
 	parts := strings.Split(strings.ToLower(resourceType), "::")
 	switch {
@@ -87,6 +97,11 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 			servers = append(servers, value.Str(server))
 		}
 		return value.Items(servers...)
+	case strings.HasPrefix(resourceType, dataSourcePrefix) && listed(attribute):
+		if strings.HasSuffix(attribute, "Ids") || strings.HasSuffix(attribute, "Names") {
+			return value.Strs(string(id) + "." + attribute)
+		}
+		return value.Items(value.Object())
 	case dialectOf(resourceType) == wire.ROS:
 		if strings.HasSuffix(strings.ToLower(attribute), "arn") && len(parts) == 3 {
 			return value.Str("acs:" + parts[1] + ":::" + parts[2] + "/" + string(id))
@@ -97,6 +112,11 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 		}
 	}
 	return value.Str(string(id) + "." + attribute)
+}
+
+// listed reports whether an attribute of a data source is a list, by its name: a plural.
+func listed(attribute string) bool {
+	return strings.HasSuffix(attribute, "s") && !strings.HasSuffix(attribute, "ss") && !strings.HasSuffix(attribute, "us")
 }
 
 // NameServers returns the four name servers of a recorded hosted zone. They are the same for the same zone and do not exist.

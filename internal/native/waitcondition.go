@@ -60,7 +60,7 @@ func (waitCondition) Declare(d Declaration) (Wanted, error) {
 }
 
 // Awaited implements [Awaiter]. One failure fails it, however many successes there are.
-func (waitCondition) Awaited(await store.Await, signals []store.Signal, timedOut bool) (Result, bool, error) {
+func (waitCondition) Awaited(await store.Await, signals []store.Signal, _ value.Value, timedOut bool) (Result, bool, error) {
 	byHandle := await.Handle != ""
 	var data []value.Member
 	for _, s := range signals {

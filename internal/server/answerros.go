@@ -21,6 +21,8 @@ const ROSResponsePath = "ros/response"
 type ROSAnswers struct {
 	// Signer checks response URLs. Nil means that there are none.
 	Signer *wire.ROSSigner
+	// Signals checks the URLs of handles. Nil means that there are none.
+	Signals *wire.ROSSigner
 	// Limit is how many bytes an answer may have, at most [wire.MaxROSResponse]; what is longer is an answer that the engine
 	// is told to be too long. Zero means [wire.MaxResponse].
 	Limit int

@@ -47,6 +47,8 @@ func (s *Server) doorOf(path string) string {
 		return doorAnswers
 	case s.config.ROS.Signer != nil && (path == s.rosAnswers || path == "/"+ROSResponsePath):
 		return doorROS
+	case s.config.ROS.Signals != nil && (path == s.rosSignals || path == "/"+ROSSignalPath):
+		return doorSignals
 	case s.config.Signals != nil && (strings.HasPrefix(path, s.signals) || strings.HasPrefix(path, "/"+SignalPath+"/")):
 		return doorSignals
 	case strings.HasPrefix(path, operator.Prefix):
@@ -69,6 +71,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case doorROS:
 		s.answerROS(w, r)
 	case doorSignals:
+		if strings.HasSuffix(r.URL.Path, "/"+ROSSignalPath) {
+			s.signalROS(w, r)
+			return
+		}
 		s.signal(w, r)
 	case doorConsole:
 		s.console(w, r)

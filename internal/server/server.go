@@ -159,6 +159,7 @@ type Server struct {
 	responses  string // the path before response keys
 	signals    string // the path before those of signals
 	rosAnswers string // the path of response URLs of ROS
+	rosSignals string // the path of the URLs of its handles
 	faces      faces
 	operator   http.Handler
 	ros        *rpc.Service
@@ -211,12 +212,13 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{
 		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", rosAnswers: "/" + ROSResponsePath,
-		answers: newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
+		rosSignals: "/" + ROSSignalPath,
+		answers:    newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
 		pages: newTurns(config.Concurrency, config.Wait), connections: newConnections(config.Connections),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
-		s.responses, s.signals, s.rosAnswers = base+s.responses, base+s.signals, base+s.rosAnswers
+		s.responses, s.signals, s.rosAnswers, s.rosSignals = base+s.responses, base+s.signals, base+s.rosAnswers, base+s.rosSignals
 	}
 	var err error
 	s.verifier, err = sigv4.New(sigv4.Config{

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/pintle-dev/pintle/wire"
+import (
+	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/wire"
+)
 
 // Signal is what somebody told a resource that waits to be told.
 type Signal struct {
@@ -11,9 +14,23 @@ type Signal struct {
 	// Reason and Data are the sender's, either may be empty.
 	Reason string `json:"reason,omitempty"`
 	Data   string `json:"data,omitempty"`
+	// Warning says that it is of a warning, of ROS: it counts as a signal, but is not a success.
+	Warning bool `json:"warning,omitempty"`
+	// JSON says that Data is JSON, else it is a text.
+	JSON bool `json:"json,omitempty"`
 }
 
-// Await says which signals end a request.
+// Value returns the data. JSON that cannot be read is its text.
+func (s Signal) Value() value.Value {
+	if s.JSON {
+		if v, err := value.Parse([]byte(s.Data)); err == nil {
+			return v
+		}
+	}
+	return value.Str(s.Data)
+}
+
+// Await says what ends a request: signals, or time.
 type Await struct {
 	// Count is how many successes are wanted.
 	Count int `json:"count"`
@@ -21,4 +38,6 @@ type Await struct {
 	// signals are sent to the request's own resource.
 	Handle wire.LogicalID `json:"handle,omitempty"`
 	From   wire.RequestID `json:"from,omitempty"`
+	// Pause says that no signals are awaited: the request succeeds when its time is over.
+	Pause bool `json:"pause,omitempty"`
 }

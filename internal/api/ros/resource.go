@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -113,13 +114,17 @@ func (f *face) getStackResource(ctx context.Context, in getStackResourceInput) (
 	return out, nil
 }
 
-// attributesOf returns what Fn::GetAtt reads of a resource: what its provider sent, and of a custom resource all of that at once.
+// attributesOf returns what Fn::GetAtt reads of a resource: what its provider sent, and of a custom resource all of that at once. The
+// attributes of a handle are shown in clear, or no one could signal by hand.
 func attributesOf(body *store.InstanceBody) []attributeView {
 	var list []attributeView
 	if !body.Token.IsNull() {
 		list = append(list, attributeView{"Outputs", body.Data})
 	}
 	for _, m := range body.Data.Members() {
+		if body.Type == native.ROSWaitConditionHandle && m.Value.Secret() {
+			m.Value = value.Str(m.Value.Text())
+		}
 		list = append(list, attributeView{m.Key, m.Value})
 	}
 	return list

@@ -14,7 +14,7 @@ var records = []cloud.RecordType{
 	queueType, topicType,
 	roleType, managedPolicyType, userType, accessKeyType, attachToRoleType, attachToUserType,
 	projectType, logstoreType,
-	enableType,
+	enableType, triggerType,
 }
 
 // called returns a maker of ids that are names, which are required.
@@ -71,7 +71,8 @@ var logstoreType = cloud.RecordType{
 var enableType = cloud.RecordType{
 	Table: cloud.Table{
 		Name: "ALIYUN::ROS::AutoEnableService", Dialect: wire.ROS,
-		Texts: "ServiceName", Required: "ServiceName", Replaces: "ServiceName", Attributes: "ServiceName",
+		Texts: "ServiceName", Objects: "ServiceParameters",
+		Required: "ServiceName", Replaces: "ServiceName ServiceParameters", Attributes: "ServiceName",
 	},
 	ID: madeUp,
 	Attributes: func(c *cloud.Call, _ string, _ catalog.Item[catalog.Record], _ time.Time) []string {

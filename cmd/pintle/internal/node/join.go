@@ -106,12 +106,15 @@ func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
 const signalLife = 24 * time.Hour
 
 // nativeTypes returns the native types of this node, whose handles have URLs below base.
-func (n *Node) nativeTypes(signer *wire.Signer, base *url.URL) (*native.Registry, error) {
+func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
 		Names: n.store, More: n.cloudTypes(),
 		Off: n.cloudOff(), Keep: n.keepRecorded(),
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
-			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+			return signer.Sign(base.JoinPath(server.SignalPath), key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+		},
+		ROSSignalURL: func(key wire.ResponseKey, stackName string) (string, error) {
+			return ros.Sign(base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), wire.MaxURLLife)
 		},
 		Template: n.nestedTemplate,
 		Nest: func(

@@ -240,6 +240,10 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	rosSignals, err := wire.NewROSSigner(root.Derive("ROS signal URL"))
+	if err != nil {
+		return nil, err
+	}
 	n.account = credentials.Default().Account
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
@@ -260,7 +264,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := n.openNotifications(base); err != nil {
 		return nil, err
 	}
-	types, err := n.nativeTypes(signals, base.JoinPath(server.SignalPath))
+	types, err := n.nativeTypes(signals, rosSignals, base)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +298,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	door := server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: n.account,
 		ROS: server.ROSAnswers{
-			Signer: ros, Limit: config.ROSResponse, TakePut: config.ROSTakePut, NeedHeaders: config.Fidelity == engine.FidelityAWS,
+			Signer: ros, Signals: rosSignals, Limit: config.ROSResponse, TakePut: config.ROSTakePut, NeedHeaders: config.Fidelity == engine.FidelityAWS,
 		},
 		Intake:   intake.New(intake.Config{Dir: n.config.Lock.directory}),
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ROSSignalPath is the path of the URLs of handles of ROS after the public URL: those are PublicURL/ros/signal and a query.
+const ROSSignalPath = "ros/signal"
+
+// signalROS takes a signal that is posted to the URL of an ALIYUN::ROS::WaitConditionHandle. It replies 200 when the signal is
+// durable.
+func (s *Server) signalROS(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		refuseROS(w, http.StatusMethodNotAllowed, "", "UnsupportedHTTPMethod", "Send the signal by POST.")
+		return
+	}
+	key, err := s.config.ROS.Signals.Verify(r, s.config.Now())
+	if access, ok := errors.AsType[*wire.AccessError](err); ok {
+		refuseROS(w, access.Status(), "", access.Code, access.Message)
+		return
+	}
+	if !s.answers.take(r.Context()) {
+		w.Header().Set("Retry-After", retryAfter)
+		refuseROS(w, http.StatusServiceUnavailable, "", "Throttling", "The server is busy. Please try again.")
+		return
+	}
+	defer s.answers.give()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxSignal))
+	if err != nil {
+		refuseROS(w, http.StatusBadRequest, "", "IncompleteBody", "The body is shorter than Content-Length says.")
+		return
+	}
+	// The signal is here as a whole: a sender that hangs up now has signalled all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
+	defer cancel()
+	defer context.AfterFunc(s.hard, cancel)()
+	err = s.config.Engine.SignalROS(ctx, key, body)
+	refused, wrong := engine.InputError(err)
+	switch {
+	case err == nil:
+		replyROS(w, http.StatusOK, rosReply{})
+	case wrong:
+		refuseROS(w, http.StatusBadRequest, "", "InvalidParameter", refused.Message)
+	case errors.Is(err, store.ErrNotFound):
+		refuseROS(w, http.StatusNotFound, "", "NotFound", "There is no such handle: it is deleted.")
+	default:
+		s.log.ErrorContext(ctx, "a signal could not be recorded", "resource", key.LogicalID, "stack", key.StackID, "error", err)
+		w.Header().Set("Retry-After", retryAfter)
+		refuseROS(w, http.StatusServiceUnavailable, "", "ServiceUnavailable", "The signal could not be recorded. Please try again.")
+	}
+}
