@@ -286,6 +286,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	if note := want.unresolved(); note != "" && s.here != nil && !s.references.secrets {
 		s.app.say("%s", note)
 	}
+	s.warnOfPatterns(want)
 	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
 		s.app.say("--unknown-types is for an engine that this command starts; the one at %s has its own", s.url)
 	}

@@ -28,7 +28,7 @@ func nativeTypes(functions bool) (*native.Registry, error) {
 // maxRecordsTold is how many resources are named in one warning.
 const maxRecordsTold = 10
 
-// recorded returns the resources of a template that can be records only.
+// recorded returns the resources of a template that can be records only, and the local variables of ROS that read data sources.
 func recorded(t *template.Template, types *native.Registry) []*template.Resource {
 	var list []*template.Resource
 	for _, r := range t.Resources {
@@ -36,7 +36,21 @@ func recorded(t *template.Template, types *native.Registry) []*template.Resource
 			list = append(list, r)
 		}
 	}
+	for _, source := range t.Sources {
+		list = append(list, &template.Resource{LogicalID: source.Name, Type: source.Type, Line: source.Line, Column: source.Column})
+	}
 	return list
+}
+
+// warnOfPatterns says which parameters have a pattern that values are not held against.
+func (s *session) warnOfPatterns(want desired) {
+	t, err := want.parsed()
+	if err != nil {
+		return // the engine says what is wrong with it
+	}
+	for _, note := range t.Unchecked() {
+		s.app.say("warning: %s %s", note.Message, note.Detail)
+	}
 }
 
 // warnOfRecords says which resources of a template are records only, and reports whether there are any.
@@ -62,6 +76,11 @@ func (s *session) warnOfRecords(want desired) bool {
 	if left := len(list) - len(names); left > 0 {
 		more = fmt.Sprintf(" and %d more", left)
 	}
-	s.app.say("warning: nobody provides %s%s: what is not refused is recorded only, and nothing is created in AWS", strings.Join(names, ", "), more)
+	dialect := wire.CloudFormation
+	if want.language == template.ROS {
+		dialect = wire.ROS
+	}
+	s.app.say("warning: nobody provides %s%s: what is not refused is recorded only, and nothing is created in %s",
+		strings.Join(names, ", "), more, native.CloudName(dialect))
 	return true
 }

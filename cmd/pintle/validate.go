@@ -203,6 +203,9 @@ func (v *validator) share() error {
 		one.template, found = examine(one.want.template, v.limits)
 		one.file.Add(diagnosis.Err, found)
 		one.malformed = len(found) > 0
+		if one.template != nil {
+			one.file.Add(diagnosis.Warning, one.template.Unchecked())
+		}
 		if size := len(one.want.template); size > maxTemplate && one.want.language == template.CloudFormation {
 			one.file.Add(diagnosis.Warning, template.Errors{{
 				Message: fmt.Sprintf("the template is %d bytes long: it cannot be passed inline, where %d are allowed, only by URL", size, maxTemplate),

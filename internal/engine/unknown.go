@@ -56,10 +56,16 @@ func (e *environment) runs(dialect Dialect) string {
 	return "custom resources"
 }
 
-// unrecognized returns the resources of a template whose types nobody provides, with what is wrong with them.
+// unrecognized returns the resources and local variables of a template whose types nobody provides, with what is wrong with them.
 func (e *environment) unrecognized(dialect Dialect, t *template.Template) (list []*template.Resource, reasons []error) {
 	for _, r := range t.Resources {
 		if err := e.checkType(dialect, r.Type); err != nil {
+			list, reasons = append(list, r), append(reasons, err)
+		}
+	}
+	for _, source := range t.Sources {
+		if err := e.checkType(dialect, source.Type); err != nil {
+			r := &template.Resource{LogicalID: source.Name, Type: source.Type, Line: source.Line, Column: source.Column}
 			list, reasons = append(list, r), append(reasons, err)
 		}
 	}

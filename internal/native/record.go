@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -97,11 +98,8 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 			servers = append(servers, value.Str(server))
 		}
 		return value.Items(servers...)
-	case strings.HasPrefix(resourceType, dataSourcePrefix) && listed(attribute):
-		if strings.HasSuffix(attribute, "Ids") || strings.HasSuffix(attribute, "Names") {
-			return value.Strs(string(id) + "." + attribute)
-		}
-		return value.Items(value.Object())
+	case strings.HasPrefix(resourceType, dataSourcePrefix):
+		return template.DataSourceStandIn(string(id), attribute)
 	case dialectOf(resourceType) == wire.ROS:
 		if strings.HasSuffix(strings.ToLower(attribute), "arn") && len(parts) == 3 {
 			return value.Str("acs:" + parts[1] + ":::" + parts[2] + "/" + string(id))
@@ -112,11 +110,6 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 		}
 	}
 	return value.Str(string(id) + "." + attribute)
-}
-
-// listed reports whether an attribute of a data source is a list, by its name: a plural.
-func listed(attribute string) bool {
-	return strings.HasSuffix(attribute, "s") && !strings.HasSuffix(attribute, "ss") && !strings.HasSuffix(attribute, "us")
 }
 
 // NameServers returns the four name servers of a recorded hosted zone. They are the same for the same zone and do not exist.

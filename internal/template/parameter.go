@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ type Parameter struct {
 	AllowedValues []string
 	// AllowedPattern must match the whole value, "" if there is none.
 	AllowedPattern string
+	// Unchecked says why values are not held against AllowedPattern: it is a pattern that is not matched in linear time. "" if they are.
+	Unchecked string
 	// MinLength and MaxLength bound the characters of a string, nil if they do not.
 	MinLength, MaxLength *int
 	// MinValue and MaxValue are the texts of the numbers that bound a number, "" if they do not.
@@ -87,7 +90,7 @@ func (p *parser) parameter(declared Member, where path) *Parameter {
 			d.AllowedValues = p.texts(m.Value, at, m.Key)
 		case "AllowedPattern":
 			d.AllowedPattern = p.scalarText(m.Value, at, m.Key)
-			d.pattern = p.pattern(m.Value, at)
+			d.pattern, d.Unchecked = p.pattern(m.Value, at)
 		case "MinLength":
 			d.MinLength = p.length(m.Value, at, m.Key)
 		case "MaxLength":
@@ -164,15 +167,32 @@ func (p *parser) texts(n Node, where path, name string) []string {
 	return list
 }
 
-// pattern reads a regular expression that is to match a whole value.
-func (p *parser) pattern(n Node, where path) *allowedPattern {
+// pattern reads a regular expression that is to match a whole value, or says why it is not checked.
+func (p *parser) pattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(n.text)
-	if err != nil {
-		p.at(n, where, "Template format error: [%s] the AllowedPattern cannot be checked by this version of Pintle.", where)
-		p.explain(err.Error() + "; patterns are matched in linear time, and so cannot have all that Java's have")
-		return nil
+	if why, ok := errors.AsType[uncheckedError](err); ok {
+		return nil, string(why)
 	}
-	return pattern
+	if err != nil {
+		p.at(n, where, "Template format error: [%s] the AllowedPattern is not a regular expression.", where)
+		p.explain(err.Error())
+	}
+	return pattern, ""
+}
+
+// Unchecked returns a note for each parameter whose AllowedPattern is not checked, at the parameter.
+func (t *Template) Unchecked() Errors {
+	var notes Errors
+	for _, p := range t.Parameters {
+		if p.Unchecked != "" {
+			notes = append(notes, &Error{
+				Message: "The AllowedPattern of the parameter " + p.Name + " is not checked.",
+				Detail:  p.Unchecked + "; patterns are matched in linear time, which not all of Java's and Python's can be",
+				Path:    path{"Parameters", p.Name, "AllowedPattern"}.String(), Line: p.Line, Column: p.Column,
+			})
+		}
+	}
+	return notes
 }
 
 // length reads a whole number that is not negative, quoted or not.

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"regexp"
@@ -45,7 +46,15 @@ func (p *allowedPattern) match(text string) bool {
 	return allMet(p.ahead, text) && p.whole.MatchString(text)
 }
 
-// parsePattern reads a pattern. The error names what of it cannot be checked here.
+// uncheckedError is the error of a pattern that other engines match, and this one does not.
+type uncheckedError string
+
+func (e uncheckedError) Error() string { return string(e) }
+
+func unchecked(format string, args ...any) error { return uncheckedError(fmt.Sprintf(format, args...)) }
+
+// parsePattern reads a pattern. The error names what is wrong with it; it is an [uncheckedError] if it
+// may be a pattern all the same.
 func parsePattern(text string) (*allowedPattern, error) {
 	p := &allowedPattern{}
 	start, rest := "", text
@@ -123,10 +132,17 @@ func compile(text string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		return nil, fmt.Errorf("%s", strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text))
+		text = strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text)
+		if known, ok := errors.AsType[*syntax.Error](err); ok {
+			switch known.Code {
+			case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
+				return nil, unchecked("%s", text)
+			}
+		}
+		return nil, errors.New(text)
 	}
 	if pattern.Weight(parsed) > pattern.Heaviest {
-		return nil, fmt.Errorf("it repeats so much that it cannot be checked")
+		return nil, unchecked("it repeats so much that it cannot be checked")
 	}
 	return regexp.Compile(text)
 }
@@ -202,7 +218,7 @@ type translator struct {
 
 func translatePattern(text string) (string, error) {
 	if strings.Contains(text, "(?x") || strings.Contains(text, "(?d") || strings.Contains(text, "(?u") || strings.Contains(text, "(?U") {
-		return "", fmt.Errorf("the flags x, d, u and U cannot be checked")
+		return "", unchecked("the flags x, d, u and U cannot be checked")
 	}
 	t := &translator{in: text, last: -1}
 	for t.at < len(t.in) {
@@ -229,7 +245,7 @@ func (t *translator) step() error {
 			{"(?<=", "look-behind"}, {"(?<!", "look-behind"}, {"(?>", "an atomic group"},
 		} {
 			if strings.HasPrefix(rest, none.begin) {
-				return fmt.Errorf("%s (%s…) cannot be checked", none.what, none.begin)
+				return unchecked("%s (%s…) cannot be checked", none.what, none.begin)
 			}
 		}
 		t.groups = append(t.groups, t.out.Len())
@@ -292,9 +308,9 @@ func (t *translator) escape(inClass bool) error {
 	}
 	switch c := rest[1]; {
 	case c >= '1' && c <= '9', c == 'k':
-		return fmt.Errorf("a back reference (%s) cannot be checked", rest[:2])
+		return unchecked("a back reference (%s) cannot be checked", rest[:2])
 	case strings.IndexByte("GZXRN", c) >= 0:
-		return fmt.Errorf("%s cannot be checked", rest[:2])
+		return unchecked("%s cannot be checked", rest[:2])
 	case c == 's':
 		t.put(wrap(`\t\n\v\f\r `), 2)
 	case c == 'S' && inClass:
@@ -380,9 +396,9 @@ func (t *translator) class() error {
 				return err
 			}
 		case rest[0] == '[':
-			return fmt.Errorf("a class of characters within another one cannot be checked; write \\[ for the character")
+			return unchecked("a class of characters within another one cannot be checked; write \\[ for the character")
 		case strings.HasPrefix(rest, "&&"):
-			return fmt.Errorf("an intersection of classes (&&) cannot be checked; write \\& for the character")
+			return unchecked("an intersection of classes (&&) cannot be checked; write \\& for the character")
 		default:
 			_, size := utf8.DecodeRuneInString(rest)
 			t.take(size)
@@ -394,7 +410,7 @@ func (t *translator) class() error {
 // quantifier writes how often the last atom may be there.
 func (t *translator) quantifier(text string, n int) error {
 	if strings.HasPrefix(t.in[t.at+n:], "+") {
-		return fmt.Errorf("a possessive quantifier (%s+) cannot be checked", text)
+		return unchecked("a possessive quantifier (%s+) cannot be checked", text)
 	}
 	if strings.HasPrefix(t.in[t.at+n:], "?") {
 		text, n = text+"?", n+1
@@ -440,7 +456,7 @@ func (t *translator) braces() error {
 	rest := t.in[t.at+len(m[0]):]
 	switch {
 	case strings.HasPrefix(rest, "+"):
-		return fmt.Errorf("a possessive quantifier (%s+) cannot be checked", m[0])
+		return unchecked("a possessive quantifier (%s+) cannot be checked", m[0])
 	case strings.HasPrefix(rest, "?"): // it makes no difference to what matches as a whole
 		t.at++
 	}

@@ -19,10 +19,24 @@ func TestROSErrors(t *testing.T) {
 		"a list":          {"ROSTemplateFormatVersion\n", []string{"InvalidSchema The template is not a map of sections."}},
 		"no version":      {"{}", []string{"InvalidTemplateVersion The template version is invalid: ROSTemplateFormatVersion is missing."}},
 		"another version": {"ROSTemplateFormatVersion: 2010-09-09", []string{"InvalidTemplateVersion /ROSTemplateFormatVersion The template version is invalid: ROSTemplateFormatVersion must be 2015-09-01."}},
-		"sections": {"Hooks: {}\nTransform: [Aliyun::Serverless-2018-04-03]\nLocals: {}\nMetadata: x\nDescription: []", []string{
+		"Terraform": {"Transform: Aliyun::Terraform-v1.5\nWorkspace: {main.tf: x}\nHooks: {}\nResources: {A: {}}", []string{
+			"NotSupported /Transform The transform Aliyun::Terraform-v1.5 is not supported: only ROS runs the Terraform configuration of a template.",
+		}},
+		"OpenTofu": {"Transform: Aliyun::OpenTofu-v1.8", []string{
+			"NotSupported /Transform The transform Aliyun::OpenTofu-v1.8 is not supported: only ROS runs the Terraform configuration of a template.",
+		}},
+		"Serverless": {"Transform: [Aliyun::Serverless-2018-04-03]\nResources: {A: {Type: 'Aliyun::Serverless::Service', F: {}}}", []string{
+			"NotSupported /Transform The transform Aliyun::Serverless-2018-04-03 is not supported: only ROS expands serverless applications; " +
+				"write out the ALIYUN::FC resources that they stand for.",
+		}},
+		"a module": {"Resources: {A: {Type: 'MODULE::ACS::OOS::Extension', Version: default, Properties: {X: 1}}}\n" +
+			"Outputs: {X: {Value: {'Fn::GetAtt': [A, X]}}}", []string{
+			"NotSupported /Resources/A/Type The module MODULE::ACS::OOS::Extension of the resource A is not supported: only ROS expands modules; " +
+				"write out the resources that it stands for.",
+		}},
+		"sections": {"Hooks: {}\nTransform: null\nWorkspace: {}\nMetadata: x\nDescription: []", []string{
 			"InvalidTemplateSection /Hooks The template section is invalid: Hooks.",
-			"NotSupported /Transform The transform Aliyun::Serverless-2018-04-03 is not supported.",
-			"NotSupported /Locals The section Locals is not supported.",
+			"NotSupported /Workspace The section Workspace is not supported.",
 			"InvalidTemplatePropertyType /Metadata The specified value type of (Metadata) is incorrect.",
 			"InvalidTemplatePropertyType /Description The specified value type of (Description) is incorrect.",
 		}},
@@ -32,7 +46,7 @@ func TestROSErrors(t *testing.T) {
   C: {Type: Number, MinLength: 1, MaxValue: x, Sort: 1}
   D: {Type: 'ALIYUN::OOS::SecretParameter::Value'}
   E: x
-  F: {Type: String, MinLength: 3, MaxLength: 2, AllowedValues: x, AllowedPattern: '(?<=a)b', NoEcho: maybe}`, []string{
+  F: {Type: String, MinLength: 3, MaxLength: 2, AllowedValues: x, AllowedPattern: '(a', NoEcho: maybe}`, []string{
 			"StackValidationFailed /Parameters/A/Type The parameter type List<String> is none of ROS.",
 			"StackValidationFailed /Parameters/B The parameter B has no Type.",
 			"InvalidTemplatePropertyType /Parameters/C/MaxValue The specified value type of (C MaxValue) is incorrect.",
@@ -41,7 +55,7 @@ func TestROSErrors(t *testing.T) {
 			"NotSupported /Parameters/D/Type The parameter type ALIYUN::OOS::SecretParameter::Value is not supported.",
 			"InvalidTemplatePropertyType /Parameters/E The specified value type of (Parameters.E) is incorrect.",
 			"InvalidTemplatePropertyType /Parameters/F/AllowedValues The specified value type of (F AllowedValues) is incorrect.",
-			"StackValidationFailed /Parameters/F/AllowedPattern The AllowedPattern cannot be checked by this version of Pintle.",
+			"StackValidationFailed /Parameters/F/AllowedPattern The AllowedPattern is not a regular expression.",
 			"InvalidTemplatePropertyType /Parameters/F/NoEcho The specified value type of (F NoEcho) is incorrect.",
 			"StackValidationFailed /Parameters/F The parameter F allows no value: its least is more than its most.",
 		}},

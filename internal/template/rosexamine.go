@@ -22,7 +22,10 @@ func examineROS(body string, limits Limits) (*Template, Errors) {
 		return nil, told
 	}
 	p := newROSParser(body, limits, false)
-	t, found := p.examineROS(plainROS(root))
+	if _, ok := transformed(root); ok {
+		return nil, told
+	}
+	t, found := p.examineROS(p.plainROS(root))
 	return t, first(asROS(told, rosValidationFailed), first(asROS(found.orNil(), rosValidationFailed), nil))
 }
 

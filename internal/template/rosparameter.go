@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (p *parser) rosParameter(declared Member, where path) *Parameter {
 				continue
 			}
 			d.AllowedPattern = m.Value.text
-			d.pattern = p.rosPattern(m.Value, at)
+			d.pattern, d.Unchecked = p.rosPattern(m.Value, at)
 		case "MinLength":
 			d.MinLength = p.rosLength(m.Value, at)
 		case "MaxLength":
@@ -143,14 +144,16 @@ func (p *parser) rosAllowed(d *Parameter, n Node, where path) {
 
 // rosPattern reads a regular expression that is to match a whole value. ROS takes those of Python, in which every character but
 // letters and digits may stand behind a backslash.
-func (p *parser) rosPattern(n Node, where path) *allowedPattern {
+func (p *parser) rosPattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(withoutEscapes(n.text))
-	if err != nil {
-		p.coded(rosValidationFailed, n, where, "The AllowedPattern cannot be checked by this version of Pintle.")
-		p.explain(err.Error() + "; patterns are matched in linear time, and so cannot have all that Python's have")
-		return nil
+	if why, ok := errors.AsType[uncheckedError](err); ok {
+		return nil, string(why)
 	}
-	return pattern
+	if err != nil {
+		p.coded(rosValidationFailed, n, where, "The AllowedPattern is not a regular expression.")
+		p.explain(err.Error())
+	}
+	return pattern, ""
 }
 
 // withoutEscapes returns a pattern without the backslashes that stand before characters beyond ASCII, where they mean nothing.

@@ -2,6 +2,7 @@ package template
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/value"
 )
@@ -35,6 +36,10 @@ func (p *parser) rosResource(declared Member, where path) *Resource {
 		switch m.Key {
 		case "Type":
 			r.Type = p.rosTextOf(m.Value, at, "the name of a type")
+			if strings.HasPrefix(r.Type, "MODULE::") {
+				p.coded(rosNotSupported, m.Value, at, "The module %s of the resource %s is not supported: only ROS expands modules; "+
+					"write out the resources that it stands for.", r.Type, r.LogicalID)
+			}
 		case "Properties":
 			r.Properties = p.rosFunctions(m.Value, at, inProperties)
 		case "Metadata":

@@ -42,7 +42,7 @@ func parseROS(body string, limits Limits, processed bool) (*Template, error) {
 		p.coded(rosInvalidSchema, root, nil, "The template is not a map of sections.")
 		return nil, p.found
 	}
-	return p.wholeROS(plainROS(root))
+	return p.wholeROS(p.plainROS(root))
 }
 
 // ParseROSProcessed reads what [Template.Processed] returned of a template of ROS, in the same limits. Lines and columns are those
@@ -79,6 +79,11 @@ func (p *parser) wholeROS(root Node) (*Template, error) {
 
 // rosSections is sections for a template of ROS.
 func (p *parser) rosSections(root Node) {
+	if m, ok := transformed(root); ok {
+		names, why := rosTransforms(m.Value)
+		p.codedKey(rosNotSupported, m, path{"Transform"}, "The transform %s is not supported: %s.", names, why)
+		return
+	}
 	if root.Get("ROSTemplateFormatVersion").IsZero() {
 		p.coded(rosInvalidVersion, root, nil, "The template version is invalid: ROSTemplateFormatVersion is missing.")
 		p.explain("write ROSTemplateFormatVersion: '" + ROSFormatVersion + "'")
@@ -109,10 +114,8 @@ func (p *parser) rosSections(root Node) {
 			p.rosResources(m.Value, where)
 		case "Outputs":
 			p.rosOutputs(m.Value, where)
-		case "Transform":
-			p.codedKey(rosNotSupported, m, where, "The transform %s is not supported.", rosTransforms(m.Value))
-			p.explain("only ROS itself expands it: write out the resources that it stands for")
-		case "Locals", "Workspace":
+		case "Transform": // it is null
+		case "Workspace":
 			p.codedKey(rosNotSupported, m, where, "The section %s is not supported.", m.Key)
 		default:
 			p.codedKey(rosInvalidSection, m, where, "The template section is invalid: %s.", m.Key)
@@ -120,18 +123,33 @@ func (p *parser) rosSections(root Node) {
 	}
 }
 
-// rosTransforms names the transforms of a section.
-func rosTransforms(n Node) string {
-	names := []string{}
+// transformed returns the section Transform of a template of ROS; false if it has none.
+func transformed(root Node) (Member, bool) {
+	i := slices.IndexFunc(root.members, func(m Member) bool { return m.Key == "Transform" && !m.Value.IsZero() })
+	if i < 0 {
+		return Member{}, false
+	}
+	return root.members[i], true
+}
+
+// rosTransforms names the transforms of a section, and says why they are not for this program.
+func rosTransforms(n Node) (names, why string) {
+	list := []string{}
 	for _, item := range append([]Node{n}, n.items...) {
 		if item.kind == value.String {
-			names = append(names, item.text)
+			list = append(list, item.text)
 		}
 	}
-	if len(names) == 0 {
-		return "of this template"
+	names = strings.Join(list, ", ")
+	switch {
+	case strings.Contains(names, "Terraform"), strings.Contains(names, "OpenTofu"):
+		return names, "only ROS runs the Terraform configuration of a template"
+	case strings.Contains(names, "Serverless"):
+		return names, "only ROS expands serverless applications; write out the ALIYUN::FC resources that they stand for"
+	case names == "":
+		names = "of this template"
 	}
-	return strings.Join(names, ", ")
+	return names, "only ROS expands it; write out the resources that it stands for"
 }
 
 // rosMap reports whether n is a map, and adds a problem if it is not.
@@ -185,15 +203,17 @@ func (p *parser) rosCount(n Node, where path, limit int) {
 
 // plainROS returns a template in which what may be written in two ways is written in one: a null of YAML or JSON is absent where
 // a declaration has it, and a call for ALIYUN::NoValue inside a value; a condition among the operands of Fn::And, Fn::Or and Fn::Not
-// is its name.
-func plainROS(root Node) Node {
+// is its name. A local variable is its value.
+func (p *parser) plainROS(root Node) Node {
 	made := root
+	if resources := root.Get("Resources"); resources.kind == value.Map {
+		root = root.with("Resources", plainNested(resources))
+	}
+	root = p.withoutLocals(root)
 	made.members = nil
 	for _, m := range root.members {
 		switch m.Key {
-		case "Resources":
-			m.Value = plainSection(plainNested(m.Value), 2)
-		case "Conditions", "Rules", "Outputs":
+		case "Resources", "Conditions", "Rules", "Outputs":
 			m.Value = plainSection(m.Value, 2)
 		}
 		if !m.Value.IsZero() {

@@ -33,6 +33,10 @@ type Template struct {
 	Conditions []*Condition
 	// Rules are in the order of the text.
 	Rules []*Rule
+	// Locals says that a template of ROS has local variables, which are replaced in everything else. Sources are those of them that
+	// read a data source.
+	Locals  bool
+	Sources []Local
 
 	hash     string
 	limits   Limits

@@ -113,6 +113,14 @@ func lives(t *testing.T) []life {
 				"InternetAccess": "true", "LogProject": "", "Logstore": "", "Role": "", "ServiceId": "c2158ac3-df87-5797-9a89-49020e85e058",
 				"ServiceName": "svc", "VpcId": "", "Tags": `[{"Key":"k","Value":"v"}]`,
 			}),
+		record("ALIYUN::FC::Trigger",
+			`"FunctionName":"f","ServiceName":"s","TriggerConfig":{"enable":"true"},"TriggerName":"t","TriggerType":"timer"`,
+			`"FunctionName":"f","ServiceName":"s","TriggerConfig":{},"TriggerName":"t","TriggerType":"timer"`,
+			`"FunctionName":"f","ServiceName":"s","TriggerConfig":{},"TriggerName":"u","TriggerType":"timer"`, "s/f/t", map[string]string{
+				"FunctionName": "f", "ServiceName": "s", "TriggerName": "t", "TriggerId": "c2158ac3-df87-5797-9a89-49020e85e058",
+				"UrlInternet": "https://0000123456789012.cn-hangzhou.fc.aliyuncs.com/2016-08-15/proxy/s/f/",
+				"UrlIntranet": "https://0000123456789012.cn-hangzhou-internal.fc.aliyuncs.com/2016-08-15/proxy/s/f/",
+			}),
 		record("ALIYUN::MNS::Queue", `"QueueName":"q"`, `"QueueName":"q","DelaySeconds":"5"`, `"QueueName":"r"`, "q", map[string]string{
 			"ARN": "acs:mns:cn-hangzhou:0000123456789012:queues/q", "ARN.WithSlash": "acs:mns:cn-hangzhou:0000123456789012:/queues/q",
 			"QueueName": "q",
