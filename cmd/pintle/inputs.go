@@ -167,18 +167,23 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 	if len(bytes.TrimSpace(read)) == 0 {
 		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
 	}
-	if language == template.ROS {
-		return string(read), path, nil
-	}
 	text, err = parcel.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, parcel.MaxBytes) })
 	if err != nil {
 		return "", path, usagef("TemplateURL names a file beside the template, or a URL that the server fetches", "template: %w", err)
 	}
-	if len(text) > maxTemplate {
+	if limit := maxTemplateOf(language); len(text) > limit {
 		return "", path, usagef("put the templates of nested stacks where the server can fetch them, and name their URLs",
-			"template %s, with those of its nested stacks in it, has %d bytes, %d are allowed", a.short(path), len(text), maxTemplate)
+			"template %s, with those of its nested stacks in it, has %d bytes, %d are allowed", a.short(path), len(text), limit)
 	}
 	return text, path, nil
+}
+
+// maxTemplateOf is how many bytes a template with those of its nested stacks in it may have.
+func maxTemplateOf(language template.Language) int {
+	if language == template.ROS {
+		return maxROSTemplate
+	}
+	return maxTemplate
 }
 
 // templateNames are the files that are looked for where no template is named.

@@ -296,13 +296,16 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 
 // embedded begins the reason of a failure of a nested stack. Source: reasons of nested stacks in the wild.
 func embedded(stack *store.Stack, what string) string {
+	if dialectOf(stack) == ROS {
+		return "The nested stack " + stack.Name + " (" + string(stack.ID) + ") was not successfully " + what + ": "
+	}
 	return "Embedded stack " + string(stack.ID) + " was not successfully " + what + ": "
 }
 
 // backward is the reason of an update that is, or was, taken back.
 func backward(stack *store.Stack, op *store.Operation) string {
 	return strings.TrimSuffix(embedded(stack, "updated"), ": ") + ". Currently in " +
-		CloudFormation.StackStatus(op.Kind, op.Phase) + " with reason: " + op.Parent.Reason
+		dialectOf(stack).StackStatus(op.Kind, op.Phase) + " with reason: " + op.Parent.Reason
 }
 
 // outputsOf returns the outputs of a nested stack as attributes of its parent's resource. What is secret stays so.

@@ -466,7 +466,9 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 		if schema.Recorded {
 			return native.StandIn(a.m.stack.ID, instance.Body.Type, instance.PhysicalID, name), nil
 		}
-		return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
+		if schema.Dialect != wire.ROS {
+			return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
+		}
 	}
 	return value.Value{}, missingError(a.m.dialect.texts().missingAttribute(name, wire.ResponseKey{
 		StackID: a.m.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,

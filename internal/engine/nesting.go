@@ -134,8 +134,13 @@ func (e *Engine) nestCreate(
 	if parent.Root != "" {
 		n.root = parent.Root
 	}
+	dialect, err := DialectOf(r.Body.Dialect)
+	if err != nil {
+		return native.Result{}, false, err
+	}
 	in := CreateStack{
-		Name: store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
+		Dialect: dialect,
+		Name:    store.StackName{Account: parent.Account, Region: parent.Region, Name: nestedName(parent.Name, r)},
 	}
 	template, made, err := e.planOf(ctx, parent, r, n, template)
 	switch {
@@ -155,16 +160,15 @@ func (e *Engine) nestCreate(
 	if in.Template, err = template(ctx); err != nil {
 		return native.Result{}, false, err
 	}
-	if err := e.checkNesting(ctx, parent, n, in.Template); err != nil {
+	declared, err := e.checkNesting(ctx, dialect, parent, n, in.Template)
+	if err != nil {
 		return native.Result{}, false, err
 	}
-	if in.Options, err = e.nestedOptions(ctx, r, parent, n); err != nil {
+	if in.Options, err = e.nestedOptions(ctx, r, parent, n, declared); err != nil {
 		return native.Result{}, false, err
 	}
-	if minutes, given := r.Body.Properties.Get("TimeoutInMinutes"); given {
-		if in.TimeoutMinutes, err = strconv.Atoi(minutes.Text()); err != nil {
-			return native.Result{}, false, invalid("Value of property TimeoutInMinutes must be of type Integer")
-		}
+	if in.TimeoutMinutes, err = nestedTimeout(dialect, r); err != nil {
+		return native.Result{}, false, err
 	}
 	started, err := e.Create(ctx, in)
 	if err != nil {
@@ -191,22 +195,33 @@ func (e *Engine) nestUpdate(
 	if err != nil {
 		return native.Result{}, false, err
 	}
-	options, err := e.nestedOptions(ctx, r, parent, n)
+	dialect, err := DialectOf(r.Body.Dialect)
 	if err != nil {
 		return native.Result{}, false, err
 	}
 	n.root, n.depth = child.Root, child.Depth
-	if err := e.checkNesting(ctx, parent, n, text); err != nil {
+	declared, err := e.checkNesting(ctx, dialect, parent, n, text)
+	if err != nil {
 		return native.Result{}, false, err
+	}
+	options, err := e.nestedOptions(ctx, r, parent, n, declared)
+	if err != nil {
+		return native.Result{}, false, err
+	}
+	minutes := 0
+	if dialect == ROS { // of CloudFormation it limits the create
+		if minutes, err = nestedTimeout(dialect, r); err != nil {
+			return native.Result{}, false, err
+		}
 	}
 	if err := e.apply(ctx, store.Target{Stack: child.Key}, func(m *machine) error { return m.leaveHeld(n) }); err != nil {
 		return native.Result{}, false, err
 	}
 	_, err = e.Update(ctx, UpdateStack{
-		Options: options, Template: text,
-		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID)},
+		Options: options, Template: text, TimeoutMinutes: minutes, Replace: options.replace,
+		Stack: Ref{Account: child.Account, Region: child.Region, Stack: string(child.ID), ByID: dialect == ROS},
 	})
-	if errors.Is(err, cloudFormationRefusals.unchanged) {
+	if errors.Is(err, dialect.refusals().unchanged) {
 		e.dropNested(ctx, []store.NestedChangeSet{{ID: n.planned, Stack: child.ID}})
 		result, err := e.standing(ctx, child.ID)
 		return result, false, err
@@ -230,9 +245,32 @@ func withSuffix(front, suffix string) string {
 	return front[:min(len(front), longestName-1-len(suffix))] + "-" + suffix
 }
 
+// rosNestedMinutes is how long an operation of a nested stack of ROS may take if nothing else is declared.
+// Source: ROS, ALIYUN::ROS::Stack, TimeoutMins.
+const rosNestedMinutes = 60
+
+// nestedTimeout returns how many minutes an operation of a nested stack may take; 0 is for ever.
+func nestedTimeout(dialect Dialect, r *store.Request) (int, error) {
+	property, minutes := "TimeoutInMinutes", 0
+	if dialect == ROS {
+		property, minutes = "TimeoutMins", rosNestedMinutes
+	}
+	given, ok := r.Body.Properties.Get(property)
+	if !ok {
+		return minutes, nil
+	}
+	minutes, err := strconv.Atoi(given.Text())
+	if err != nil {
+		return 0, invalid(native.BadValue(dialect.wire(), property, "be of type Integer").Error())
+	}
+	return minutes, nil
+}
+
 // nestedOptions returns what a nested stack is made, or updated, with: what its resource declares, and what it has of its
-// parent.
-func (e *Engine) nestedOptions(ctx context.Context, r *store.Request, parent *store.Stack, n *nesting) (Options, error) {
+// parent. declared is the template.
+func (e *Engine) nestedOptions(
+	ctx context.Context, r *store.Request, parent *store.Stack, n *nesting, declared *template.Template,
+) (Options, error) {
 	op, err := e.store.Operation(ctx, parent.Key, r.Operation)
 	if err != nil {
 		return Options{}, err
@@ -244,6 +282,15 @@ func (e *Engine) nestedOptions(ctx context.Context, r *store.Request, parent *st
 	o := nestedOptionsOf(r.Body.Properties, revision.Tags)
 	o.Capabilities, o.RoleARN, o.DisableRollback = parent.Capabilities, parent.RoleARN, op.DisableRollback
 	o.RetainExceptOnCreate, o.nested = op.RetainExceptOnCreate, n
+	o.Caller, o.Parallelism, o.replace = op.Caller, op.Parallelism, op.Replace
+	parameters, _ := r.Body.Properties.Get("Parameters")
+	for i, p := range o.Parameters {
+		given, _ := parameters.Get(p.Key)
+		d := declared.Parameter(p.Key)
+		if given.Kind() == value.Map || given.Kind() == value.List && d != nil && d.Type == "Json" {
+			o.Parameters[i].Value = string(given.JSON())
+		}
+	}
 	return o, nil
 }
 
@@ -259,42 +306,71 @@ func joined(v value.Value) string {
 	return strings.Join(items, ",")
 }
 
-// checkNesting refuses to nest stacks without end: too deep, in themselves, or with too many resources together.
-func (e *Engine) checkNesting(ctx context.Context, parent *store.Stack, n *nesting, text string) error {
-	if n.depth > mostNested {
-		return invalid(fmt.Sprintf("Stacks may be nested %d deep, and this one would be nested in %d. "+
-			"Move what is in it to one that is less deep.", mostNested, n.depth))
+// rosMostNested is how many stacks a stack of ROS may be nested in. Source: ROS, ALIYUN::ROS::Stack.
+const rosMostNested = 5
+
+// checkNesting refuses to nest stacks without end: too deep, in themselves, or with too many resources together. It returns the
+// template.
+func (e *Engine) checkNesting(
+	ctx context.Context, dialect Dialect, parent *store.Stack, n *nesting, text string,
+) (*template.Template, error) {
+	deepest, property := mostNested, "TemplateURL"
+	if dialect == ROS {
+		deepest = rosMostNested
+	}
+	if n.depth > deepest {
+		return nil, invalid(fmt.Sprintf("Stacks may be nested %d deep, and this one would be nested in %d. "+
+			"Move what is in it to one that is less deep.", deepest, n.depth))
 	}
 	root := *parent
 	for {
 		revision, err := e.store.Revision(ctx, root.Key, root.Revision)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if revision.Template == text {
-			return invalid("The template of the nested stack is the one of " + root.Name + ", in which it is nested: " +
-				"it would nest itself without end. Name another template as TemplateURL.")
+			return nil, invalid("The template of the nested stack is the one of " + root.Name + ", in which it is nested: " +
+				"it would nest itself without end. Name another template as " + property + ".")
 		}
 		if root.Parent == "" {
 			break
 		}
 		if root, err = e.store.Stack(ctx, root.Parent); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	t, err := template.ParseSubmitted(text, e.env.parsed.limits) // what its macros will make of it nobody knows yet
+	t, err := e.parseNested(dialect, text)
 	if err != nil {
-		return refused(CloudFormation, err)
+		return nil, err
 	}
 	count := len(t.Resources)
 	if err := e.countTree(ctx, root.ID, &count); err != nil {
-		return err
+		return nil, err
 	}
 	if count > mostInTree {
-		return invalid(fmt.Sprintf("A stack and all that is nested in it may have %d resources together. This one would have "+
+		return nil, invalid(fmt.Sprintf("A stack and all that is nested in it may have %d resources together. This one would have "+
 			"at least %d.", mostInTree, count))
 	}
-	return nil
+	return t, nil
+}
+
+// parseNested reads the template of a nested stack, which is of the dialect of its parent.
+func (e *Engine) parseNested(dialect Dialect, text string) (*template.Template, error) {
+	if dialect != ROS {
+		t, err := template.ParseSubmitted(text, e.env.parsed.limits) // what its macros will make of it nobody knows yet
+		if err != nil {
+			return nil, refused(dialect, err)
+		}
+		return t, nil
+	}
+	t, err := template.ParseROS(text, e.env.parsed.limits)
+	if err != nil {
+		return nil, refused(dialect, err)
+	}
+	if t.Locals { // Source: ROS, template section Locals
+		return nil, invalid("The template of a nested stack cannot have Locals. Write their values where they are used.")
+	}
+	return t, nil
 }
 
 // countTree adds the resources of a stack, and of all that is nested in it, to count, and stops beyond the limit.
@@ -431,7 +507,11 @@ func (e *Engine) checkRoot(ctx context.Context, stack *store.Stack) error {
 		return nil
 	}
 	if err == nil && root.Live && root.TerminationProtection {
-		return cloudFormationRefusals.protected(stack)
+		dialect, err := DialectOf(root.Dialect)
+		if err != nil {
+			return err
+		}
+		return dialect.refusals().protected(stack)
 	}
 	return err
 }

@@ -144,7 +144,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	}
 	own := []Type{
 		macro{c.Names}, metadata{}, waitConditionHandle{c.SignalURL}, waitCondition{}, Stack(c.Template, c.Nest),
-		rosHandle{c.ROSSignalURL}, rosCondition{}, rosSleep{}, rosRandom{},
+		rosHandle{c.ROSSignalURL}, rosCondition{}, rosSleep{}, rosRandom{}, ROSStack(c.Template, c.Nest),
 	}
 	g, err := New(append(own, c.More...)...)
 	if err == nil {

@@ -30,11 +30,15 @@ const (
 	// mostNested is how deep files are packed into files.
 	mostNested = 10
 
-	stackType = "AWS::CloudFormation::Stack"
-	property  = "TemplateURL"
-	start     = "data:application/gzip;name="
-	middle    = ";base64,"
+	property = "TemplateURL"
+	start    = "data:application/gzip;name="
+	middle   = ";base64,"
 )
+
+// stackTypes are the types of nested stacks by the language of their templates.
+var stackTypes = map[template.Language]string{
+	template.CloudFormation: "AWS::CloudFormation::Stack", template.ROS: "ALIYUN::ROS::Stack",
+}
 
 // Error is something that keeps a file from being packed.
 type Error struct {
@@ -88,7 +92,8 @@ func (p *packing) inner(chain []string) (text string, readable bool, err error) 
 
 // pack packs the last of a chain of templates, each of which names the next.
 func (p *packing) pack(text string, chain []string) (string, error) {
-	t, err := template.Parse(text)
+	language := template.LanguageOf(text)
+	t, err := language.Parse(text, template.Limits{})
 	if err != nil {
 		return text, nil //nolint:nilerr // whoever gets it says what is wrong
 	}
@@ -100,7 +105,7 @@ func (p *packing) pack(text string, chain []string) (string, error) {
 	var cuts []cut
 	for _, r := range t.Resources {
 		named := r.Properties.Get(property)
-		if r.Type != stackType || named.Kind() != value.String || !isFile(named.Text()) {
+		if r.Type != stackTypes[language] || named.Kind() != value.String || !isFile(named.Text()) {
 			continue
 		}
 		fail := func(err error) error { return &Error{Path: path, Line: named.Line(), Column: named.Column(), Err: err} }

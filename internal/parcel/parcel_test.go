@@ -26,7 +26,7 @@ func files(all map[string]string) func(string) ([]byte, error) {
 // opened returns what is packed as the TemplateURL of a resource.
 func opened(t *testing.T, text, logical string) string {
 	t.Helper()
-	parsed, err := template.Parse(text)
+	parsed, err := template.LanguageOf(text).Parse(text, template.Limits{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -44,6 +44,7 @@ func TestPack(t *testing.T) {
 		"file":        "Resources: {Ä: {Type: Custom::X}, A: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: file:sub/child.yaml}}}",
 		"json":        `{"Resources": {"A": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "sub/child.yaml"}}}}`,
 		"json, lines": "{\"Resources\": {\"A\": {\"Type\": \"AWS::CloudFormation::Stack\",\n \"Properties\": {\"TemplateURL\":\n  \"sub\\/child.yaml\"}}}}",
+		"ros":         "ROSTemplateFormatVersion: '2015-09-01'\nResources: {A: {Type: 'ALIYUN::ROS::Stack', Properties: {TemplateURL: sub/child.yaml}}}",
 		"two": "Resources: {A: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: sub/child.yaml}}, " +
 			"B: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: \"./sub/child.yaml\"}}}",
 	}

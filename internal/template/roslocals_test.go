@@ -16,7 +16,9 @@ type localResources struct{}
 
 func (localResources) PhysicalID(id string) (value.Value, bool) { return value.Str(id), true }
 
-func (localResources) Attribute(id, name string) (value.Value, error) { return value.Str(id + "." + name), nil }
+func (localResources) Attribute(id, name string) (value.Value, error) {
+	return value.Str(id + "." + name), nil
+}
 
 func TestROSLocals(t *testing.T) {
 	parsed := parsedROS(t, `
