@@ -301,4 +301,7 @@ func valueText(v value.Value) string {
 	return known(v.String())
 }
 
-func known(text string) string { return strings.ReplaceAll(text, plan.Unknown, "<known afterwards>") }
+func known(text string) string {
+	const afterwards = "<known afterwards>"
+	return strings.NewReplacer(plan.Unknown, afterwards, plan.UnknownUUID, afterwards).Replace(text)
+}

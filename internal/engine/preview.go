@@ -70,6 +70,9 @@ func (e *Engine) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 			}
 			// The id that the stack is going to have is not known, but for its form.
 			id := m.dialect.stackID(name, plan.Unknown)
+			if m.dialect == ROS { // it is all of the id, and names are made of it
+				id = m.dialect.stackID(name, plan.UnknownUUID)
+			}
 			m.stack = store.Stack{ID: id, Account: name.Account, Region: name.Region, Name: name.Name}
 			kind = store.KindCreate
 		} else if err := m.checkUpdatable(in.DisableRollback); err != nil {

@@ -10,6 +10,10 @@ import (
 // Unknown stands for a value that only the execution of a plan brings.
 const Unknown = template.Unknown
 
+// UnknownUUID takes the place of a UUID that is not known before the stack exists, such as the id of a stack of ROS, where what is
+// made of it must keep to bounds of names.
+const UnknownUUID = "00000000-0000-4000-8000-000000000000"
+
 // ChangeAction is what a plan does to a resource, in CloudFormation's words.
 type ChangeAction string
 

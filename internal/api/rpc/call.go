@@ -48,10 +48,14 @@ func Claimed(r *http.Request) bool {
 	return !query.Has("X-Amz-Signature") && claims(query)
 }
 
-// claims reports whether parameters are those of a call that is signed in its parameters. AWS's old signatures call the key
-// AWSAccessKeyId, and have no nonce.
+// version is that of the API, which tells a call without any signature from one of AWS.
+const version = "2019-09-10"
+
+// claims reports whether parameters are those of a call that is signed in its parameters, or not at all. AWS's old signatures call
+// the key AWSAccessKeyId, and have no nonce.
 func claims(parameters url.Values) bool {
-	return parameters.Has("AccessKeyId") || parameters.Has("SignatureMethod") && parameters.Has("SignatureNonce")
+	return parameters.Has("AccessKeyId") || parameters.Has("SignatureMethod") && parameters.Has("SignatureNonce") ||
+		parameters.Has("Action") && parameters.Get("Version") == version
 }
 
 // mayBe reports whether a request is one of the protocol, or can turn out to be one by its body.
