@@ -36,7 +36,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			}
 		}
 	}
-	if len(types.Names()) != 16 {
+	if len(types.Names()) != 17 {
 		t.Errorf("there are %d types", len(types.Names()))
 	}
 }
