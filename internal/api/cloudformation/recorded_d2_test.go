@@ -188,12 +188,12 @@ func TestRecordedD2Refusals(t *testing.T) {
 			"Could not find a value associated with JSONKey in SecretString: it has no other",
 		},
 		"name": {
-			`{"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "{{resolve:secretsmanager:db:SecretString:name}}"}}`,
-			"Value of property LogGroupName must not be a secret: names are shown",
+			`{"Type": "AWS::SecretsManager::Secret", "Properties": {"Name": "{{resolve:secretsmanager:db:SecretString:name}}"}}`,
+			"Value of property Name must not be a secret: names are shown",
 		},
 		"number": {
-			`{"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": "{{resolve:secretsmanager:db:SecretString:name}}"}}`,
-			"Value of property RetentionInDays must be of type Integer",
+			`{"Type": "AWS::SecretsManager::Secret", "Properties": {"GenerateSecretString": {"PasswordLength": "{{resolve:secretsmanager:db:SecretString:name}}"}}}`,
+			"Value of property PasswordLength must be of type Integer",
 		},
 	} {
 		stack := n.create(name, `{"Resources": {"R": `+of.resource+`}}`)
