@@ -2,6 +2,7 @@ package asl_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -165,6 +166,31 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s\nwas taken, want %s", definition, want)
 		} else if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", definition, diff)
+		}
+	}
+}
+
+// TestUnsupported tells definitions that Step Functions takes from those that it refuses.
+func TestUnsupported(t *testing.T) {
+	state := func(fields string) string { return `{"StartAt": "A", "States": {"A": {` + fields + `}}}` }
+	task := `"Type": "Task", "Resource": "` + f + `", "End": true`
+	for definition, want := range map[string]bool{
+		state(`"Type": "Map", "ItemProcessor": {}, "End": true`):                                             true,
+		state(`"Type": "Task", "Resource": "arn:aws:states:::emr-containers:startJobRun.sync", "End": true`): true,
+		state(`"Type": "Task", "QueryLanguage": "JSONata", "Arguments": {}, "End": true`):                    true,
+		`{"QueryLanguage": "JSONata", "StartAt": "A", "States": {"A": {"Type": "Map"}}}`:                     true,
+		state(task + `, "ResultSelector": {}`):                                                               true,
+		state(task + `, "InputPath": "$.a[0]"`):                                                              true,
+		state(task + `, "InputPath": "a"`):                                                                   false,
+		state(task + `, "Resultselector": {}`):                                                               false,
+		state(`"Type": "Task", "Resource": "function", "End": true`):                                         false,
+		state(`"Type": "Loop", "End": true`):                                                                 false,
+		state(`"Type": "Map", "End": true}, "B": {"Type": "Pass"`):                                           false,
+	} {
+		_, err := asl.Parse(definition)
+		bad, ok := errors.AsType[*asl.DefinitionError](err)
+		if !ok || bad.Unsupported != want {
+			t.Errorf("%s: %v, want unsupported %t", definition, err, want)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func (p *parser) rule(state, field string, text json.RawMessage, depth int) (r r
 			if !given {
 				p.wrong(state, "%s needs Variable", field)
 			} else if r.variable, err = readPath(variable); err != nil || r.variable == nil {
-				p.wrong(state, "%s.Variable %.80s is not supported: paths are $ or, of members of objects, such as $.Detail.Name", field, variable)
+				p.reporter(variable)(state, "%s.Variable %.80s is not supported: paths are $ or, of members of objects, such as $.Detail.Name", field, variable)
 			}
 			r.test = p.test(state, at, operator, value, r.variable)
 		}
@@ -291,7 +291,7 @@ func (p *parser) test(state, at, operator string, value json.RawMessage, variabl
 	if referred {
 		var err error
 		if reference, err = readPath(value); err != nil || reference == nil {
-			p.wrong(state, "%s %.80s is not supported: paths are $ or, of members of objects, such as $.Detail.Name", at, value)
+			p.reporter(value)(state, "%s %.80s is not supported: paths are $ or, of members of objects, such as $.Detail.Name", at, value)
 		}
 	} else {
 		var ok bool

@@ -1,6 +1,7 @@
 package asl
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,9 @@ import (
 type DefinitionError struct {
 	// Problems are sentences, each of which names the state it is about; there is at least one.
 	Problems []string
+	// Unsupported says that the definition may be one for Step Functions: each problem is about a part of the language that this
+	// package does not have.
+	Unsupported bool
 }
 
 // Error returns all problems.
@@ -148,11 +152,52 @@ func Parse(text string) (*Machine, error) {
 	if m := p.parse(text); len(p.problems) == 0 {
 		return m, nil
 	}
-	return nil, &DefinitionError{p.problems}
+	return nil, &DefinitionError{p.problems, p.unsupported == len(p.problems)}
+}
+
+// languageFields are fields of the language that only some definitions have, and this package does not.
+var languageFields = []string{
+	"Arguments", "Assign", "CausePath", "Credentials", "ErrorPath", "HeartbeatSeconds", "HeartbeatSecondsPath", "Output", "Parameters",
+	"ProcessorConfig", "ResultSelector", "TimeoutSecondsPath",
 }
 
 type parser struct {
-	problems []string
+	problems    []string
+	unsupported int // of the problems
+}
+
+// lacks reports a part of the language that this package does not have.
+func (p *parser) lacks(where, format string, args ...any) {
+	p.unsupported++
+	p.wrong(where, format, args...)
+}
+
+// reporter returns what reports a path that cannot be read: it may be one for Step Functions if it begins as one.
+func (p *parser) reporter(path json.RawMessage) func(where, format string, args ...any) {
+	if bytes.HasPrefix(path, []byte(`"$`)) {
+		return p.lacks
+	}
+	return p.wrong
+}
+
+// cannot reports the error of [strict].
+func (p *parser) cannot(where, what string, err error) {
+	if unknown, ok := errors.AsType[*fieldError](err); ok && slices.Contains(languageFields, unknown.name) {
+		p.lacks(where, "%s %v", what, err)
+		return
+	}
+	p.wrong(where, "%s %v", what, err)
+}
+
+// fieldError is a field that is not among the known ones.
+type fieldError struct {
+	name  string
+	known []string
+}
+
+// Error implements error.
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("has the field %.40q, which is not supported; supported are %s", e.name, strings.Join(e.known, ", "))
 }
 
 func (p *parser) wrong(where, format string, args ...any) {
@@ -169,12 +214,13 @@ func (p *parser) parse(text string) *Machine {
 		p.wrong("", "the definition is %d bytes long, %d are allowed", len(text), MaxDefinition)
 		return nil
 	case err != nil:
-		p.wrong("", "the definition %v", err)
+		p.cannot("", "the definition", err)
 		return nil
 	case d.Version != "" && d.Version != "1.0":
 		p.wrong("", "Version %.20q is not supported, 1.0 is", d.Version)
 	case d.QueryLanguage != "" && d.QueryLanguage != "JSONPath":
-		p.wrong("", "QueryLanguage %.20q is not supported, JSONPath is", d.QueryLanguage)
+		p.lacks("", "QueryLanguage %.20q is not supported, JSONPath is", d.QueryLanguage)
+		return nil
 	}
 	m := &Machine{start: d.StartAt, states: make(map[string]*state, len(d.States)), timeout: p.seconds("", "TimeoutSeconds", d.TimeoutSeconds, 0, 1)}
 	for _, name := range slices.Sorted(maps.Keys(d.States)) {
@@ -202,7 +248,7 @@ func strict(text json.RawMessage, into any, known ...string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("has the field %.40q, which is not supported; supported are %s", name, strings.Join(known, ", "))
+			return &fieldError{name, known}
 		}
 	}
 	if err := json.Unmarshal(text, into); err != nil {
@@ -216,7 +262,7 @@ func strict(text json.RawMessage, into any, known ...string) error {
 }
 
 func (p *parser) state(name string, text json.RawMessage) *state {
-	var head struct{ Type string }
+	var head struct{ Type, QueryLanguage string }
 	if err := json.Unmarshal(text, &head); err != nil {
 		p.wrong(name, "it is no object with a Type")
 		return &state{kind: kindFail}
@@ -224,16 +270,21 @@ func (p *parser) state(name string, text json.RawMessage) *state {
 	s := &state{kind: kind(head.Type)}
 	allowed, ok := fields[s.kind]
 	if !ok {
-		p.wrong(name, "Type %.40q is not supported; supported are Task, Choice, Wait, Pass, Succeed and Fail", head.Type)
+		report := p.wrong
+		if head.Type == "Map" || head.Type == "Parallel" {
+			report = p.lacks
+		}
+		report(name, "Type %.40q is not supported; supported are Task, Choice, Wait, Pass, Succeed and Fail", head.Type)
 		return s
 	}
 	var d declared
-	if err := strict(text, &d, append([]string{"Type", "Comment", "QueryLanguage"}, allowed...)...); err != nil {
-		p.wrong(name, "it %v", err)
+	if head.QueryLanguage != "" && head.QueryLanguage != "JSONPath" {
+		p.lacks(name, "QueryLanguage %.20q is not supported, JSONPath is", head.QueryLanguage)
 		return s
 	}
-	if d.QueryLanguage != "" && d.QueryLanguage != "JSONPath" {
-		p.wrong(name, "QueryLanguage %.20q is not supported, JSONPath is", d.QueryLanguage)
+	if err := strict(text, &d, append([]string{"Type", "Comment", "QueryLanguage"}, allowed...)...); err != nil {
+		p.cannot(name, "it", err)
+		return s
 	}
 	for _, of := range []struct {
 		field string
@@ -242,7 +293,7 @@ func (p *parser) state(name string, text json.RawMessage) *state {
 	}{{"InputPath", d.InputPath, &s.inputPath}, {"OutputPath", d.OutputPath, &s.outputPath}, {"ResultPath", d.ResultPath, &s.resultPath}} {
 		var err error
 		if *of.into, err = readPath(of.text); err != nil {
-			p.wrong(name, "%s %v", of.field, err)
+			p.reporter(of.text)(name, "%s %v", of.field, err)
 		}
 	}
 	s.next, s.result, s.failure = d.Next, d.Result, Failure{d.Error, d.Cause}
@@ -267,6 +318,7 @@ func (p *parser) state(name string, text json.RawMessage) *state {
 
 var (
 	functionARN = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9_$-]{1,128})?$`)
+	anyResource = regexp.MustCompile(`^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:(?:\d{12})?:.`)
 	invokeARN   = regexp.MustCompile(`^arn:aws[a-z-]*:states:[a-z0-9-]*:(?:\d{12})?:lambda:invoke$`)
 )
 
@@ -277,16 +329,20 @@ func (p *parser) task(name string, s *state, d *declared) {
 		s.invoke = true
 		p.invoke(name, s, d.Parameters)
 	case !functionARN.MatchString(d.Resource):
-		p.wrong(name, "Resource %.200q is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke", d.Resource)
+		report := p.wrong
+		if anyResource.MatchString(d.Resource) {
+			report = p.lacks
+		}
+		report(name, "Resource %.200q is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke", d.Resource)
 	case d.Parameters != nil:
-		p.wrong(name, "Parameters are supported with the Resource arn:aws:states:::lambda:invoke only")
+		p.lacks(name, "Parameters are supported with the Resource arn:aws:states:::lambda:invoke only")
 	}
 	s.timeout = p.seconds(name, "TimeoutSeconds", d.TimeoutSeconds, 0, 1)
 	for n, r := range d.Retry {
 		field := fmt.Sprintf("Retry[%d]", n)
 		p.names(name, field, r.ErrorEquals, n == len(d.Retry)-1)
 		if r.JitterStrategy != "" && r.JitterStrategy != "NONE" {
-			p.wrong(name, "%s.JitterStrategy %.20q is not supported, NONE is", field, r.JitterStrategy)
+			p.lacks(name, "%s.JitterStrategy %.20q is not supported, NONE is", field, r.JitterStrategy)
 		}
 		rate := 2.0
 		if r.BackoffRate != nil {
@@ -334,11 +390,11 @@ func (p *parser) invoke(name string, s *state, text json.RawMessage) {
 	case d.FunctionName == "":
 		p.wrong(name, "Parameters.FunctionName is required")
 	case d.InvocationType != "" && d.InvocationType != "RequestResponse":
-		p.wrong(name, "Parameters.InvocationType %.20q is not supported, RequestResponse is", d.InvocationType)
+		p.lacks(name, "Parameters.InvocationType %.20q is not supported, RequestResponse is", d.InvocationType)
 	case d.Payload != nil && d.Path != nil:
 		p.wrong(name, "Parameters has both Payload and Payload.$")
 	case dynamic(d.Payload):
-		p.wrong(name, `Parameters.Payload has a field that ends in ".$", which is not supported: give all of it as Payload.$`)
+		p.lacks(name, `Parameters.Payload has a field that ends in ".$", which is not supported: give all of it as Payload.$`)
 	}
 	if s.function = d.FunctionName; d.Qualifier != "" {
 		s.function += ":" + d.Qualifier

@@ -87,7 +87,9 @@ func ParseARN(arn string) (catalog.Place, string, error) {
 
 var (
 	ruleName = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
-	targetID = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
+	// targetARN is the form of any target's ARN. Those that cannot be called here are kept, and never called.
+	targetARN = regexp.MustCompile(`^arn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:\S`)
+	targetID  = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
 )
 
 // CheckName returns EventBridge's error for what cannot be the name of a rule.
@@ -380,9 +382,8 @@ func (r *Rules) checkTarget(id string, t catalog.Target) error {
 	switch {
 	case !targetID.MatchString(id):
 		return constraint("targets.1.member.id", id, `Member must satisfy regular expression pattern: [\.\-_A-Za-z0-9]+ and have 1 to 64 characters`)
-	case !Callable(t.ARN):
-		return invalid("Parameter Targets is not valid. Reason: %.200s is not the ARN of a function, a topic or a state machine: this version of "+
-			"Pintle has no other targets.", t.ARN)
+	case !targetARN.MatchString(t.ARN) || len(t.ARN) > wire.MaxServiceToken:
+		return invalid("Parameter %.200s is not valid. Reason: Provided Arn is not in correct format.", t.ARN)
 	case given > 1:
 		return invalid("Only one of Input, InputPath, or InputTransformer must be provided for target %s.", id)
 	case t.Input != nil && len(*t.Input) > longest:
@@ -396,16 +397,6 @@ func (r *Rules) checkTarget(id string, t catalog.Target) error {
 		}
 	}
 	return checkTransformer(id, t.Transformer, longest)
-}
-
-// Callable reports whether an ARN is that of a target that can be called here: a function, a topic or a state machine.
-func Callable(arn string) bool {
-	parts := strings.SplitN(arn, ":", 7)
-	if len(parts) < 6 || parts[0] != "arn" || len(arn) > wire.MaxServiceToken {
-		return false
-	}
-	return parts[2] == "sns" && parts[5] != "" || len(parts) == 7 && parts[6] != "" &&
-		(parts[2] == "lambda" && parts[5] == "function" || parts[2] == "states" && parts[5] == "stateMachine")
 }
 
 // RemoveTargets removes targets of a rule. Ids that it does not have are left out.

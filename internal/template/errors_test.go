@@ -117,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 		{"creation policy", "Resources: {A: {Type: Custom::A, CreationPolicy: []}}", "1:50 Template format error: [/Resources/A/CreationPolicy] Every CreationPolicy member must be an object."},
 		{"creation policy of a resource", "Resources: {A: {Type: Custom::A, CreationPolicy: {ResourceSignal: {Count: !Ref B}}}, B: {Type: Custom::B}}", "1:75 Template format error: a CreationPolicy cannot depend on the resource B."},
 		{"creation policy of an attribute", "Resources: {A: {Type: Custom::A, CreationPolicy: {ResourceSignal: {Count: !GetAtt B.C}}}, B: {Type: Custom::B}}", "1:75 Template error: Fn::GetAtt cannot be used in a CreationPolicy."},
-		{"update policy", "Resources: {A: {Type: Custom::A, UpdatePolicy: {}}}", "1:34 Template format error: [/Resources/A/UpdatePolicy] the attribute UpdatePolicy is not supported by this version of Pintle."},
+		{"update policy", "Resources: {A: {Type: Custom::A, UpdatePolicy: []}}", "1:48 Template format error: [/Resources/A/UpdatePolicy] Every UpdatePolicy member must be an object."},
 		{"deletion policy", "Resources: {A: {Type: Custom::A, DeletionPolicy: Keep}}", "1:50 Template format error: Unrecognized DeletionPolicy Keep for resource A"},
 		{"replace policy", "Resources: {A: {Type: Custom::A, UpdateReplacePolicy: RetainExceptOnCreate}}", "1:55 Template format error: Unrecognized UpdateReplacePolicy RetainExceptOnCreate for resource A"},
 		{"depends on", "Resources: {A: {Type: Custom::A, DependsOn: {}}}", "1:45 " + dependsOn},

@@ -87,7 +87,7 @@ func (p *parser) resource(declared Member, where path) *Resource {
 		case "CreationPolicy":
 			r.CreationPolicy = p.functions(m.Value, at, m.Key, inCreationPolicy)
 		case "UpdatePolicy":
-			p.key(m, at, "Template format error: [%s] the attribute %s is not supported by this version of Pintle.", at, m.Key)
+			p.functions(m.Value, at, m.Key, inMetadata) // it acts on types only that are kept as records
 		default:
 			p.key(m, at, "Invalid template resource property '%s'", m.Key)
 		}

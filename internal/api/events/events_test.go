@@ -188,7 +188,7 @@ func TestTargets(t *testing.T) {
 	}
 	w.refused("PutTargets", m{"Rule": "none", "Targets": targets}, "ResourceNotFoundException", "Rule none does not exist on EventBus default.")
 	w.refused("PutTargets", m{"Rule": "r", "Targets": []any{targets[0], targets[0]}}, "ValidationException", "Duplicate target ids.")
-	w.refused("PutTargets", m{"Rule": "r", "Targets": []any{m{"Id": "1", "Arn": "arn:aws:sqs:eu-west-1:111122223333:q"}}}, "ValidationException", "other targets")
+	w.refused("PutTargets", m{"Rule": "r", "Targets": []any{m{"Id": "1", "Arn": "queue"}}}, "ValidationException", "not in correct format")
 	w.refused("DeleteRule", m{"Name": "r"}, "ValidationException", "Rule can't be deleted since it has targets.")
 	out := w.call("PutEvents", m{"Entries": []any{
 		m{"Source": "shop", "DetailType": "Order", "Detail": `{"n": 12345678901234567890}`}, m{"Source": "shop", "DetailType": "Order"},

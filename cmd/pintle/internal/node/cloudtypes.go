@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -34,6 +35,9 @@ func (n *Node) cloudTypes() []native.Type {
 		},
 		CheckMachine: func(definition string) error {
 			_, err := asl.Parse(definition)
+			if unsupported, ok := errors.AsType[*asl.DefinitionError](err); ok && unsupported.Unsupported {
+				return nil // Step Functions has it: each start of an execution is refused instead
+			}
 			return err
 		},
 	})...)
