@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -47,6 +49,26 @@ type Item[T any] struct {
 // made.
 func Holder(stack wire.StackID, logical wire.LogicalID, created wire.RequestID) string {
 	return string(stack) + "|" + string(logical) + "|" + string(created)
+}
+
+// SystemTags begin the names of tags that only AWS itself sets.
+const SystemTags = "aws:"
+
+// TagsOf returns the tags of a thing together with those that CloudFormation puts on what its stacks make: the name and the ARN of the
+// stack, and the logical ID. A holder that is not a resource of a stack adds none. The result is nil if there are no tags.
+func TagsOf(holder string, tags map[string]string) map[string]string {
+	stack, rest, _ := strings.Cut(holder, "|")
+	logical, _, _ := strings.Cut(rest, "|")
+	arn, err := wire.ParseStackARN(wire.StackID(stack))
+	if err != nil || logical == "" {
+		return tags
+	}
+	all := map[string]string{
+		SystemTags + "cloudformation:stack-name": arn.Name, SystemTags + "cloudformation:stack-id": stack,
+		SystemTags + "cloudformation:logical-id": logical,
+	}
+	maps.Copy(all, tags)
+	return all
 }
 
 // Rows is what is needed of a [store.Store].

@@ -135,7 +135,7 @@ func (c *call) get() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := getOutput{Configuration: view(i, c.qualified()), Code: codeView{"S3"}, Tags: i.Of.Tags}
+	out := getOutput{Configuration: view(i, c.qualified()), Code: codeView{"S3"}, Tags: catalog.TagsOf(i.Holder, i.Of.Tags)}
 	if i.Of.Concurrency != nil {
 		out.Concurrency = &concurrency{i.Of.Concurrency}
 	}

@@ -158,6 +158,9 @@ func checksumType(sum objects.Checksum) string {
 func (c *call) stored(info objects.Info) {
 	c.final.Set("ETag", info.ETag)
 	c.final.Set("X-Amz-Server-Side-Encryption", encryption(info))
+	if bucket, err := c.config.Objects.Bucket(c.ctx, c.bucket); err == nil && bucket.Of.Settings[objects.SettingVersioning] != "" {
+		c.final.Set("X-Amz-Version-Id", objects.NullVersion) // clients of a bucket with versions want to know it
+	}
 	for name, value := range checksumHeaders(info.Checksum) {
 		c.final.Set(name, value)
 	}

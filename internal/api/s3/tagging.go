@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -75,13 +76,21 @@ func (c *call) bucketTagging() error {
 		if err != nil {
 			return err
 		}
-		if len(item.Of.Tags) == 0 {
+		all := catalog.TagsOf(item.Holder, item.Of.Tags)
+		if len(all) == 0 {
 			return refuse(http.StatusNotFound, "NoSuchTagSet", "The TagSet does not exist")
 		}
-		return c.answerTags(item.Of.Tags)
+		return c.answerTags(all)
 	case http.MethodPut:
 		var err error
 		if tags, err = c.readTags(maxBucketTags); err != nil {
+			return err
+		}
+		item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
+		if err != nil {
+			return err
+		}
+		if tags, err = ownTags(tags, catalog.TagsOf(item.Holder, nil)); err != nil {
 			return err
 		}
 	case http.MethodDelete:
@@ -96,6 +105,20 @@ func (c *call) bucketTagging() error {
 		return err
 	}
 	return c.reply.nothing(http.StatusNoContent)
+}
+
+// ownTags returns tags without those of the system, which a client may send back as they are.
+func ownTags(tags, system map[string]string) (map[string]string, error) {
+	own := map[string]string{}
+	for name, value := range tags {
+		switch was, is := system[name]; {
+		case !strings.HasPrefix(name, catalog.SystemTags):
+			own[name] = value
+		case !is || was != value:
+			return nil, refuse(http.StatusBadRequest, "InvalidTag", "System tags cannot be added/updated by requester")
+		}
+	}
+	return own, nil
 }
 
 // objectTagging answers, changes or removes the tags of an object.

@@ -160,7 +160,7 @@ func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, 
 	if err != nil {
 		return out, ofResource(err)
 	}
-	for _, e := range entriesOf(topic.Of.Tags) {
+	for _, e := range entriesOf(catalog.TagsOf(topic.Holder, topic.Of.Tags)) {
 		out.Tags = append(out.Tags, tag(e))
 	}
 	return out, nil
