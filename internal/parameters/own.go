@@ -20,7 +20,8 @@ type Rows interface {
 // Own is the server's own parameter store.
 type Own struct{ rows Rows }
 
-// NewOwn returns the parameter store that has these rows, and what every one has from the start: see [Bootstrap].
+// NewOwn returns the parameter store that has these rows, and what every one has from the start: [Bootstrap], and AWS's public
+// parameters of machine images.
 func NewOwn(rows Rows) *Own { return &Own{rows} }
 
 // Parameter implements [Source].
@@ -31,6 +32,11 @@ func (o *Own) Parameter(ctx context.Context, place Place, name string, version i
 		return store.Parameter{
 			ParameterKey: key, Version: 1, Type: store.ParameterString, Value: BootstrapVersion,
 			Description: "What the CDK looks for before it deploys",
+		}, nil
+	}
+	if id, public := image(name); public && errors.Is(err, store.ErrNotFound) && version <= 1 {
+		return store.Parameter{
+			ParameterKey: key, Version: 1, Type: store.ParameterString, Value: id, Description: "A stand-in for a machine image of AWS",
 		}, nil
 	}
 	return p, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,6 +76,24 @@ func TestStored(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestImages is about public parameters of machine images, which have the same stand-in in every region.
+func TestImages(t *testing.T) {
+	r := newReader(t, parameters.Config{Parameters: parameters.NewOwn(filled(t))})
+	names := []string{
+		"/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-6.1-x86_64", "/aws/service/ecs/optimized-ami/amazon-linux-2/recommended/image_id",
+		"/aws/service/ecs/optimized-ami/amazon-linux-2/recommended", "/aws/service/global-infrastructure/regions", "/own/ami-amazon-linux-latest/x",
+	}
+	got, err := r.Stored(t.Context(), account, region, names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if is := regexp.MustCompile("^ami-[0-9a-f]{17}$").MatchString(got[name].Value); is != (i < 2) {
+			t.Errorf("%s is %v", name, got[name])
+		}
 	}
 }
 

@@ -326,10 +326,22 @@ func (c *call) get(kind, id string) (record, error) {
 		return record{}, catalog.ErrNotFound
 	}
 	item, err := c.api.Catalog.Records.Get(c, placeOf(kind, c.place), kind+"/"+id)
+	if of, attribute, found := cutLast(id, "."); found && errors.Is(err, catalog.ErrNotFound) && strings.HasSuffix(attribute, "Id") {
+		// Fn::GetAtt of an ID returns this, see native.StandIn.
+		item, err = c.api.Catalog.Records.Get(c, placeOf(kind, c.place), kind+"/"+of)
+	}
 	if err != nil {
 		return record{}, err
 	}
 	return recordOf(item)
+}
+
+// cutLast is [strings.Cut] at the last separator.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if at := strings.LastIndex(s, separator); at >= 0 {
+		return s[:at], s[at+len(separator):], true
+	}
+	return s, "", false
 }
 
 // valid reports whether a text can be the id of a record.

@@ -337,6 +337,7 @@ func TestOthers(t *testing.T) {
 	w.fails("EntityNotFoundException", "Glue", "deletePartitionIndex", m{"DatabaseName": "d", "TableName": "glue", "IndexName": "i"})
 	w.serve(wire.Create, "AWS::EMRContainers::VirtualCluster", "vc", `{"Name": "v", "ContainerProvider": {"Id": "k", "Info": {"EksInfo": {"Namespace": "n"}}}}`)
 	w.does("emr-containers", "describeVirtualCluster", m{"id": "vc"}, "virtualCluster.containerProvider.info.eksInfo.namespace=n")
+	w.does("emr-containers", "describeVirtualCluster", m{"id": "vc.Id"}, "virtualCluster.id=vc") // as Fn::GetAtt returns it
 }
 
 // TestUnserved checks that other operations are refused with the variable that leads to another server.
