@@ -62,6 +62,10 @@ type CreateChangeSet struct {
 	// Replace and Taint are those of the update, see [UpdateStack].
 	Replace bool
 	Taint   []wire.LogicalID
+	// RevertDrift says that the set is to undo drift. Revert are the resources of the stack that drifted: those that the template
+	// still declares are updated, though what it declares of them has not changed.
+	RevertDrift bool
+	Revert      []wire.LogicalID
 	// TimeoutMinutes is how long the operation may take; 0 is for ever. Of ROS.
 	TimeoutMinutes int
 	// Kind is KindCreate for a stack that is not there, or was made by another such set; KindUpdate for one that is.
@@ -126,6 +130,7 @@ func (m *machine) draftChangeSet(
 		DisableRollback: in.DisableRollback,
 		Body: &store.ChangeSetBody{
 			Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint,
+			RevertDrift: in.RevertDrift, Revert: in.Revert,
 			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes, Policy: in.Policy,
 		},
 	}
@@ -405,6 +410,7 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		{"IncludeNestedStacks", in.IncludeNested == row.IncludeNested},
 		{"ReplacementOption", in.Replace == body.Replace},
 		{"TaintResources", slices.Equal(in.Taint, body.Taint)},
+		{"DeploymentMode", in.RevertDrift == body.RevertDrift},
 		{"Parallelism", in.Parallelism == body.Parallelism},
 		{"TimeoutInMinutes", in.TimeoutMinutes == body.TimeoutMinutes},
 		{"StackPolicyBody", in.Policy == body.Policy},
@@ -483,6 +489,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
 		Caller:          in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
+		Revert: row.Body.Revert,
 	}
 	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {
 		m.stack.TimeoutMinutes = minutes

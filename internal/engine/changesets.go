@@ -59,7 +59,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	var s *submission // nil: the previous one
 	var err error
 	dialect := dialectFor(in.Dialect, in.Stack)
-	in.replace, in.taint = in.Replace, in.Taint
+	in.replace, in.taint, in.revert = in.Replace, in.Taint, in.Revert
 	if in.UsePrevious && in.Kind == store.KindCreate {
 		return Planned{}, inDialect(dialect, invalid("A stack that is to be created has no previous template: give the template."))
 	}

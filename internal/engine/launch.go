@@ -175,11 +175,14 @@ func (m *machine) advance(s *store.Step) error {
 		m.touchForUpdate(s, instance, properties)
 		words := m.dialect.texts()
 		return m.fail(s, instance, store.VerbUpdate, m.failure(failedAsChanged, s.Logical, words.tokenChanged), properties)
-	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties):
+	case instance.Body.Attempted.IsNull() && ask.properties.Equal(instance.Body.Properties) && !m.reverts(s.Logical):
 		return m.keep(s, instance, ask, metadata)
 	}
 	return m.change(s, instance, ask, metadata)
 }
+
+// reverts reports whether the operation is to undo the drift of a resource.
+func (m *machine) reverts(logical wire.LogicalID) bool { return slices.Contains(m.op.Revert, logical) }
 
 // touchForUpdate writes the event with which every update of a resource begins.
 func (m *machine) touchForUpdate(s *store.Step, i *store.Instance, properties value.Value) {

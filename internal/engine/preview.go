@@ -144,7 +144,7 @@ func (m *machine) draft(in *Options, kind store.Kind, e expanded, text string) (
 	}
 	own.stack = m.stack
 	own.applyOptions(in)
-	own.op.Replace, own.op.Taint = in.replace, in.taint
+	own.op.Replace, own.op.Taint, own.op.Revert = in.replace, in.taint, in.revert
 	var d draft
 	var err error
 	if kind == store.KindCreate {
@@ -206,7 +206,7 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return err
 	}
-	same := !failed && in.taint == nil && unchanged(&before, &revision, from, to)
+	same := !failed && in.taint == nil && len(in.revert) == 0 && unchanged(&before, &revision, from, to)
 	if d.unchanged = same && !m.nests(to); d.unchanged {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (m *machine) world() plan.World {
 			}
 			return &plan.Now{
 				PhysicalID: string(i.PhysicalID), Type: i.Body.Type, Properties: m.dialect.shown(askedOf(i)), Metadata: i.Body.Metadata,
-				Unsettled: !i.Body.Attempted.IsNull(), Unborn: i.Unborn(),
+				Unsettled: !i.Body.Attempted.IsNull() || m.reverts(i.Logical), Unborn: i.Unborn(),
 			}
 		},
 		Resources:   attributes{m},

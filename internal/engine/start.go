@@ -63,6 +63,8 @@ type Options struct {
 	// replace and taint are those of an update, see [UpdateStack].
 	replace bool
 	taint   []wire.LogicalID
+	// revert are those of a change set, see [CreateChangeSet].
+	revert []wire.LogicalID
 	// stored is what was read of the parameter store.
 	stored map[string]template.Stored
 	// nested says for which request of which parent a nested stack is to be created or updated; nil if it is none.

@@ -88,10 +88,12 @@ type ChangeSetBody struct {
 	Revision     Revision `json:"revision"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	RoleARN      string   `json:"roleARN,omitempty"`
-	// Replace, Taint and Parallelism are those of the operation that executes it, see [Operation], and TimeoutMinutes is how long
+	// Replace, Taint, Revert and Parallelism are those of the operation that executes it, see [Operation], and TimeoutMinutes is how long
 	// that may take.
 	Replace        bool             `json:"replace,omitempty"`
 	Taint          []wire.LogicalID `json:"taint,omitempty"`
+	RevertDrift    bool             `json:"revertDrift,omitempty"`
+	Revert         []wire.LogicalID `json:"revert,omitempty"`
 	Parallelism    int              `json:"parallelism,omitempty"`
 	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
 	// Policy is the stack policy from that operation on, JSON; empty leaves the stack's own.

@@ -107,6 +107,8 @@ type Operation struct {
 	// Replace says that what cannot be updated is deleted and created anew, and Taint which resources are whatever has changed.
 	Replace bool             `json:"replace,omitempty"`
 	Taint   []wire.LogicalID `json:"taint,omitempty"`
+	// Revert are resources that drifted: they are updated to what is declared, though that has not changed.
+	Revert []wire.LogicalID `json:"revert,omitempty"`
 	// Parallelism bounds how many resources are at work at once; 0 does not.
 	Parallelism int `json:"parallelism,omitempty"`
 

@@ -53,6 +53,7 @@ type describeChangeSetOutput struct {
 	Capabilities          []string
 	Tags                  []tagView `query:",omitempty"`
 	OnStackFailure        string    `query:",omitempty"`
+	DeploymentMode        string    `query:",omitempty"`
 	Changes               []changeView
 	NextToken             string `query:",omitempty"`
 }
@@ -122,6 +123,9 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	out = describeChangeSetOutput{
 		changeSetHeadView: viewChangeSet(set), NotificationARNs: set.Body.Revision.NotificationARNs, Capabilities: set.Body.Capabilities,
 		OnStackFailure: set.OnFailure, RollbackConfiguration: viewRollback(&set.Body.Revision),
+	}
+	if set.Body.RevertDrift {
+		out.DeploymentMode = revertDrift
 	}
 	out.Parameters = viewParameters(&set.Body.Revision)
 	for _, t := range set.Body.Revision.Tags {

@@ -7,7 +7,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
+
+// revertDrift is the deployment mode in which a change set undoes drift. Source: CloudFormation, CreateChangeSet.
+const revertDrift = "REVERT_DRIFT"
 
 // maxStackName is how long the name of a new stack may be. Source: CloudFormation, CreateStack.
 const maxStackName = 128
@@ -29,6 +33,8 @@ type createChangeSetInput struct {
 		ResourceType      string
 		LogicalResourceID string `query:"LogicalResourceId"`
 	} `length:",200"`
+
+	// DeploymentMode has resources that drifted updated to what is declared.
 	DeploymentMode string `enum:"REVERT_DRIFT"`
 
 	// What exists already is not imported: it fails its Create, but for what is there for CDK's bootstrapping, which sets this.
@@ -60,7 +66,6 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 	if err := refuse([]ignored{
 		{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
 		{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
-		{"DeploymentMode REVERT_DRIFT", in.DeploymentMode != "", "the drift of a custom resource is not known"},
 	}); err != nil {
 		return out, err
 	}
@@ -77,11 +82,45 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 				"Member must have length less than or equal to %d", in.StackName, maxStackName)
 		}
 	}
+	revert, err := f.toRevert(ctx, &in)
+	if err != nil {
+		return out, err
+	}
 	made, err := f.engine.CreateChangeSet(ctx, engine.CreateChangeSet{
+		RevertDrift: in.DeploymentMode != "", Revert: revert,
 		Options: options, Stack: ref, Name: in.ChangeSetName, Kind: kind, Template: text, UsePrevious: in.UsePreviousTemplate,
 		Description: in.Description, OnFailure: in.OnStackFailure, IncludeNested: in.IncludeNestedStacks,
 	})
 	return createChangeSetOutput{ID: string(made.ID), StackID: string(made.StackID)}, err
+}
+
+// toRevert returns the resources of a stack whose drift a change set is to revert. Those that the detection does not cover, such as
+// custom resources, are not among them.
+func (f *face) toRevert(ctx context.Context, in *createChangeSetInput) ([]wire.LogicalID, error) {
+	switch {
+	case in.DeploymentMode == "":
+		return nil, nil
+	case in.ChangeSetType == "CREATE":
+		return nil, query.Validation("DeploymentMode REVERT_DRIFT is not supported for change sets of type CREATE: a new stack has no drift")
+	}
+	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
+	if err != nil {
+		return nil, err
+	}
+	if f.drift == nil {
+		return nil, nil
+	}
+	report, err := f.drift.Detect(ctx, stack, instances, instances)
+	if err != nil {
+		return nil, err
+	}
+	var drifted []wire.LogicalID
+	for _, r := range report.Resources {
+		if r.Status.Drifted() {
+			drifted = append(drifted, r.Logical)
+		}
+	}
+	return drifted, nil
 }
 
 // changeSetInput is how a request names a change set.

@@ -353,8 +353,7 @@ func TestChangeSetMessages(t *testing.T) {
 			"Resource type Custom::Thing is not allowed by parameter ResourceTypes [AWS::*]",
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT" + body:                      unsupported("ChangeSetType IMPORT"),
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourcesToImport.member.1.ResourceType=T" + body: unsupported("ResourcesToImport"),
-		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&DeploymentMode=REVERT_DRIFT" + body: invalid + "DeploymentMode REVERT_DRIFT is " +
-			"not supported by this version of Pintle (the drift of a custom resource is not known). Leave it out.",
+		"Action=CreateChangeSet&StackName=new&ChangeSetName=c&ChangeSetType=CREATE&DeploymentMode=REVERT_DRIFT" + body: invalid + "DeploymentMode REVERT_DRIFT is not supported for change sets of type CREATE: a new stack has no drift",
 		"Action=DescribeChangeSet&ChangeSetName=c":                        invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
 		"Action=DeleteChangeSet&ChangeSetName=c":                          invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
 		"Action=ExecuteChangeSet&ChangeSetName=c":                         invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",

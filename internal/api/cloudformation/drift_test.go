@@ -174,3 +174,71 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("a wait condition handle: %v", err)
 	}
 }
+
+// TestRevertDrift: a change set of the mode REVERT_DRIFT brings resources back to what is declared, those that were deleted included.
+// Source: CloudFormation API Reference, CreateChangeSet, DeploymentMode.
+func TestRevertDrift(t *testing.T) {
+	n := newNatives(t)
+	const template = `{"Resources": {
+		"Plain": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/plain", "Type": "String", "Value": "one", "Description": "d"}},
+		"Kept": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/kept", "Type": "String", "Value": "one"}},
+		"Gone": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "gone", "RetentionInDays": 7}}}}`
+	_, err := n.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("s"), TemplateBody: str(template)})
+	n.must(err)
+	if stack := n.settled("s"); stack.StackStatus != types.StackStatusCreateComplete {
+		t.Fatalf("%s\n%s", stack.StackStatus, n.reasons("s"))
+	}
+	create := func(name string) *sdk.DescribeChangeSetOutput {
+		t.Helper()
+		_, err := n.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{
+			StackName: str("s"), ChangeSetName: &name, TemplateBody: str(template), DeploymentMode: types.DeploymentModeRevertDrift,
+		})
+		n.must(err)
+		set, err := n.client.DescribeChangeSet(t.Context(), &sdk.DescribeChangeSetInput{StackName: str("s"), ChangeSetName: &name})
+		n.must(err)
+		return set
+	}
+	if set := create("nothing"); set.Status != types.ChangeSetStatusFailed || !strings.HasPrefix(aws.ToString(set.StatusReason), "The submitted information didn't contain changes.") {
+		t.Errorf("without drift the change set is %s %s", set.Status, aws.ToString(set.StatusReason))
+	}
+	home := catalog.Place{Account: account, Region: region}
+	plain := store.ParameterKey{Account: account, Region: region, Name: "/plain"}
+	_, err = n.own.Put(t.Context(), store.Parameter{ParameterKey: plain, Type: store.ParameterString, Value: "two"}, true)
+	n.must(err)
+	n.must(n.catalog.Groups.Delete(t.Context(), home, "gone", 0))
+
+	set := create("back")
+	if set.Status != types.ChangeSetStatusCreateComplete || set.DeploymentMode != types.DeploymentModeRevertDrift {
+		t.Fatalf("the change set is %s %s", set.Status, set.DeploymentMode)
+	}
+	var changes []string
+	for _, c := range set.Changes {
+		changes = append(changes, strings.Join([]string{string(c.ResourceChange.Action), *c.ResourceChange.LogicalResourceId, string(c.ResourceChange.Replacement)}, " "))
+	}
+	if diff := cmp.Diff([]string{"Modify Gone False", "Modify Plain False"}, changes); diff != "" {
+		t.Error(diff)
+	}
+	_, err = n.client.ExecuteChangeSet(t.Context(), &sdk.ExecuteChangeSetInput{StackName: str("s"), ChangeSetName: str("back")})
+	n.must(err)
+	if stack := n.settled("s"); stack.StackStatus != types.StackStatusUpdateComplete {
+		t.Fatalf("%s\n%s", stack.StackStatus, n.reasons("s"))
+	}
+	if status, _, found := n.drifts("s"); status != types.StackDriftStatusInSync {
+		t.Errorf("the stack is %s: %+v", status, found)
+	}
+	if p, err := n.own.Parameter(t.Context(), parameters.Place(home), "/plain", 0); err != nil || p.Value != "one" || p.Description != "d" {
+		t.Errorf("the parameter is %+v %v", p, err)
+	}
+	if kept, err := n.own.Parameter(t.Context(), parameters.Place(home), "/kept", 0); err != nil || kept.Version != 1 {
+		t.Errorf("a parameter without drift is %+v %v", kept, err)
+	}
+	id := *n.settled("s").StackId
+	_, err = n.client.DeleteStack(t.Context(), &sdk.DeleteStackInput{StackName: &id})
+	n.must(err)
+	if stack := n.settled(id); stack.StackStatus != types.StackStatusDeleteComplete {
+		t.Errorf("%s\n%s", stack.StackStatus, n.reasons(id))
+	}
+	if _, err := n.catalog.Groups.Get(t.Context(), home, "gone"); err == nil {
+		t.Error("the log group is not deleted with its stack")
+	}
+}

@@ -3,6 +3,7 @@ package cloud
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,7 +91,11 @@ func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {
 	case wire.Create:
 		return t.maker.Create(ctx, c)
 	case wire.Update:
-		return t.maker.Update(ctx, c)
+		result, err := t.maker.Update(ctx, c)
+		if _, lost := errors.AsType[lostError](err); lost && c.Body.OldProperties.Equal(c.Declared) {
+			return t.maker.Create(ctx, c) // the drift of what a client has deleted is undone
+		}
+		return result, err
 	case wire.Delete:
 		return native.Result{}, t.maker.Remove(ctx, c)
 	}

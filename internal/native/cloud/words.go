@@ -44,10 +44,16 @@ func (c *Call) Taken(name, holder string) error {
 // Lost is the reason of an Update of what is not there, in the words of the service.
 func (c *Call) Lost() error {
 	if c.Dialect() == wire.ROS {
-		return Reason("The resource of type " + c.Kind + " (" + c.Physical() + ") could not be found.")
+		return lostError{Reason("The resource of type " + c.Kind + " (" + c.Physical() + ") could not be found.")}
 	}
-	return Reason("Resource of type '" + c.Kind + "' with identifier '" + c.Physical() + "' was not found.")
+	return lostError{Reason("Resource of type '" + c.Kind + "' with identifier '" + c.Physical() + "' was not found.")}
 }
+
+// lostError is the error of [Call.Lost].
+type lostError struct{ Reason }
+
+// Unwrap returns the reason.
+func (e lostError) Unwrap() error { return e.Reason }
 
 // Bad is the reason of a request whose property must be something else, e.g. "be a list", in the words of the service.
 func (c *Call) Bad(property, must string) error { return native.BadValue(c.Dialect(), property, must) }
