@@ -53,7 +53,7 @@ func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 	case wire.Create:
 	case wire.Update:
 		key, _ = ROSHandleKey(string(r.Body.PhysicalID))
-	default:
+	case wire.Delete:
 		return Result{}, nil
 	}
 	if t.signalURL == nil {
@@ -103,8 +103,11 @@ func ROSSignalsKept(properties value.Value, signals []store.Signal) ([]store.Sig
 		return nil, nil
 	}
 	given, _ := properties.Get("Count")
-	count, err := strconv.Atoi(given.Text())
-	if err != nil || count < 0 {
+	count := -1
+	if n, err := strconv.Atoi(given.Text()); err == nil {
+		count = n
+	}
+	if count < 0 {
 		return signals, nil
 	}
 	var kept []store.Signal

@@ -47,7 +47,7 @@ func Files(ctx context.Context, name string, target local.Target) (filewatch.Gro
 	case local.Script:
 		return script(name, path), nil
 	case local.Java:
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if info, _ := os.Stat(path); info == nil || !info.IsDir() {
 			return filewatch.Group{Name: name, Files: []string{path}}, nil
 		}
 		return filewatch.Group{Name: name, Trees: []filewatch.Tree{{

@@ -36,8 +36,8 @@ type parser struct {
 const maxDepth = 50
 
 func parseCondition(text string) (condition, error) {
-	inner, ok := strings.CutPrefix(text, "{")
-	if inner, ok = strings.CutSuffix(inner, "}"); !ok {
+	inner, ok := strings.CutSuffix(strings.TrimPrefix(text, "{"), "}")
+	if !ok {
 		return nil, errors.New("a filter pattern that begins with { ends with }")
 	}
 	p := &parser{rest: inner}

@@ -134,8 +134,10 @@ func compile(text string) (*regexp.Regexp, error) {
 		text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 		text = strings.NewReplacer("`\\A(?:", "`", ")\\z`", "`").Replace(text)
 		if known, ok := errors.AsType[*syntax.Error](err); ok {
-			switch known.Code {
-			case syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
+			notHere := []syntax.ErrorCode{
+				syntax.ErrInvalidPerlOp, syntax.ErrInvalidEscape, syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth,
+			}
+			if slices.Contains(notHere, known.Code) {
 				return nil, unchecked("%s", text)
 			}
 		}

@@ -155,7 +155,7 @@ func post(ctx context.Context, target, body string) error {
 	if err != nil {
 		return err
 	}
-	defer reply.Body.Close() //nolint:errcheck // it is read no further
+	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusNotFound {
 		return fmt.Errorf("a signal was refused: %s", reply.Status)
 	}
