@@ -29,7 +29,7 @@ func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outc
 		return nil
 	case err != nil:
 		return Provided{Result: result, Failure: hide.text(err.Error())}
-	case r.Body.Await != nil, r.Type == wire.Create && result.Pending:
+	case r.Body.Await != nil && r.Type != wire.Delete, r.Type == wire.Create && result.Pending:
 		return Awaiting{Result: result}
 	case result.Pending:
 		return Accepted{}

@@ -21,23 +21,34 @@ func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	if !ok {
 		return false, 0, errors.New("not a TCP connection")
 	}
+	for range lookups {
+		uid, found, err := lookUp(remote, local)
+		if found || err != nil {
+			return found && uid != os.Geteuid(), uid, err
+		}
+	}
+	return true, -1, nil // it is closed already, or in another network namespace
+}
+
+// lookups is how often a socket is looked up: a table that changes while it is read may lack lines.
+const lookups = 50
+
+// lookUp returns the user of the socket with these ends.
+func lookUp(local, remote netip.AddrPort) (uid int, found bool, err error) {
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		file, openErr := os.Open(name)
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue
 		}
-		uid, found, scanErr := socketUser(file, remote, local)
+		uid, found, scanErr := socketUser(file, local, remote)
 		file.Close()
 		if found {
-			return uid != os.Geteuid(), uid, nil
+			return uid, true, nil
 		}
 		err = errors.Join(err, scanErr)
 	}
-	if err != nil {
-		return false, 0, err
-	}
-	return true, -1, nil // it is closed already, or in another network namespace
+	return 0, false, err
 }
 
 // socketUser finds the socket with these ends in a table of sockets.

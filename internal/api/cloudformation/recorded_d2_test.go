@@ -28,6 +28,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
+// noStreams are the streams of log groups in which nothing was written.
+type noStreams struct{}
+
+func (noStreams) DeleteGroup(catalog.Place, string) error { return nil }
+
 // natives is the API before an engine whose native types act on parameters, secrets and records.
 type natives struct {
 	*testing.T
@@ -46,7 +51,7 @@ func newNatives(t *testing.T) *natives {
 	n.secrets = secrets.New(n.catalog.Secrets, nil)
 	registry, err := native.CloudFormation(native.Config{
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
-		More:      aws.Types(aws.Config{Parameters: n.own, Secrets: n.secrets, Catalog: n.catalog}),
+		More:      aws.Types(aws.Config{Parameters: n.own, Secrets: n.secrets, Logs: noStreams{}, Catalog: n.catalog}),
 	})
 	n.must(err)
 	var carrier atomic.Pointer[delivery.Delivery]

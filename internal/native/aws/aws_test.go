@@ -573,7 +573,7 @@ func (slow) Make(ctx context.Context, item catalog.Item[catalog.Bucket]) (catalo
 
 func TestPatience(t *testing.T) {
 	w := newWorld(t)
-	types, err := native.New(aws.Types(aws.Config{Catalog: w.catalog, Objects: slow{w.objects}, Patience: 1})...)
+	types, err := native.New(aws.Types(aws.Config{Catalog: w.catalog, Objects: slow{w.objects}, Notifications: w, Patience: 1})...)
 	w.must(err)
 	_, err = types.Serve(t.Context(), &store.Request{ID: "r", Logical: "X", Type: wire.Create, Body: &store.RequestBody{
 		StackID: wire.NewStackID(region, account, "S", "0"), ResourceType: "AWS::S3::Bucket",
