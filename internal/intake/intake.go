@@ -125,8 +125,7 @@ func (b *Bodies) reserve(body *Body, n int64) error {
 	if body.known {
 		return nil
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
+	var late <-chan time.Time // once the body has to wait
 	for {
 		b.mu.Lock()
 		if body.cut {
@@ -145,9 +144,12 @@ func (b *Bodies) reserve(body *Body, n int64) error {
 		}
 		freed := b.freed
 		b.mu.Unlock()
+		if late == nil {
+			late = time.After(patience)
+		}
 		select {
 		case <-freed:
-		case <-timer.C:
+		case <-late:
 			return ErrBusy
 		}
 	}
