@@ -123,18 +123,28 @@ type describeOutput struct {
 	Token  string      `json:"nextToken,omitempty"`
 }
 
+// limitOf returns how many items a page has: most, unless the caller asks for fewer.
+func limitOf(limit *int, most int) (int, error) {
+	switch {
+	case limit == nil:
+		return most, nil
+	case *limit < 1 || *limit > most:
+		return 0, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value from 1 to %d",
+			*limit, most)
+	}
+	return *limit, nil
+}
+
 func (f *face) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return out, err
 	}
-	limit := maxPage
-	if in.Limit != nil {
-		limit = *in.Limit
+	limit, err := limitOf(in.Limit, maxPage)
+	if err != nil {
+		return out, err
 	}
 	switch {
-	case limit < 1 || limit > maxPage:
-		return out, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value from 1 to %d", limit, maxPage)
 	case in.Prefix != "" && in.Pattern != "":
 		return out, invalid("LogGroup name prefix and LogGroup name pattern are mutually exclusive parameters.")
 	case !groupPart.MatchString(in.Prefix) || !groupPart.MatchString(in.Pattern):

@@ -155,7 +155,7 @@ func (f *face) getEvents(ctx context.Context, in getInput) (out getOutput, err e
 		return out, err
 	}
 	q := streams.Query{Streams: []string{in.Stream}, From: f.Streams.Oldest(group.Of.Retention), Bytes: maxPageBytes, Last: !in.Head}
-	if q.Limit, err = eventLimit(in.Limit); err != nil {
+	if q.Limit, err = limitOf(in.Limit, maxEvents); err != nil {
 		return out, err
 	}
 	if in.Start != nil {
@@ -222,17 +222,6 @@ func parsePosition(token string) (at, seq int64, err error) {
 	return at, seq, nil
 }
 
-func eventLimit(limit *int) (int, error) {
-	switch {
-	case limit == nil:
-		return maxEvents, nil
-	case *limit < 1 || *limit > maxEvents:
-		return 0, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value from 1 to %d",
-			*limit, maxEvents)
-	}
-	return *limit, nil
-}
-
 type filterInput struct {
 	Group      string   `json:"logGroupName"`
 	Identifier string   `json:"logGroupIdentifier"`
@@ -265,7 +254,7 @@ func (f *face) filter(ctx context.Context, in filterInput) (out filterOutput, er
 		return out, err
 	}
 	q := streams.Query{Streams: in.Streams, Prefix: in.Prefix, From: f.Streams.Oldest(group.Of.Retention), Bytes: maxPageBytes}
-	if q.Limit, err = eventLimit(in.Limit); err != nil {
+	if q.Limit, err = limitOf(in.Limit, maxEvents); err != nil {
 		return out, err
 	}
 	pattern, err := streams.ParsePattern(in.Pattern)

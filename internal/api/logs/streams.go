@@ -117,13 +117,11 @@ func (f *face) describeStreams(ctx context.Context, in describeStreamsInput) (ou
 	if err != nil {
 		return out, err
 	}
-	limit := maxPage
-	if in.Limit != nil {
-		limit = *in.Limit
+	limit, err := limitOf(in.Limit, maxPage)
+	if err != nil {
+		return out, err
 	}
 	switch {
-	case limit < 1 || limit > maxPage:
-		return out, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value from 1 to %d", limit, maxPage)
 	case in.Order != "" && in.Order != "LogStreamName" && in.Order != byLastEvent:
 		return out, invalid("1 validation error detected: Value '%.32s' at 'orderBy' failed to satisfy constraint: "+
 			"Member must satisfy enum value set: [LogStreamName, LastEventTime]", in.Order)
