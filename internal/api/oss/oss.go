@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/intake"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
@@ -74,7 +75,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Face: f, ctx: r.Context(), w: w, r: r, id: newRequestID(), query: r.URL.Query(), limits: http.NewResponseController(w),
 	}
 	c.bucket, c.key = placeOf(r)
-	c.body = &waiting{r.Body, c.limits, f.config.Idle}
+	c.body = intake.Paced(r.Body, c.limits, f.config.Idle)
 	h := w.Header()
 	h.Del("X-Amzn-Requestid")
 	h.Set("X-Oss-Request-Id", c.id)
@@ -91,23 +92,6 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // sandbox makes a browser treat a page in an object as one of no origin, so that its scripts cannot call this server.
 const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
-
-// waiting is a body of which each read has a deadline of its own.
-type waiting struct {
-	io.ReadCloser
-	limits *http.ResponseController
-	idle   time.Duration
-}
-
-func (w *waiting) Read(p []byte) (int, error) {
-	_ = w.limits.SetReadDeadline(time.Now().Add(w.idle)) // a connection without deadlines does not need one
-	n, err := w.ReadCloser.Read(p)
-	if err != nil {
-		// The server keeps reading to notice a client that leaves; a deadline would end the call in the middle of a long copy.
-		_ = w.limits.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
 
 // call is one call.
 type call struct {

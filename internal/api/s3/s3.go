@@ -17,7 +17,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -30,6 +29,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/intake"
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
@@ -89,7 +89,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
 	// gofakes3 reads the request; this one is changed for it.
 	c.r = r.Clone(r.Context())
-	c.r.Body = &waiting{r.Body, c.reply.limits, f.config.Idle}
+	c.r.Body = intake.Paced(r.Body, c.reply.limits, f.config.Idle)
 	c.query = r.URL.Query()
 	c.hoisted()
 	w.Header().Set("X-Amz-Request-Id", c.id)
@@ -103,23 +103,6 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.reply.end()
-}
-
-// waiting is a body whose every part may take a time of its own.
-type waiting struct {
-	io.ReadCloser
-	limits *http.ResponseController
-	idle   time.Duration
-}
-
-func (w *waiting) Read(p []byte) (int, error) {
-	_ = w.limits.SetReadDeadline(time.Now().Add(w.idle)) // where there are no deadlines, none is missed
-	n, err := w.ReadCloser.Read(p)
-	if err != nil {
-		// The server goes on reading, to see the client go; a deadline would end the call in the middle of a long copy.
-		_ = w.limits.SetReadDeadline(time.Time{})
-	}
-	return n, err
 }
 
 // call is one call.

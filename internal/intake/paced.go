@@ -1,0 +1,29 @@
+package intake
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// Paced returns a body of which each read may take idle, instead of the body as a whole having a deadline. control is that of the request.
+func Paced(body io.ReadCloser, control *http.ResponseController, idle time.Duration) io.ReadCloser {
+	return &paced{body, control, idle}
+}
+
+type paced struct {
+	io.ReadCloser
+	control *http.ResponseController
+	idle    time.Duration
+}
+
+// Read implements [io.Reader].
+func (p *paced) Read(b []byte) (int, error) {
+	_ = p.control.SetReadDeadline(time.Now().Add(p.idle)) // a connection without deadlines does not need one
+	n, err := p.ReadCloser.Read(b)
+	if err != nil {
+		// The server keeps reading to notice a client that leaves; a deadline would end the call in the middle of a long copy.
+		_ = p.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
