@@ -150,9 +150,9 @@ func (b bench) cold(ctx context.Context, t target, l language) (took cost, err e
 	return took, err
 }
 
-// coldStart prints what the first deploy of an app costs, beside bare starts of its functions' interpreter in the same round.
+// coldStart prints what the first deploy of an app costs, compared with bare starts of its functions' interpreter in the same round.
 func (b bench) coldStart(ctx context.Context, targets []target, absent []absence) error {
-	fmt.Printf("| an app with %d functions | time | beside the starts | processor time | beside the starts |\n|---|---|---|---|---|\n", coldFunctions)
+	fmt.Printf("| an app with %d functions | time | ÷ the starts | processor time | ÷ the starts |\n|---|---|---|---|---|\n", coldFunctions)
 	var notes []string
 	for _, l := range languages() {
 		var starts []cost

@@ -8,7 +8,7 @@
 //
 // It prints how long each takes to start, what it takes at rest, and what stacks of custom resources take to create, update and
 // delete; and then what each does when a provider fails, replaces, answers too much and so on. It writes results/peers.json and
-// results/peers-behaviour.json. With -parts coldstart it prints what the first deploy of an app with ten functions takes. Whoever is not installed or does not start is left out with the reason.
+// results/peers-behaviour.json. With -parts coldstart it prints what the first deploy of an app with ten functions takes. A peer that is not installed or does not start is left out with the reason.
 package main
 
 import (

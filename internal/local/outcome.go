@@ -80,7 +80,7 @@ type Outcome struct {
 	Over bool
 	// Inside, of [Returned], says that a [ServeFunc] has returned, which answers by itself.
 	Inside bool
-	// Document, of [Returned], says that the handler returned a response document, which nobody reads on Lambda either.
+	// Document, of [Returned], says that the handler returned a response document, which Lambda does not read either.
 	Document bool
 	// Work, of [Returned], returns what the process still does for the event, such as "1 thread"; empty for nothing. It may be
 	// called again and again, by one goroutine at a time, and takes up to a second unless ctx ends. Nil means that this cannot

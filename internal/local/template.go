@@ -27,7 +27,7 @@ type template struct {
 	users   int // processes, and those that ask for one
 	idle    *time.Timer
 	waiting map[int]chan syscall.WaitStatus // processes that were not waited for, by their numbers
-	ends    map[int]syscall.WaitStatus      // of processes that nobody has asked about yet
+	ends    map[int]syscall.WaitStatus      // of processes whose end was not asked for yet
 }
 
 var errTemplate = errors.New("the template process has ended")

@@ -62,7 +62,7 @@ func (c *connections) context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// verified reports that a request with this context was authenticated, so that its connection is nobody's to close any more.
+// verified reports that a request with this context was authenticated, so its connection is no longer closed to make way for others.
 func (c *connections) verified(ctx context.Context) {
 	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 		c.remove(conn)
@@ -149,5 +149,5 @@ func abort(conn net.Conn) {
 	if below, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = below.NetConn()
 	}
-	_ = conn.Close() // nobody is to hear of it
+	_ = conn.Close() // the peer gets no reason
 }

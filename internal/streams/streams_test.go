@@ -133,7 +133,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Whoever follows pages with the position of the last event sees each event once.
+// A caller that follows pages with the position of the last event sees each event once.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3000 {

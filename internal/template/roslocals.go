@@ -13,7 +13,7 @@ const maxLocalDepth = 5
 // dataSource begins the names of types that read what exists already.
 const dataSource = "DATASOURCE::"
 
-// localNode counts what a list, a map or a scalar is beside its text when local variables are replaced.
+// localNode is the size of a list, a map or a scalar in addition to its text when local variables are replaced.
 const localNode = 16
 
 // Local is a local variable of a template of ROS that reads a data source.
