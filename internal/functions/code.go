@@ -211,7 +211,7 @@ func examine(archive *zip.Reader) error {
 			return invalid("%s (%.100q is encrypted)", unreadable, entry.Name)
 		}
 	}
-	if _, err := linksOf(archive); err != nil {
+	if err := checkLinks(archive); err != nil {
 		return invalid("%s (%s)", unreadable, err)
 	}
 	return nil

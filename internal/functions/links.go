@@ -20,9 +20,8 @@ const (
 // links are the symbolic links of a package: their targets by their names.
 type links map[string]string
 
-// linksOf returns the links of a package. It is an error if one leads out of the package, also by way of others, or if an entry lies below
-// one.
-func linksOf(archive *zip.Reader) (links, error) {
+// checkLinks returns an error if a link leads out of the package, also by way of others, or if an entry lies below one.
+func checkLinks(archive *zip.Reader) error {
 	found, total := links{}, 0
 	for _, entry := range archive.File {
 		if entry.Mode()&fs.ModeSymlink == 0 {
@@ -33,27 +32,27 @@ func linksOf(archive *zip.Reader) (links, error) {
 			err = errors.New("the links of the package are too long")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%.100q: %w", entry.Name, err)
+			return fmt.Errorf("%.100q: %w", entry.Name, err)
 		}
 		found[path.Clean(entry.Name)] = target
 	}
-	if len(found) == 0 {
-		return found, nil
+	if len(found) == 0 { // as most packages
+		return nil
 	}
 	for _, entry := range archive.File {
 		name := path.Clean(entry.Name)
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, ok := found[dir]; ok {
-				return nil, fmt.Errorf("%.100q: %.100q is a link", entry.Name, dir)
+				return fmt.Errorf("%.100q: %.100q is a link", entry.Name, dir)
 			}
 		}
 		if entry.Mode()&fs.ModeSymlink != 0 {
 			if err := found.follow(name); err != nil {
-				return nil, fmt.Errorf("%.100q: %w", entry.Name, err)
+				return fmt.Errorf("%.100q: %w", entry.Name, err)
 			}
 		}
 	}
-	return found, nil
+	return nil
 }
 
 func linkTarget(entry *zip.File) (string, error) {
