@@ -1,10 +1,8 @@
 package server
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -35,25 +33,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		refuseAnswer(w, http.StatusLengthRequired, "MissingContentLength", "You must provide the Content-Length HTTP header.")
 		return
 	}
-	s.connections.verified(r.Context())
 	// One byte more than an answer may have tells that it is too long, and no more is looked at. What is left of a
 	// small one net/http drops, within its own bound, so that the reply is not lost in a reset connection.
-	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxResponse+1))
-	if err != nil {
+	body, ctx, end, err := s.receive(r, wire.MaxResponse+1)
+	switch {
+	case errors.Is(err, errNoTurn):
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	case err != nil:
 		refuseAnswer(w, http.StatusBadRequest, "IncompleteBody",
 			"You did not provide the number of bytes specified by the Content-Length HTTP header.")
 		return
 	}
-	if !s.answers.take(r.Context()) {
-		w.Header().Set("Retry-After", retryAfter)
-		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
-		return
-	}
-	defer s.answers.give()
-	// The answer is here as a whole: a sender that hangs up now has answered all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.hard, cancel)()
+	defer end()
 	size := 0
 	if len(body) > wire.MaxResponse {
 		size = int(max(r.ContentLength, 0)) // -1 if the sender did not say

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -64,22 +62,17 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 		s.log.InfoContext(r.Context(), "a response to ROS lacks headers that the real service says it must have", "lacks", missing,
 			"request", id, "resource", key.LogicalID)
 	}
-	s.connections.verified(r.Context())
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(ros.Limit)+1))
-	if err != nil {
-		refuseROS(w, http.StatusBadRequest, id, "IncompleteBody", "The body is shorter than Content-Length says.")
-		return
-	}
-	if !s.answers.take(r.Context()) {
+	body, ctx, end, err := s.receive(r, int64(ros.Limit)+1)
+	switch {
+	case errors.Is(err, errNoTurn):
 		w.Header().Set("Retry-After", retryAfter)
 		refuseROS(w, http.StatusServiceUnavailable, id, "Throttling", "The server is busy. Please try again.")
 		return
+	case err != nil:
+		refuseROS(w, http.StatusBadRequest, id, "IncompleteBody", "The body is shorter than Content-Length says.")
+		return
 	}
-	defer s.answers.give()
-	// The answer is here as a whole: a sender that hangs up now has answered all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.hard, cancel)()
+	defer end()
 	size := 0
 	if len(body) > ros.Limit {
 		size = int(max(r.ContentLength, int64(len(body)))) // -1 if the sender did not say

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,22 @@ func TestFlood(t *testing.T) {
 	}
 	if got := w.status("s"); got != "CREATE_COMPLETE" {
 		t.Errorf("the stack is %s", got)
+	}
+}
+
+// TestSlowSender has a provider with a good URL stop in the middle of its answer, on a server with one turn.
+func TestSlowSender(t *testing.T) {
+	w := newWorld(t, func(_ *world, config *server.Config) { config.Concurrency = 1 })
+	slow, other := w.create("slow"), w.create("other")
+	target, err := url.Parse(w.responseURL(slow))
+	w.must(err)
+	conn, err := net.Dial("tcp", target.Host)
+	w.must(err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, half(http.MethodPut, target.RequestURI(), target.Host, "1000", "{", http.Header{"Content-Type": {""}}))
+	w.must(err)
+	if status, _, body := w.put(w.responseURL(other), success(other, "x")); status != http.StatusOK {
+		t.Errorf("another answer: %d %s", status, body)
 	}
 }
 

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -30,23 +28,18 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
 		wire.WriteError(w, err)
 		return
 	}
-	s.connections.verified(r.Context())
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxSignal))
-	if err != nil {
+	body, ctx, end, err := s.receive(r, maxSignal)
+	switch {
+	case errors.Is(err, errNoTurn):
+		w.Header().Set("Retry-After", retryAfter)
+		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
+		return
+	case err != nil:
 		refuseAnswer(w, http.StatusBadRequest, "IncompleteBody",
 			"You did not provide the number of bytes specified by the Content-Length HTTP header.")
 		return
 	}
-	if !s.answers.take(r.Context()) {
-		w.Header().Set("Retry-After", retryAfter)
-		refuseAnswer(w, http.StatusServiceUnavailable, "SlowDown", "Please reduce your request rate.")
-		return
-	}
-	defer s.answers.give()
-	// The signal is here as a whole: a sender that hangs up now has signalled all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.hard, cancel)()
+	defer end()
 	err = s.config.Engine.Signal(ctx, key, body)
 	refused, wrong := engine.InputError(err)
 	switch {

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -26,21 +24,17 @@ func (s *Server) signalROS(w http.ResponseWriter, r *http.Request) {
 		refuseROS(w, access.Status(), "", access.Code, access.Message)
 		return
 	}
-	if !s.answers.take(r.Context()) {
+	body, ctx, end, err := s.receive(r, maxSignal)
+	switch {
+	case errors.Is(err, errNoTurn):
 		w.Header().Set("Retry-After", retryAfter)
 		refuseROS(w, http.StatusServiceUnavailable, "", "Throttling", "The server is busy. Please try again.")
 		return
-	}
-	defer s.answers.give()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxSignal))
-	if err != nil {
+	case err != nil:
 		refuseROS(w, http.StatusBadRequest, "", "IncompleteBody", "The body is shorter than Content-Length says.")
 		return
 	}
-	// The signal is here as a whole: a sender that hangs up now has signalled all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.config.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.hard, cancel)()
+	defer end()
 	err = s.config.Engine.SignalROS(ctx, key, body)
 	refused, wrong := engine.InputError(err)
 	switch {
