@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // MaxPattern is how many characters a filter pattern may have. Source: CloudWatch Logs API Reference, FilterLogEvents.
@@ -40,6 +41,8 @@ func ParsePattern(text string) (Pattern, error) {
 	var p Pattern
 	text = strings.TrimSpace(text)
 	switch {
+	case !utf8.ValidString(text):
+		return p, errors.New("a filter pattern is text in UTF-8")
 	case len([]rune(text)) > MaxPattern:
 		return p, fmt.Errorf("a filter pattern has at most %d characters", MaxPattern)
 	case text == "":

@@ -81,6 +81,8 @@ func TestPatternRefused(t *testing.T) {
 		"{ $.a[x] = 1 }":                     "want an index",
 		"{ $.a IS MAYBE }":                   `"MAYBE "`,
 		"{ a = 1 }":                          `"a = 1 "`,
+		"{ $.a = \x92* }":                    "UTF-8",
+		"\xff":                               "UTF-8",
 		strings.Repeat("x", 1025):            "at most 1024 characters",
 		"{" + strings.Repeat("(", 100) + "}": "too deeply",
 	} {
