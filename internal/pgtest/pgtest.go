@@ -153,7 +153,15 @@ func (s *Server) disown() error {
 		return err
 	}
 	s.who.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(s.dir, int(uid), int(gid))
+	return s.own(s.dir)
+}
+
+// own gives a file to the user that the server runs as.
+func (s *Server) own(file string) error {
+	if s.who.Credential == nil {
+		return nil
+	}
+	return os.Chown(file, int(s.who.Credential.Uid), int(s.who.Credential.Gid))
 }
 
 // run runs one of PostgreSQL's programs to its end.

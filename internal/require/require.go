@@ -117,6 +117,20 @@ func FindPostgres() (string, error) {
 	return newest, nil
 }
 
+// PgBouncer returns the path of pgbouncer: the one on PATH, else the one in /usr/sbin. If there is none, it skips the test, or fails
+// it when [Variable] lists pgbouncer.
+func PgBouncer(t testing.TB) string {
+	t.Helper()
+	leftOut(t, "pgbouncer")
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, "pgbouncer", "pgbouncer is neither on PATH nor in /usr/sbin")
+	return ""
+}
+
 func hasPostgres(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {

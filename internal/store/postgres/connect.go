@@ -64,8 +64,8 @@ func parse(dsn string) (address, error) {
 	a := address{config: config, schema: defaultSchema}
 	if path, ok := config.RuntimeParams["search_path"]; ok {
 		a.schema = path
+		delete(config.RuntimeParams, "search_path") // poolers know few parameters of a start; settle sets it
 	}
-	set("search_path", a.schema)
 	a.shown = fmt.Sprintf("%s at %s", config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
 	return a, nil
 }
@@ -75,7 +75,7 @@ func parse(dsn string) (address, error) {
 // disk, whatever the default is. Every query here has an index, which plans made while the tables were empty might spurn.
 const sessionSettings = `SELECT set_config(s.name, w.value, false)
 FROM pg_settings s JOIN (VALUES
-	('statement_timeout', '30000'), ('lock_timeout', '8000'), ('idle_in_transaction_session_timeout', '5000'),
+	('search_path', $3), ('statement_timeout', '30000'), ('lock_timeout', '8000'), ('idle_in_transaction_session_timeout', '5000'),
 	('synchronous_commit', $2), ('jit', 'off'), ('default_transaction_isolation', 'read committed'),
 	('enable_seqscan', $1), ('enable_hashjoin', $1), ('enable_mergejoin', $1), ('plan_cache_mode', 'force_generic_plan')
 ) w (name, value) ON s.name = w.name
@@ -108,7 +108,7 @@ func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
 			commit = "on"
 		}
 	}
-	_, err := conn.Exec(ctx, sessionSettings, plans, commit)
+	_, err := conn.Exec(ctx, sessionSettings, plans, commit, a.schema)
 	return err
 }
 

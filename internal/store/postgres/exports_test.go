@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pintle-dev/pintle/internal/store/storetest"
 )
@@ -26,7 +25,7 @@ func TestExportsOfBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := pgx.ConnectConfig(ctx, a.config)
+	conn, err := a.connect(ctx, reading)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // prepare migrates the database, and makes sure that the keys are its own and that the server keeps what it commits.
 func (s *Store) prepare(ctx context.Context) (err error) {
-	conn, err := s.address.connect(ctx, reading)
+	conn, err := s.address.first(ctx, reading)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func Fresh(ctx context.Context, dsn string) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	conn, err := a.connect(ctx, reading)
+	conn, err := a.first(ctx, reading)
 	if err != nil {
 		return false, a.explain(err)
 	}
