@@ -77,8 +77,8 @@ lintcost: ## what validate takes for 500 resources, in turns with cfn-lint
 starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
 	PINTLE_REQUIRE=postgres go test ./internal/store/postgres -count=1 -timeout 30m -v -run '^TestStartedAtOnce$$' -starts=$(STARTS)
 
-failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS times; prints what was lost
-	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^TestFailover$$' -failovers=$(FAILOVERS)
+failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS times, also with Patroni; prints what was lost
+	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^(TestFailover|TestPatroni)$$' -failovers=$(FAILOVERS)
 
 clients: ## every test, with the AWS CLI, boto3, cfn-lint, Python and Node required instead of skipped
 	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 ./...

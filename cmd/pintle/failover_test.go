@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/pgtest"
 )
 
-var failovers = flag.Int("failovers", 1, "how often TestFailover kills the primary")
+var failovers = flag.Int("failovers", 1, "how often TestFailover and TestPatroni kill the primary")
 
 // TestFailover kills the primary database under load and promotes its synchronous standby, which the servers find by
 // themselves. No answer that was acknowledged is lost, no request forgotten, no operation failed.
@@ -48,8 +48,36 @@ func TestFailover(t *testing.T) {
 		l.await(50)
 	}
 	w.end()
-	t.Logf("%d failovers, %d operations, %d answers acknowledged, lost %d, forgotten %d, failed %d, requests that came twice %d",
-		*failovers, w.operations.Load(), l.acknowledged.Load(), w.lost.Load(), w.forgotten.Load(), w.failed.Load(), l.repeats())
+	w.log(*failovers)
+}
+
+// log prints what a workload has gone through.
+func (w *workload) log(failovers int) {
+	w.t.Logf("%d failovers, %d operations, %d answers acknowledged, lost %d, forgotten %d, failed %d, requests that came twice %d",
+		failovers, w.operations.Load(), w.ledger.acknowledged.Load(), w.lost.Load(), w.forgotten.Load(), w.failed.Load(), w.ledger.repeats())
+}
+
+// TestPatroni kills the leader of a cluster under load. Patroni makes the other server the leader, which the servers find by
+// themselves.
+func TestPatroni(t *testing.T) {
+	cluster := pgtest.StartPatroni(t, "test1")
+	l, b := newLedger(t), newBalancer(t)
+	dir := t.TempDir()
+	for i := range 2 {
+		b.add(t, serve(t, filepath.Join(dir, fmt.Sprint("node-", i)), "--database", cluster.DSN("test1"),
+			"--key-file", filepath.Join(dir, "keys"), "--public-url", b.URL))
+	}
+	w := load(t, l, b.URL, 8)
+	for n := range *failovers {
+		if n > 0 {
+			cluster.Restore()
+		}
+		l.await(50)
+		cluster.KillLeader()
+		l.await(50)
+	}
+	w.end()
+	w.log(*failovers)
 }
 
 // TestDatabaseAway restarts, kills and fails over the database under 50 clients that try each call once. They see a pause and no error.

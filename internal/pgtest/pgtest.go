@@ -139,6 +139,21 @@ func place(bin string) (*Server, error) {
 	return s, nil
 }
 
+// folder is place for what a test starts beside a server: it is removed when the test ends.
+func folder(t testing.TB, bin string) *Server {
+	t.Helper()
+	s, err := place(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 func (s *Server) disown() error {
 	nobody, err := user.Lookup("nobody")
 	if err != nil {

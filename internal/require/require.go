@@ -131,6 +131,29 @@ func PgBouncer(t testing.TB) string {
 	return ""
 }
 
+// HighAvailability are the programs of a cluster that Patroni controls.
+type HighAvailability struct {
+	// Patroni and Etcd are paths of programs.
+	Patroni, Etcd string
+	// Postgres is the folder of the programs of a PostgreSQL that has pg_basebackup and pg_rewind.
+	Postgres string
+}
+
+// Patroni returns patroni and etcd on PATH, and the programs of the newest PostgreSQL below /usr/lib/postgresql. If one of them is
+// missing, it skips the test, or fails it when [Variable] lists patroni.
+func Patroni(t testing.TB) HighAvailability {
+	t.Helper()
+	leftOut(t, "patroni")
+	patroni, err := exec.LookPath("patroni")
+	etcd, missed := exec.LookPath("etcd")
+	rewinds, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_rewind") // the only error is of the pattern
+	if err = errors.Join(err, missed); err != nil || len(rewinds) == 0 {
+		missing(t, "patroni", "there are no patroni, etcd and pg_rewind: apt-get install patroni etcd-server postgresql")
+		return HighAvailability{}
+	}
+	return HighAvailability{Patroni: patroni, Etcd: etcd, Postgres: filepath.Dir(rewinds[len(rewinds)-1])}
+}
+
 func hasPostgres(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
