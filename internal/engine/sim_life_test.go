@@ -251,6 +251,14 @@ func (s *sim) step() {
 		s.now, s.setBack = s.now.Add(-back), s.setBack+back
 		s.count("clock set back")
 	}
+	if s.rng.IntN(200) == 0 {
+		ahead := time.Duration(s.rng.Int64N(int64(2 * time.Hour)))
+		s.now = s.now.Add(ahead)
+		if !s.lostSince.IsZero() {
+			s.lostSince = s.lostSince.Add(ahead) // nobody had this time to take over
+		}
+		s.count("clock set forward")
+	}
 	s.awaitTakeover()
 	next := -1
 	for i, a := range s.agenda {

@@ -36,7 +36,7 @@ var (
 //	             be done and want to be asked again; people answer for them
 //	nodes        one that is killed and started again, or two, one of which is killed or pauses, is taken over from and
 //	             wakes; killed before a commit, after it, between taking over and sending
-//	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back
+//	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back and forward
 //	machines     in some lives executions of state machines, with retriers and catchers, whose tasks fail, hang, return late or
 //	             twice, and which are started twice, stopped, and aborted
 //	fidelity     both
@@ -193,7 +193,7 @@ var mustCover = []string{
 	"killed after a commit in UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS", "killed after a commit in DELETE_IN_PROGRESS",
 	"killed after a commit in DELETE_COMPLETE",
 	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
-	"commit refused", "batch replayed", "clock set back",
+	"commit refused", "batch replayed", "clock set back", "clock set forward",
 	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught", "execution: waited",
 	"execution: task timed out", "execution: task hangs", "execution: told of another try", "execution: started twice", "execution: name used",
 	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
