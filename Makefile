@@ -44,8 +44,9 @@ mutations: ## break the engine on purpose; the simulation has to find each
 soak: ## kill servers under load for SOAK (1h) on each database, and reconcile stacks with a provider's ledger
 	go test ./cmd/pintle -count=1 -timeout 0 -run '^TestSoak$$' -v -soak.for=$(SOAK)
 
-faults: ## every write of fixed scenarios, and every fault that may befall it, on every store
+faults: ## every write of fixed scenarios, and every fault that may befall it, on every store; every access of SQLite to its disk
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
+	go test ./internal/store/sqlite -count=1 -timeout 60m -v -run '^TestDiskErrors$$' -disk.every=1
 
 bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
 	cd bench && go run ./proof -only cycles -rounds $(ROUNDS)
