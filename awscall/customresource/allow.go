@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/awscall"
@@ -18,6 +19,8 @@ type Rule struct {
 	// Roles are ARNs of roles that may be assumed, e.g. "arn:aws:iam::123456789012:role/deploy-*". Empty means none: calls are made with
 	// the client's own credentials only.
 	Roles []string
+	// Accounts are those of the stacks that the rule is for. Empty means all.
+	Accounts []string
 }
 
 // rule is a rule whose service has the name of the models.
@@ -46,7 +49,7 @@ func compile(client *awscall.Client, rules []Rule) ([]rule, error) {
 			}
 			service = name
 		}
-		for _, pattern := range append(append([]string{service, action}, r.Regions...), r.Roles...) {
+		for _, pattern := range slices.Concat([]string{service, action}, r.Regions, r.Roles, r.Accounts) {
 			if strings.ContainsAny(pattern, `?[]\`) {
 				return nil, fmt.Errorf("customresource: the rule %q: only * is special, and ?, [, ] and \\ are not allowed", r.Calls)
 			}
@@ -57,19 +60,22 @@ func compile(client *awscall.Client, rules []Rule) ([]rule, error) {
 }
 
 // allowed refuses what no rule allows.
-func (p *provider) allowed(service, action, region, role string) error {
+func (p *provider) allowed(account, service, action, region, role string) error {
 	if p.config.AllowAll {
 		return nil
 	}
 	for _, r := range p.rules {
 		if match(r.service, service) && match(r.action, action) && (len(r.Regions) == 0 || matchAny(r.Regions, region)) &&
-			(role == "" || matchAny(r.Roles, role)) {
+			(role == "" || matchAny(r.Roles, role)) && (len(r.Accounts) == 0 || matchAny(r.Accounts, account)) {
 			return nil
 		}
 	}
 	what := fmt.Sprintf("the call %s:%s in %.80s", service, action, region)
 	if role != "" {
 		what += fmt.Sprintf(" as %.200s", role)
+	}
+	if slices.ContainsFunc(p.rules, func(r rule) bool { return len(r.Accounts) > 0 }) {
+		what += fmt.Sprintf(" for stacks of account %.20s", account)
 	}
 	return fmt.Errorf("%s is not allowed by this provider: whoever runs it can add a rule for it", what)
 }

@@ -168,7 +168,7 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 		}
 		return nil, false, unknown(err)
 	}
-	allowed := func(region string) error { return p.allowed(service, action, region, c.AssumedRoleARN) }
+	allowed := func(region string) error { return p.allowed(r.Account, service, action, region, c.AssumedRoleARN) }
 	if err := allowed(p.regionOf(c)); err != nil {
 		return nil, false, err
 	}

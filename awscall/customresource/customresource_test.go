@@ -282,6 +282,13 @@ func TestAllow(t *testing.T) {
 			t.Errorf("%s:%s: asked %v", test.service, test.action, s.requests())
 		}
 	}
+	own := request(t, pintle.Create, "", m{"Create": m{"service": "ssm", "action": "getParameter", "parameters": m{"Name": "n"}}}, nil)
+	for account, want := range map[string]string{own.Account: "", "999999999999": "for stacks of account " + own.Account} {
+		p := newProvider(t, newService(t, answers), customresource.Config{Allow: []customresource.Rule{{Calls: "ssm:*", Accounts: []string{account}}}})
+		if _, err := p.Handle(t.Context(), own); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("a rule for %s: %v, want %q", account, err, want)
+		}
+	}
 	client, err := awscall.New(awscall.Config{Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")})
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 	if err != nil {
 		return idleEngine{}, errors.Join(err, none.Close())
 	}
-	reader, err := node.NewReader(none, nil, source, false, nil)
+	reader, err := node.NewReader(none, nil, source, false, nil, nil)
 	if err != nil {
 		return idleEngine{}, errors.Join(err, none.Close())
 	}

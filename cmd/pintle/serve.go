@@ -30,7 +30,7 @@ type serveOptions struct {
 	limits                                                                    limitOptions
 	rosAnswers                                                                rosAnswerOptions
 	monitor                                                                   monitorOptions
-	zones                                                                     []string
+	zones, accounts                                                           []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -49,6 +49,7 @@ func (a *app) serveCommand() *cobra.Command {
 	o.providers.flags(flags)
 	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, let URLs lead into private networks, and run functions")
 	o.functions.flags(cmd)
+	flags.StringArrayVar(&o.accounts, "allow-account", nil, "let stacks of an account use the server's own cloud credentials, `ACCOUNT=CALLS` such as 111111111111=lambda:Invoke; may be repeated (default: all calls if the credentials file has one account, else none)")
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
 	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
 	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
@@ -64,7 +65,7 @@ func (a *app) serveCommand() *cobra.Command {
 	o.monitor.flags(cmd)
 	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
 	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
-	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "dev", "public-url", "credentials", "region",
+	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "allow-account", "dev", "public-url", "credentials", "region",
 		"allow-private", "console", "log-level", "metrics", "metrics-token-file", "audit-log")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
 	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
@@ -137,6 +138,10 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		}
 	}
 	a.greet(n, p, o, list)
+	if accounts := n.Accounts(); len(accounts) > 1 && config.Cloud {
+		config.Log.Warn("functions of templates run as this server's user, whatever their account: each of the accounts can read the data "+
+			"of the others", "accounts", strings.Join(accounts, ", "))
+	}
 	if o.database != "" && config.PublicURL == nil {
 		config.Log.Warn("without --public-url providers answer to this server alone: while it is down, nobody hears them")
 	}
@@ -151,6 +156,13 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	}
 	if c.SSM, err = o.references.source(); err != nil {
 		return c, err
+	}
+	for _, text := range o.accounts {
+		rule, err := node.ParseAccountRule(text)
+		if err != nil {
+			return c, usagef("give it as --allow-account ACCOUNT=SERVICE:ACTION", "--allow-account: %w", err)
+		}
+		c.AccountRules = append(c.AccountRules, rule)
 	}
 	if c.NodeModules, err = o.functions.folders(a); err != nil {
 		return c, err

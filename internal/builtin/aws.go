@@ -161,7 +161,7 @@ func (h *handler) customResource(client *awscall.Client) (pintle.Handler, error)
 func rules(list []project.Allow) []customresource.Rule {
 	out := make([]customresource.Rule, len(list))
 	for i, a := range list {
-		out[i] = customresource.Rule{Calls: a.Calls, Regions: a.Regions, Roles: a.Roles}
+		out[i] = customresource.Rule{Calls: a.Calls, Regions: a.Regions, Roles: a.Roles, Accounts: a.Accounts}
 	}
 	return out
 }

@@ -47,6 +47,7 @@ func newAlibaba() *alibaba {
 // alibabaCall is one call of a service of Alibaba Cloud.
 type alibabaCall struct {
 	service  string // as people know it
+	action   string // as rules of accounts name it
 	variable string // that names another endpoint
 	endpoint string // with its scheme
 	path     string
@@ -71,7 +72,7 @@ func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 			service += "." + token.Qualifier
 		}
 		return alibabaCall{
-			service: "Function Compute", variable: "ALIBABA_CLOUD_FC_ENDPOINT",
+			service: "Function Compute", action: "fc:InvokeFunction", variable: "ALIBABA_CLOUD_FC_ENDPOINT",
 			endpoint: "https://" + token.Account + "." + token.Region + ".fc.aliyuncs.com",
 			path:     "/2016-08-15/services/" + service + "/functions/" + token.Name + "/invocations",
 			header: http.Header{
@@ -81,7 +82,7 @@ func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 		}
 	case token.Service == wire.FC:
 		return alibabaCall{
-			service: "Function Compute", variable: "ALIBABA_CLOUD_FC3_ENDPOINT",
+			service: "Function Compute", action: "fc:InvokeFunction", variable: "ALIBABA_CLOUD_FC3_ENDPOINT",
 			endpoint: "https://fcv3." + token.Region + ".aliyuncs.com",
 			path:     "/2023-03-30/functions/" + token.Name + "/invocations",
 			header:   http.Header{"Content-Type": {"application/octet-stream"}, "X-Fc-Invocation-Type": {"Async"}},
@@ -94,12 +95,12 @@ func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 	if inBase64 {
 		message = []byte(base64.StdEncoding.EncodeToString(message))
 	}
-	kind := "queues"
+	kind, action := "queues", "mns:SendMessage"
 	if token.Service == wire.Topic {
-		kind = "topics"
+		kind, action = "topics", "mns:PublishMessage"
 	}
 	return alibabaCall{
-		service: "Simple Message Queue", variable: "ALIBABA_CLOUD_MNS_ENDPOINT",
+		service: "Simple Message Queue", action: action, variable: "ALIBABA_CLOUD_MNS_ENDPOINT",
 		endpoint: "https://" + token.Account + ".mns." + token.Region + ".aliyuncs.com",
 		path:     "/" + kind + "/" + token.Name + "/messages",
 		header:   http.Header{"Content-Type": {"application/xml"}},
@@ -116,6 +117,9 @@ func messageXML(message []byte) []byte {
 // sendAlibaba hands the request to a function, queue or topic of Alibaba Cloud. ROS does not mind in which region that is.
 func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
 	r := s.request
+	if err := d.config.Allowed(accountOf(r), newCall(token, nil, false).action); err != nil {
+		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))}
+	}
 	credentials, err := acs.Find(os.Getenv)
 	if err != nil {
 		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q and no Alibaba Cloud credentials: %v. Add it to pintle.yaml under "+

@@ -107,6 +107,8 @@ func newClients(ctx context.Context, region string) (*clients, error) {
 
 // service is how one service of AWS is called.
 type service struct {
+	// action is the call, as rules of accounts name it.
+	action string
 	// call hands the body to the service.
 	call func(ctx context.Context, c *clients, token wire.Token, r store.Request, body []byte) error
 	// endpoint is the configured one, nil if it is the service's own.
@@ -118,6 +120,7 @@ type service struct {
 }
 
 var invoke = service{
+	action: invokeAction,
 	call: func(ctx context.Context, c *clients, token wire.Token, r store.Request, body []byte) error {
 		input := &lambda.InvokeInput{
 			FunctionName:   aws.String(strings.TrimSuffix(string(r.Body.ServiceToken()), ":"+token.Qualifier)),
@@ -137,7 +140,11 @@ var invoke = service{
 	elsewhere: func(store.Request) string { return "" },
 }
 
+// invokeAction is the call that invokes a function of AWS.
+const invokeAction = "lambda:Invoke"
+
 var publish = service{
+	action: "sns:Publish",
 	call: func(ctx context.Context, c *clients, _ wire.Token, r store.Request, body []byte) error {
 		_, err := c.sns.Publish(ctx, &sns.PublishInput{
 			TopicArn: aws.String(string(r.Body.ServiceToken())),
@@ -171,6 +178,9 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 	r := s.request
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
 
+	if err := d.config.Allowed(accountOf(r), to.action); err != nil {
+		return refuse(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))
+	}
 	c, err := d.cloud.clients(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:

@@ -120,6 +120,9 @@ type Config struct {
 	ROSBase64 bool
 	// ROSInnerURL adds InnerResponseURL to requests of ROS, the name that the text of its pages has for IntranetResponseURL.
 	ROSInnerURL bool
+	// Allowed returns an error if stacks of an account may not use the cloud credentials of this process for a call, such as
+	// lambda:Invoke. Nil allows every call to all of them.
+	Allowed func(account, call string) error
 	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
 	AllowPrivate bool
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported
@@ -196,6 +199,9 @@ func New(config Config) (*Delivery, error) {
 	}
 	if config.CalledOut == nil {
 		config.CalledOut = func(string, time.Time) bool { return false }
+	}
+	if config.Allowed == nil {
+		config.Allowed = func(string, string) error { return nil }
 	}
 	if config.Retried == nil {
 		config.Retried = func() {}

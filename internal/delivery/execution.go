@@ -70,6 +70,9 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber)
 	if err != nil || token.Service != wire.Lambda {
 		return failed(noSuchFunction, fmt.Sprintf("%s is no function that is known here", named))
 	}
+	if err := d.config.Allowed(accountOf(s.request), invokeAction); err != nil {
+		return failed("Lambda.AccessDeniedException", err.Error())
+	}
 	c, err := d.cloud.clients(hard, token.Region)
 	switch {
 	case err != nil && soft.Err() != nil:

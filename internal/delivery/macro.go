@@ -96,6 +96,9 @@ func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber
 // callMacro asks a function of AWS Lambda.
 func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *scrubber, token wire.Token, named wire.ServiceToken) Outcome {
 	r := s.request
+	if err := d.config.Allowed(accountOf(r), invokeAction); err != nil {
+		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))}
+	}
 	c, err := d.cloud.clients(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:

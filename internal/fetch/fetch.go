@@ -52,6 +52,8 @@ type Config struct {
 	Timeout time.Duration
 	// S3 is where objects are read. Nil means the S3 of the AWS SDK's configuration, which is read when it is first needed.
 	S3 S3
+	// Allowed returns an error if the caller of a context may not use the S3 of the configuration. Nil allows it to all.
+	Allowed func(ctx context.Context) error
 	// Objects has buckets on this machine, and is asked before anyone else. Nil means that there are none.
 	Objects Objects
 }
@@ -108,6 +110,9 @@ type Fetcher struct {
 func New(config Config) *Fetcher {
 	config.Region = cmp.Or(config.Region, "us-east-1")
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	if config.Allowed == nil {
+		config.Allowed = func(context.Context) error { return nil }
+	}
 	f := &Fetcher{config: config, s3: config.S3}
 	if f.s3 == nil {
 		f.s3 = &aws{region: config.Region}
@@ -213,6 +218,9 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 	case ok && object.key == "":
 		return "", &Error{Problem: NoKey, Bucket: object.bucket, Text: "The specified key does not exist."}
 	case ok:
+		if err := f.config.Allowed(ctx); err != nil {
+			return "", &Error{Problem: Failed, Bucket: object.bucket, Key: object.key, Text: err.Error()}
+		}
 		return f.s3.Object(ctx, cmp.Or(object.region, f.config.Region), object.bucket, object.key, object.version)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", unsupported()

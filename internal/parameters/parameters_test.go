@@ -245,7 +245,7 @@ func cloud(t *testing.T) *parameters.Remote {
 		}
 	}))
 	t.Cleanup(s.Close)
-	return parameters.NewRemote(func(_ context.Context, region string) (*awscall.Client, error) {
+	return parameters.NewRemote(nil, func(_ context.Context, region string) (*awscall.Client, error) {
 		return awscall.New(awscall.Config{
 			Region: region, Endpoint: s.URL, MaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("A", "B", ""),
 		})
@@ -346,7 +346,7 @@ func TestNewChecksConfig(t *testing.T) {
 	if _, err := parameters.New(parameters.Config{}); err == nil {
 		t.Error("without a source")
 	}
-	failing := parameters.NewRemote(func(context.Context, string) (*awscall.Client, error) { return nil, errors.New("no keys") })
+	failing := parameters.NewRemote(nil, func(context.Context, string) (*awscall.Client, error) { return nil, errors.New("no keys") })
 	r := newReader(t, parameters.Config{Parameters: failing})
 	if _, err := r.Stored(t.Context(), account, region, []string{"/a"}); err == nil || err.Error() != "read parameter /a: no keys" {
 		t.Errorf("error %v", err)

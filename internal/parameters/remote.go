@@ -13,8 +13,9 @@ import (
 )
 
 // Remote reads parameters and secrets of AWS, or of what stands in for it. What a stack may read is what the credentials of
-// its client may, whatever the account of the stack.
+// its client may, if its account may use those.
 type Remote struct {
+	allowed func(account, call string) error
 	connect func(ctx context.Context, region string) (*awscall.Client, error)
 
 	mu      sync.Mutex
@@ -22,15 +23,25 @@ type Remote struct {
 }
 
 // NewRemote returns a source that calls with the clients that connect returns, one for each region. It is called when a
-// client is first needed, and again after an error.
-func NewRemote(connect func(ctx context.Context, region string) (*awscall.Client, error)) *Remote {
-	return &Remote{connect: connect, clients: make(map[string]*awscall.Client)}
+// client is first needed, and again after an error. allowed returns an error if stacks of an account may not have them make a call,
+// such as ssm:GetParameter; nil allows everything.
+func NewRemote(
+	allowed func(account, call string) error, connect func(ctx context.Context, region string) (*awscall.Client, error),
+) *Remote {
+	if allowed == nil {
+		allowed = func(string, string) error { return nil }
+	}
+	return &Remote{allowed: allowed, connect: connect, clients: make(map[string]*awscall.Client)}
 }
 
 // maxRegions is how many clients are kept. A region is whatever a client of ours calls one.
 const maxRegions = 64
 
-func (r *Remote) client(ctx context.Context, region string) (*awscall.Client, error) {
+func (r *Remote) client(ctx context.Context, place Place, call string) (*awscall.Client, error) {
+	if err := r.allowed(place.Account, call); err != nil {
+		return nil, &Final{err.Error()}
+	}
+	region := place.Region
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.clients[region]; known != nil {
@@ -48,7 +59,7 @@ func (r *Remote) client(ctx context.Context, region string) (*awscall.Client, er
 
 // Parameter implements [Source].
 func (r *Remote) Parameter(ctx context.Context, place Place, name string, version int64) (store.Parameter, error) {
-	client, err := r.client(ctx, place.Region)
+	client, err := r.client(ctx, place, "ssm:GetParameter")
 	if err != nil {
 		return store.Parameter{}, err
 	}
@@ -74,7 +85,7 @@ func (r *Remote) Parameter(ctx context.Context, place Place, name string, versio
 
 // Secret implements [Secrets].
 func (r *Remote) Secret(ctx context.Context, place Place, reference dynamic.Reference) (string, error) {
-	client, err := r.client(ctx, place.Region)
+	client, err := r.client(ctx, place, "secretsmanager:GetSecretValue")
 	if err != nil {
 		return "", err
 	}

@@ -26,6 +26,8 @@ type Allow struct {
 	Regions []string `json:"regions,omitempty"`
 	// Roles are ARNs of roles that may be assumed. Empty means none.
 	Roles []string `json:"roles,omitempty"`
+	// Accounts are those of the stacks that the rule is for. Empty means all.
+	Accounts []string `json:"accounts,omitempty"`
 }
 
 // CheckBuiltin returns an error that names those there are if the program has no such provider.
@@ -57,7 +59,7 @@ func ParseAllow(file string, data []byte) ([]Allow, error) {
 	return rules, nil
 }
 
-// rules reads what a provider may do: texts, or maps with calls, regions and roles.
+// rules reads what a provider may do: texts, or maps with calls, regions, roles and accounts.
 func (r *reader) rules(v *yaml.Node, what string) []Allow {
 	rules := []Allow{}
 	r.items(v, what, maxRules, func(item *yaml.Node) {
@@ -72,6 +74,7 @@ func (r *reader) rules(v *yaml.Node, what string) []Allow {
 			{"calls", func(v *yaml.Node) { rule.Calls, named = r.text(v, "calls"), true }},
 			{"regions", func(v *yaml.Node) { rule.Regions = r.texts(v, "regions") }},
 			{"roles", func(v *yaml.Node) { rule.Roles = r.texts(v, "roles") }},
+			{"accounts", func(v *yaml.Node) { rule.Accounts = r.texts(v, "accounts") }},
 		})
 		if !named {
 			r.problem(item, "%s: calls is missing: it says what may be called, for example calls: ssm:GetParameter", what)

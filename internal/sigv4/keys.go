@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/secretfile"
@@ -181,6 +182,17 @@ func (k *Keys) Lookup(id string) (Key, bool) {
 		return Key{}, false
 	}
 	return k.all[i], true
+}
+
+// Accounts returns the accounts of the keys, each once, in the order of the file.
+func (k *Keys) Accounts() []string {
+	var accounts []string
+	for _, key := range k.all {
+		if !slices.Contains(accounts, key.Account) {
+			accounts = append(accounts, key.Account)
+		}
+	}
+	return accounts
 }
 
 // Default returns the key of the section "default", or else the first of the file.

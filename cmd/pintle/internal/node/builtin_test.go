@@ -110,7 +110,7 @@ func TestStandInAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = runtime.Close() })
-	cloud := &cloud{url: server.URL}
+	cloud := &cloud{url: server.URL, accounts: &accounts{sole: true}}
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM"} {
 		t.Setenv(name, "")
 	}

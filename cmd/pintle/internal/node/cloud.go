@@ -42,11 +42,12 @@ type cloud struct {
 	events    *bucketevents.Events
 	root      store.Root
 	url       string // of this server
+	accounts  *accounts
 }
 
 // openCloud opens what there is of the cloud. It needs the store, the listener, and the providers with their runtime.
 func (n *Node) openCloud(base *url.URL) (err error) {
-	c := &cloud{catalog: catalog.New(n.store), root: n.store.Root(), url: n.record.URL}
+	c := &cloud{catalog: catalog.New(n.store), root: n.store.Root(), url: n.record.URL, accounts: n.accounts}
 	n.cloud = c
 	if err := n.openLogs(c); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 			if strings.HasPrefix(name, fcNames) {
 				return n.localAliyun(place.Region, key)
 			}
-			return n.localAWS(os.Environ(), key)
+			return n.localAWS(n.accounts.environ(place.Account), key)
 		},
 	})
 	if err != nil {
@@ -173,7 +174,7 @@ func (c *cloud) lookup(id string) (sigv4.Key, bool) {
 
 // ownKey finds a key of this process's environment by its id, if functions get that: they sign with it what they ask this server.
 func (n *Node) ownKey(id string) (sigv4.Key, bool) {
-	if n.cloud == nil {
+	if n.cloud == nil || n.accounts.allowed(n.account, everything) != nil {
 		return sigv4.Key{}, false
 	}
 	own, ok := functionenv.Own(os.Environ())
@@ -181,11 +182,6 @@ func (n *Node) ownKey(id string) (sigv4.Key, bool) {
 		return sigv4.Key{}, false
 	}
 	return sigv4.Key{ID: id, Secret: sigv4.Secret(own.Secret), Token: sigv4.Secret(own.Token), Account: n.account}, true
-}
-
-// variables returns the AWS variables of what stands in for functions of an account. The map holds a key.
-func (c *cloud) variables(account string) map[string]string {
-	return awsVariables(os.Environ(), c.url, c.key(account))
 }
 
 // localAWS returns the variables that lead the AWS calls of a process to this server, and to the endpoints in environ. The map holds
@@ -209,6 +205,11 @@ func awsVariables(environ []string, url string, key sigv4.Key) map[string]string
 	return functionenv.Variables(functionenv.Config{
 		Environ: environ, URL: url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
 	})
+}
+
+// variables returns the AWS variables of what stands in for functions of an account. The map holds a key.
+func (c *cloud) variables(account string) map[string]string {
+	return awsVariables(c.accounts.environ(account), c.url, c.key(account))
 }
 
 // logical is a [cloudFunction].
@@ -275,6 +276,12 @@ func (b bucketCode) Open(ctx context.Context, account, bucket, key, version stri
 
 func isMissing(err error) bool {
 	return errors.Is(err, objects.ErrNoBucket) || errors.Is(err, objects.ErrNoObject) || errors.Is(err, objects.ErrNoVersion)
+}
+
+// mayFetch is [fetch.Config].Allowed.
+func (n *Node) mayFetch(ctx context.Context) error {
+	id, _ := sigv4.FromContext(ctx) // without one the account is none
+	return n.accounts.allowed(id.Account, "s3:GetObject")
 }
 
 // bucketText is a [fetch.Objects]: texts in buckets of this machine, for those whose buckets they are.

@@ -162,6 +162,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Notifications: n.notifications,
 		Local:         n.providers,
+		Allowed:       n.accounts.allowed,
 		CalledOut:     n.providers.calledOut,
 		Native:        types,
 		References:    n.references,

@@ -67,6 +67,9 @@ type Config struct {
 	Database string
 	// Listen is host:port. Empty means loopback, on the port of an earlier run if it can be had.
 	Listen string
+	// AccountRules say which accounts may use the cloud credentials of the server, and for which calls. Without rules the account of
+	// the credentials file may use them for every call, and if the file has several accounts none may.
+	AccountRules []AccountRule
 	// Dev takes any access key.
 	Dev bool
 	// PublicURL is where providers reach this node; nil means its own address.
@@ -154,6 +157,7 @@ type Node struct {
 	console       *console.Console // nil if there is none
 
 	account    string // that of the server's own keys
+	accounts   *accounts
 	references *parameters.Hidden
 	// processKeys are the keys of local providers and template functions, with the calls that those made.
 	processKeys *processKeys
@@ -181,8 +185,8 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}()
 	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
 	n.texts = fetch.New(fetch.Config{
-		Objects: n.bucketText,
-		Region:  n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
+		Objects: n.bucketText, Allowed: n.mayFetch,
+		Region: n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
 	})
 	elsewhere := ""
 	if config.Database != "" {
@@ -244,7 +248,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n.account = credentials.Default().Account
+	n.account, n.accounts = credentials.Default().Account, newAccounts(credentials, config.AccountRules)
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
 	}

@@ -18,9 +18,12 @@ import (
 const SSMAWS = "aws"
 
 // NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where ssm says as in [Config]. own are the
-// server's own secrets, nil if it has none.
-func NewReader(rows parameters.Rows, own *secrets.Secrets, ssm string, resolveSecrets bool, log *slog.Logger) (*parameters.Reader, error) {
-	configured := parameters.NewRemote(func(ctx context.Context, region string) (*awscall.Client, error) {
+// server's own secrets, nil if it has none. allowed says whether stacks of an account may use the credentials of the server for a call;
+// nil allows everything.
+func NewReader(
+	rows parameters.Rows, own *secrets.Secrets, ssm string, resolveSecrets bool, allowed func(account, call string) error, log *slog.Logger,
+) (*parameters.Reader, error) {
+	configured := parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
 		return builtin.Client(ctx, region)
 	})
 	config := parameters.Config{
@@ -41,7 +44,7 @@ func NewReader(rows parameters.Rows, own *secrets.Secrets, ssm string, resolveSe
 		if u, err := url.Parse(ssm); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, fmt.Errorf("parameters are read from a URL, or from %s, not from %q", SSMAWS, ssm)
 		}
-		config.Parameters = parameters.NewRemote(func(ctx context.Context, region string) (*awscall.Client, error) {
+		config.Parameters = parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
 			return clientAt(ctx, region, ssm, log)
 		})
 	}
@@ -53,7 +56,7 @@ func (n *Node) openParameters() error {
 	if n.cloud != nil {
 		own = secrets.New(n.cloud.catalog.Secrets, nil)
 	}
-	reader, err := NewReader(n.store, own, n.config.SSM, n.config.ResolveSecrets, n.log)
+	reader, err := NewReader(n.store, own, n.config.SSM, n.config.ResolveSecrets, n.accounts.allowed, n.log)
 	if err != nil {
 		return err
 	}
