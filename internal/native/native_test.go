@@ -156,8 +156,25 @@ func TestRecordsOfAlibabaCloud(t *testing.T) {
 			t.Errorf("%s is %s", attribute, got)
 		}
 	}
+	for _, c := range [][3]string{
+		{"ALIYUN::ECS::InstanceGroup", "PrivateIps", `["b.PrivateIps"]`},
+		{"ALIYUN::ECS::InstanceGroup", "InstanceIds", `["b.InstanceIds"]`},
+		{"ALIYUN::ECS::AssignIpv6Addresses", "Ipv6Addresses", `["b.Ipv6Addresses"]`},
+		{"ALIYUN::REDIS::Whitelist", "SecurityIps", `"b.SecurityIps"`},
+		{"ALIYUN::ECS::Disk", "Status", `"b.Status"`},
+		{"ALIYUN::CS::App", "Services", `"b.Services"`},
+		{"ALIYUN::CS::ManagedKubernetesCluster", "Nodes", `[{"InstanceId":"b.InstanceId"}]`},
+		{"ALIYUN::FC::Application", "Output", `{}`},
+		{"ALIYUN::VPC::EIPSegment", "EipAddresses", `[{"AllocationId":"b.AllocationId","IpAddress":"b.IpAddress"}]`},
+		{"DATASOURCE::ECS::Disk", "DiskNums", `"b.DiskNums"`},
+		{"DATASOURCE::ECS::Disk", "IOPS", `"b.IOPS"`},
+	} {
+		if got := native.StandIn(id, c[0], "b", c[1]); string(got.JSON()) != c[2] {
+			t.Errorf("%s of %s is %s, want %s", c[1], c[0], got.JSON(), c[2])
+		}
+	}
 	for attribute, want := range map[string]string{
-		"InstanceIds": `["b.InstanceIds"]`, "HostNames": `["b.HostNames"]`, "Instances": "[{}]", "Address": `"b.Address"`, "Status": `"b.Status"`,
+		"InstanceIds": `["b.InstanceIds"]`, "HostNames": `["b.HostNames"]`, "Disks": "[{}]", "Address": `"b.Address"`, "Status": `"b.Status"`,
 	} {
 		if got := native.StandIn(id, "DATASOURCE::ECS::Instances", "b", attribute); string(got.JSON()) != want {
 			t.Errorf("%s of a data source is %s", attribute, got)

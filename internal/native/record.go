@@ -85,10 +85,9 @@ func CloudName(dialect wire.Dialect) string {
 	return "AWS"
 }
 
-// StandIn returns what Fn::GetAtt reads of a recorded resource, whose attributes nobody knows: for a name that ends in Arn
-// something of the form of an ARN, else the physical id, a dot and the name. It is the same for the same resource. The ARNs of
-// Alibaba Cloud leave out the region and the account, which the id of a stack does not tell there. What a data source lists, by a
-// name in the plural, is a list of one: a text if the name ends in Ids or Names, else an empty object.
+// StandIn returns what Fn::GetAtt reads of a recorded resource, whose attributes are unknown. The result is the same for the same
+// resource. In CloudFormation a name that ends in Arn returns text of the form of an ARN, any other name the physical ID, a dot and
+// the name. For types of ROS see [template.ROSStandIn].
 func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attribute string) value.Value {
 	parts := strings.Split(strings.ToLower(resourceType), "::")
 	switch {
@@ -98,12 +97,8 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 			servers = append(servers, value.Str(server))
 		}
 		return value.Items(servers...)
-	case strings.HasPrefix(resourceType, dataSourcePrefix):
-		return template.DataSourceStandIn(string(id), attribute)
 	case dialectOf(resourceType) == wire.ROS:
-		if strings.HasSuffix(strings.ToLower(attribute), "arn") && len(parts) == 3 {
-			return value.Str("acs:" + parts[1] + ":::" + parts[2] + "/" + string(id))
-		}
+		return template.ROSStandIn(resourceType, string(id), attribute)
 	case strings.HasSuffix(attribute, "Arn"):
 		if arn, err := wire.ParseStackARN(stack); err == nil && len(parts) == 3 {
 			return value.Str(strings.Join([]string{"arn", wire.Partition(arn.Region), parts[1], arn.Region, arn.Account, parts[2] + "/" + string(id)}, ":"))

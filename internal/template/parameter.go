@@ -36,6 +36,8 @@ type Parameter struct {
 	// Empty says that the default is null: without input the value is null, and an empty text is held against nothing. Of ROS
 	// alone.
 	Empty bool
+	// Declared is the declaration as it is written, with what is for consoles. It may have a secret default: see NoEcho. Of ROS alone.
+	Declared Node
 	// Line and Column are where the name stands.
 	Line, Column int
 

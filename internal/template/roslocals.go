@@ -29,9 +29,10 @@ type Local struct {
 type local struct {
 	Member
 	value  Node
-	source bool // it reads a data source
-	eval   bool // its value must not depend on resources
-	state  int  // of its expansion: 0 not begun, 1 under way, 2 done
+	kind   string // the type of the data source that it reads
+	source bool   // it reads a data source
+	eval   bool   // its value must not depend on resources
+	state  int    // of its expansion: 0 not begun, 1 under way, 2 done
 	depth  int
 	size   int
 }
@@ -46,7 +47,7 @@ type locals struct {
 }
 
 // withoutLocals returns a template without its section Locals: each reference to a local variable is replaced by the variable's
-// value. What a data source returns is not known: its attributes are replaced by what [DataSourceStandIn] returns.
+// value. What a data source returns is not known: its attributes are replaced by what [ROSStandIn] returns.
 //
 // ROS computes the value of type Eval before it replaces it. Functions have no effects, so both types come to the same.
 // Source: ROS, template section Locals.
@@ -91,7 +92,7 @@ func (l *locals) declare(m Member, where path) {
 		switch field.Key {
 		case "Type":
 			kind := l.rosTextOf(field.Value, at, "Macro, Eval or the type of a data source")
-			v.source, v.eval = strings.HasPrefix(kind, dataSource), kind == "Eval"
+			v.kind, v.source, v.eval = kind, strings.HasPrefix(kind, dataSource), kind == "Eval"
 			switch {
 			case v.source:
 				l.template.Sources = append(l.template.Sources, Local{m.Key, kind, m.line, m.column})
@@ -177,7 +178,7 @@ func (l *locals) replace(n Node, within *local) Node {
 		of, attribute := getAttParts(argument)
 		if v := l.byName[of]; v != nil && v.source {
 			l.enter(v, within)
-			return nodeOf(DataSourceStandIn(v.Key, attribute.text), n)
+			return nodeOf(ROSStandIn(v.kind, v.Key, attribute.text), n)
 		}
 	}
 	made := n
@@ -226,17 +227,4 @@ func (n Node) bytes() int {
 		size += len(m.Key) + m.Value.bytes()
 	}
 	return size
-}
-
-// DataSourceStandIn returns what stands for an attribute of a data source, which nothing reads here: for a name in the plural a list
-// of one, a text if the name ends in Ids or Names and else an empty map; else the id, a dot and the name.
-func DataSourceStandIn(id, attribute string) value.Value {
-	text := value.Str(id + "." + attribute)
-	switch {
-	case strings.HasSuffix(attribute, "Ids"), strings.HasSuffix(attribute, "Names"):
-		return value.Items(text)
-	case strings.HasSuffix(attribute, "s") && !strings.HasSuffix(attribute, "ss") && !strings.HasSuffix(attribute, "us"):
-		return value.Items(value.Object())
-	}
-	return text
 }

@@ -29,7 +29,7 @@ func (p *parser) rosParameters(section Node, where path) {
 }
 
 func (p *parser) rosParameter(declared Member, where path) *Parameter {
-	d := &Parameter{Name: declared.Key, Line: declared.line, Column: declared.column, ros: true}
+	d := &Parameter{Name: declared.Key, Declared: declared.Value, Line: declared.line, Column: declared.column, ros: true}
 	d.Type = declared.Value.Get("Type").text // how the others are read depends on it
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)

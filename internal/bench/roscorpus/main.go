@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -71,15 +72,28 @@ func run(ctx context.Context, endpoint, dir string, jobs int, patience time.Dura
 			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
-			one := try(ctx, client, fmt.Sprintf("corpus-%d-%d", begin.Unix(), i), path)
+			one := try(ctx, client, fmt.Sprintf("corpus%s-%d", strconv.FormatInt(begin.Unix(), 36), i), path)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, one)
 		})
 	}
 	wait.Wait()
+	alone(ctx, client, all, patience)
 	report(all, dir, list)
 	return nil
+}
+
+// alone tries those templates again, one at a time, that wanted a name which a stack of another template had.
+func alone(ctx context.Context, client *rosclient.Client, all []outcome, patience time.Duration) {
+	for i, one := range all {
+		if !strings.Contains(one.reason, " already exists in stack ") {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		all[i] = try(ctx, client, fmt.Sprintf("alone%s-%d", strconv.FormatInt(time.Now().Unix(), 36), i), one.path)
+		cancel()
+	}
 }
 
 // versioned finds the key that makes a template one of ROS.

@@ -33,7 +33,7 @@ func try(ctx context.Context, client *rosclient.Client, name, path string) outco
 		return end("validate", err.Error())
 	}
 	values := url.Values{"StackName": {name}, "TemplateBody": {string(text)}}
-	given := fill(parsed)
+	given := fill(parsed, strings.ReplaceAll(name, "-", ""))
 	n := 0
 	for key, value := range given {
 		n++
@@ -97,8 +97,12 @@ func failure(ctx context.Context, client *rosclient.Client, id, otherwise string
 	var list struct {
 		Events []struct{ Status, StatusReason string }
 	}
-	if err := client.Call(ctx, "ListStackEvents", url.Values{"StackId": {id}, "Status.1": {"CREATE_FAILED"}}, &list); err == nil && len(list.Events) > 0 {
-		return list.Events[len(list.Events)-1].StatusReason
+	if err := client.Call(ctx, "ListStackEvents", url.Values{"StackId": {id}, "Status.1": {"CREATE_FAILED"}}, &list); err == nil {
+		for i := len(list.Events) - 1; i >= 0; i-- { // the oldest first
+			if reason := list.Events[i].StatusReason; !strings.HasPrefix(reason, "Cancelled: ") {
+				return reason
+			}
+		}
 	}
 	return otherwise
 }
