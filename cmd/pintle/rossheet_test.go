@@ -275,6 +275,18 @@ func (r *rosRow) create(want, template string, more ...string) stacks.Stack {
 	return r.done(want, "CreateStack", append([]string{"StackName", r.name, "TemplateBody", template}, more...)...)
 }
 
+// refuses checks that the call which would create a stack is refused, with words that say why.
+func (r *rosRow) refuses(template, why string) {
+	r.Helper()
+	code, message := r.call("CreateStack", "StackName", r.name, "TemplateBody", template)
+	if code != "StackValidationFailed" || !strings.Contains(message, why) {
+		r.Errorf("CreateStack: %s: %s, want %s", code, message, why)
+	}
+	if asked := r.requests(); len(asked) > 0 {
+		r.Errorf("a provider was sent %v", asked)
+	}
+}
+
 func (r *rosRow) update(want, template string, more ...string) stacks.Stack {
 	r.Helper()
 	return r.done(want, "UpdateStack", append([]string{"TemplateBody", template}, more...)...)

@@ -155,6 +155,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		macroTimeout:  cmp.Or(cfg.MacroTimeout, defaultMacroTimeout),
 		native:        cfg.Native,
 		upfront:       cfg.Upfront,
+		serves:        cfg.Serves,
 		zones:         cfg.Zones,
 		unknownTypes:  cfg.UnknownTypes,
 		rosIDChange:   cmp.Or(cfg.RosIDChange, IDChangeRefused),

@@ -19,7 +19,7 @@ func (e *Engine) Inspect(p *template.Partial) template.Errors {
 	unknown, reasons := e.env.unrecognized(dialectIn(t), t)
 	for i, r := range unknown {
 		list = append(list, &template.Error{
-			Message: unrecognizedText(r.Type), Detail: reasons[i].Error(),
+			Message: unrecognizedText(dialectIn(t), r.Type), Detail: reasons[i].Error(),
 			Path: "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
 		})
 	}
@@ -31,7 +31,7 @@ func (e *Engine) Inspect(p *template.Partial) template.Errors {
 // and planning a stack check the same, and answer with the first of it.
 func (e *Engine) InspectDeclared(p *template.Partial) template.Errors {
 	t := p.Template()
-	list := append(p.Problems(), customProblems(dialectIn(t), p)...)
+	list := append(p.Problems(), e.env.customProblems(dialectIn(t), p)...)
 	for _, d := range append(e.env.declarationProblems(t), e.env.attributeProblems(t)...) {
 		list = append(list, d.Error)
 	}
@@ -46,11 +46,10 @@ func dialectIn(t *template.Template) Dialect {
 	return CloudFormation
 }
 
-// customProblems returns what is known to be wrong with the properties of custom resources that the engine reads. Those of ROS are
-// checked when the resource has its turn.
-func customProblems(dialect Dialect, p *template.Partial) template.Errors {
-	if dialect != CloudFormation {
-		return nil
+// customProblems returns what is known to be wrong with the properties of custom resources that the engine reads.
+func (e *environment) customProblems(dialect Dialect, p *template.Partial) template.Errors {
+	if dialect == ROS {
+		return e.rosProblems(p)
 	}
 	var list template.Errors
 	for _, r := range p.Resources() {
@@ -112,10 +111,13 @@ func settledValue(p *template.Partial, n template.Node) (value.Value, bool) {
 
 // checkKnown refuses what can be told to be wrong when the parameters are known. Source: recorded answers, D3.
 func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error {
-	if m.dialect != CloudFormation {
-		return nil
-	}
 	p := template.NewPartial(t, scope)
+	if m.dialect == ROS {
+		if !m.upfront {
+			return nil
+		}
+		return m.rosRefused(append(p.Problems(), m.rosProblems(p)...))
+	}
 	if found := p.Problems(); len(found) > 0 {
 		return invalid(cmp.Or(found[0].Answer, found[0].Message))
 	}
@@ -123,7 +125,7 @@ func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error 
 		return nil
 	}
 	var sentences []string
-	for _, e := range customProblems(m.dialect, p) {
+	for _, e := range m.customProblems(m.dialect, p) {
 		sentences = append(sentences, where(e)+": "+cmp.Or(e.Answer, e.Message))
 	}
 	if sentences == nil {

@@ -26,9 +26,11 @@ type environment struct {
 	macroTimeout  time.Duration
 	native        *native.Registry
 	upfront       bool
-	zones         map[string][]string
-	unknownTypes  UnknownTypes
-	rosIDChange   IDChange
+	// serves reports whether a local provider takes requests for a token; nil if there is none.
+	serves       func(wire.ServiceToken) bool
+	zones        map[string][]string
+	unknownTypes UnknownTypes
+	rosIDChange  IDChange
 	// node returns the incarnation that owns the requests this machine makes.
 	node func() store.Incarnation
 	// newID returns a new UUID; random n characters of A–Z and 0–9.

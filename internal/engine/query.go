@@ -151,7 +151,7 @@ func (e *Engine) CheckIn(dialect Dialect, text string) (*template.Template, erro
 	if dialect == CloudFormation {
 		return e.Check(text)
 	}
-	return e.env.parse(dialect, text)
+	return e.checkROS(text)
 }
 
 // Check parses a template and refuses what could not be run. One whose macros have not run has no resources.

@@ -50,17 +50,14 @@ func (ros) request(properties value.Value) (asked, error) {
 			ask.httpConfig, err = httpConfig(p.Value)
 			add(err)
 		default:
-			problems = append(problems, fmt.Sprintf("%s is no property of a custom resource, which has ServiceToken, Timeout, "+
-				"Parameters and HttpConfig; what its provider is to get stands under Parameters", p.Key))
+			problems = append(problems, rosNoProperty(p.Key))
 		}
 	}
 	switch token := ask.token; {
 	case token.IsNull():
-		problems = append(problems, "ServiceToken is missing")
-	case token.Kind() != value.String || token.Text() == "":
-		problems = append(problems, "ServiceToken must be a string that is not empty")
-	case len(token.Text()) > wire.MaxROSServiceToken:
-		problems = append(problems, fmt.Sprintf("ServiceToken has %d bytes, at most %d are allowed", len(token.Text()), wire.MaxROSServiceToken))
+		problems = append(problems, rosNoToken)
+	case rosTokenProblem(token) != "":
+		problems = append(problems, rosTokenProblem(token))
 	default:
 		// A token that is none is told of when it is to be called.
 		if parsed, err := wire.ParseToken(wire.ServiceToken(token.Text())); err == nil && parsed.Sync {
@@ -71,6 +68,25 @@ func (ros) request(properties value.Value) (asked, error) {
 		return asked{}, errors.New(strings.Join(problems, "; "))
 	}
 	return ask, nil
+}
+
+const rosNoToken = "ServiceToken is missing"
+
+// rosTokenProblem says why a value cannot be a service token, "" if it can.
+func rosTokenProblem(v value.Value) string {
+	switch {
+	case v.Kind() != value.String || v.Text() == "":
+		return "ServiceToken must be a string that is not empty"
+	case len(v.Text()) > wire.MaxROSServiceToken:
+		return fmt.Sprintf("ServiceToken has %d bytes, at most %d are allowed", len(v.Text()), wire.MaxROSServiceToken)
+	}
+	return ""
+}
+
+// rosNoProperty says that a custom resource has no property of a name.
+func rosNoProperty(name string) string {
+	return name + " is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
+		"what its provider is to get stands under Parameters"
 }
 
 func rosTime(v value.Value) (time.Duration, error) {

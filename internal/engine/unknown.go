@@ -85,14 +85,18 @@ func (e *environment) checkRecognized(dialect Dialect, t *template.Template) err
 	if types == nil {
 		return nil
 	}
-	text := unrecognizedText(types...)
+	text := unrecognizedText(dialect, types...)
 	if e.fidelity != FidelityAWS {
 		text += ": " + strings.Join(texts, "; ") + ". This version runs " + e.runs(dialect) + "."
 	}
 	return invalid(text)
 }
 
-func unrecognizedText(types ...string) string {
+// unrecognizedText refuses types in the words of the dialect's service. Source of those of ROS: messages quoted in public repositories.
+func unrecognizedText(dialect Dialect, types ...string) string {
+	if dialect == ROS {
+		return "Unknown resource Type : " + strings.Join(types, ", ")
+	}
 	return "Template format error: Unrecognized resource types: [" + strings.Join(types, ", ") + "]"
 }
 
