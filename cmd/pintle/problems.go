@@ -57,7 +57,7 @@ func (p *problems) documents() []problemDocument {
 // The engine answers as the service does, with the first problem and often without its place. Types, and values of parameters that are
 // not given, are left to the engine: it may have more types, and the stack may have other values.
 func (w desired) check(ctx context.Context, a *app, region string) (err error) {
-	var file diagnosis.File
+	file := diagnosis.File{Language: w.language}
 	t, found := examine(w.template, template.Unlimited())
 	file.Add(diagnosis.Err, found)
 	if t != nil && !t.Outlined() {

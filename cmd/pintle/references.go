@@ -93,6 +93,6 @@ func (w desired) unresolved() string {
 		more = fmt.Sprintf(" and %d more", len(texts)-maxNamed)
 		texts = texts[:maxNamed]
 	}
-	return strings.Join(texts, ", ") + more + ": as with CloudFormation, providers get such references as they are written, not " +
+	return strings.Join(texts, ", ") + more + ": providers get such references as they are written, not " +
 		"the secrets; --resolve-secrets (of deploy and serve, or resolveSecrets: true in pintle.yaml) gives them the secrets"
 }

@@ -141,7 +141,7 @@ func (v *validator) add(what string) error {
 		return err
 	}
 	one := &validation{want: want, named: p.project != nil, dir: p.dir}
-	one.file.Name, one.file.Source = read.path, diagnosis.NewSource(read.text)
+	one.file.Name, one.file.Language, one.file.Source = read.path, want.language, diagnosis.NewSource(read.text)
 	if read.path != stdinName {
 		one.file.Name = a.short(read.path)
 	}

@@ -2,7 +2,7 @@
 // scanners. It knows the kinds of problems by their [Rule], the [Source] of a template without its secrets, and the document
 // of SARIF.
 //
-// Messages are CloudFormation's own words, which do not change; so they are what a rule is told by.
+// Messages are the words of CloudFormation and ROS, which do not change, so a rule is found by them.
 package diagnosis
 
 import (
@@ -27,15 +27,24 @@ type Problem struct {
 	*template.Error
 	Rule  Rule
 	Level Level
+
+	ros bool
 }
 
-// Remedy is what to do about the problem; "" if nobody can say.
-func (p *Problem) Remedy() string { return p.Rule.Remedy }
+// Remedy is what to do about the problem, in the words of the template's language; "" if it is unknown.
+func (p *Problem) Remedy() string {
+	if p.ros && p.Rule.rosRemedy != "" {
+		return p.Rule.rosRemedy
+	}
+	return p.Rule.Remedy
+}
 
 // File is what was found in one template.
 type File struct {
 	// Name is the path as it is shown.
-	Name     string
+	Name string
+	// Language is that of the template. It is set before the first Add.
+	Language template.Language
 	Source   *Source
 	Problems []Problem
 }
@@ -44,7 +53,7 @@ type File struct {
 func (f *File) Add(level Level, found template.Errors) {
 	for _, e := range found {
 		if !slices.ContainsFunc(f.Problems, func(p Problem) bool { return same(p.Error, e) }) {
-			f.Problems = append(f.Problems, Problem{e, RuleOf(e), level})
+			f.Problems = append(f.Problems, Problem{e, RuleOf(e), level, f.Language == template.ROS})
 		}
 	}
 	slices.SortStableFunc(f.Problems, func(a, b Problem) int {

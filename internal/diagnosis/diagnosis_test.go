@@ -13,6 +13,31 @@ import (
 	"github.com/pintle-dev/pintle/internal/template"
 )
 
+// TestRemediesOfROS gives problems of templates of ROS the rule of their code or words, and remedies that name ALIYUN.
+func TestRemediesOfROS(t *testing.T) {
+	for _, c := range []struct{ code, message, rule string }{
+		{"NotSupported", "The function Fn::ImportValue is not supported: use Fn::GetStackOutput [stack, output], which needs no export.", "unsupported"},
+		{"InvalidTemplateReference", `The specified reference "AWS::Region" (in A.Properties) is incorrect.`, "unresolved-reference"},
+		{"StackValidationFailed", "The attribute CreationPolicy of the resource A is not supported.", "property-unknown"},
+		{"StackValidationFailed", "Unknown Property Foo", "property-unknown"},
+		{"StackValidationFailed", "Property Timeout not assigned", "property-missing"},
+		{"StackValidationFailed", "Property CreateDuration: the value must be of type Integer", "property-value"},
+		{"StackValidationFailed", "Unknown resource Type : ALIYUN::FOO::Bar", "resource-type"},
+		{"", "[/Outputs/O/Value] 'null' values are not allowed in templates", "null-value"},
+		{"", "B is recorded only: nobody provides ALIYUN::FOO::Bar here", "recorded-only"},
+	} {
+		file := diagnosis.File{Language: template.ROS}
+		file.Add(diagnosis.Err, template.Errors{{Message: c.message, Code: c.code}})
+		p := file.Problems[0]
+		if p.Rule.ID != c.rule {
+			t.Errorf("%s has the rule %s, want %s", c.message, p.Rule.ID, c.rule)
+		}
+		if remedy := p.Remedy(); remedy == "" || strings.Contains(remedy, "AWS") || strings.Contains(remedy, "CloudFormation") {
+			t.Errorf("%s has the remedy %q", c.message, remedy)
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, rule := range diagnosis.Rules() {
