@@ -133,23 +133,34 @@ def handler(event, context):
 	}
 }
 
-// What an interpreter reads when it starts makes a new one start.
+// What an interpreter reads when it starts makes a new one start, and nothing else does.
 func TestForkedFunctionsThatDiffer(t *testing.T) {
 	code := `
-import decimal, sys
+import decimal, os, sys
 def handler(event, context):
-    return {"optimize": sys.flags.optimize, "own": getattr(decimal, "mine", False), "argv": [a[-8:] for a in sys.argv]}
+    with open("/proc/self/cmdline") as command: # a forked process has that of its parent
+        forked = "--template" in command.read()
+    return {"forked": forked, "optimize": sys.flags.optimize, "own": getattr(decimal, "mine", False), "argv": [a[-8:] for a in sys.argv],
+            "locale": os.environ.get("LC_CTYPE", "")}
 `
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux shows the arguments of a process")
+	}
 	k := functionKit(t, 0,
 		pythonFunction(t, "plain", code, nil, nil),
 		pythonFunction(t, "variable", code, map[string]string{"PYTHONOPTIMIZE": "2"}, nil),
 		pythonFunction(t, "module", code, nil, map[string]string{"decimal.py": "mine = True\n"}),
+		pythonFunction(t, "locale", code, map[string]string{"LC_CTYPE": "C.utf8"}, nil),
 		pythonFunction(t, "library", code, nil, map[string]string{"lib/libx.so.1": ""}))
+	// The interpreter sets LC_CTYPE itself where the machine has no locale of the name in LANG.
+	var library struct{ Locale string }
+	k.returns("library", "{}", &library)
 	for name, want := range map[string]string{
-		"plain":    `{"optimize":0,"own":false,"argv":["index.py"]}`,
-		"variable": `{"optimize":2,"own":false,"argv":["index.py"]}`,
-		"module":   `{"optimize":0,"own":true,"argv":["index.py"]}`,
-		"library":  `{"optimize":0,"own":false,"argv":["index.py"]}`,
+		"plain":    `{"forked":true,"optimize":0,"own":false,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
+		"variable": `{"forked":false,"optimize":2,"own":false,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
+		"module":   `{"forked":false,"optimize":0,"own":true,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
+		"locale":   `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"C.utf8"}`,
+		"library":  `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
 	} {
 		o := k.call(name, "{}")
 		if got := strings.ReplaceAll(string(o.Result), " ", ""); got != want {

@@ -13,6 +13,7 @@ PLAIN = frozenset(sys.modules)  # what every process has loaded when its handler
 
 import array
 import gc
+import io
 import os
 import re
 import select
@@ -40,6 +41,9 @@ PR_SET_PDEATHSIG = 1
 # Variables that are read when an interpreter, or a library that is loaded by now, starts.
 STARTUP = re.compile(rb"PYTHON|LD_|DYLD_|LC_|LANG|MALLOC_|GLIBC_|OPENSSL_")
 SEARCHED = (b"PYTHONPATH", b"LD_LIBRARY_PATH")
+
+# The interpreter sets this one itself where the machine doesn't have the locale that LANG names (PEP 538). Another interpreter would, too.
+LOCALE = b"LC_CTYPE"
 
 
 def serve(descriptor):
@@ -109,8 +113,12 @@ def become(parent, source, log):
         prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
         if os.getppid() != parent:
             os._exit(1)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        os.dup2(log, descriptor)
+        # The stream of the parent knows what its file could do, such as seek.
+        stream = io.TextIOWrapper(open(descriptor, "wb", 0, closefd=False), write_through=True)
+        setattr(sys, name, stream)
+        setattr(sys, "__%s__" % name, stream)
     os.close(log)
     with socket.socket(fileno=source) as connection, connection.makefile("rb") as stream:
         text = stream.read()
@@ -123,8 +131,11 @@ def become(parent, source, log):
     if unlike(env) or libraries(env) or shadows([directory, *python]):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execve(arguments[0], arguments, env)
+    locale = os.environb.get(LOCALE)
     os.environb.clear()
     os.environb.update(env)
+    if locale is not None:
+        os.environb.setdefault(LOCALE, locale)
     time.tzset()
     gc.unfreeze()
     sys.path[1:1] = [os.fsdecode(path) for path in python]
@@ -134,6 +145,8 @@ def become(parent, source, log):
 def unlike(env):
     """Whether the interpreter would have started in another way."""
     names = {name for name in {*env, *os.environb} if STARTUP.match(name) and name not in SEARCHED}
+    if LOCALE not in env:
+        names.discard(LOCALE)
     return any(env.get(name) != os.environb.get(name) for name in names)
 
 
