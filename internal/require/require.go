@@ -196,7 +196,7 @@ func Popcore(t testing.TB) string {
 }
 
 // OSSVariable is the environment variable that names the folder where tools/oss/install has put the clients of Alibaba Cloud's OSS.
-const OSSVariable = "PINTLE_OSS"
+const OSSVariable = "PINTLE_OSS_CLIENTS"
 
 // OSS returns the folder that [OSSVariable] names. If it names none, OSS skips the test, or fails it when [Variable] lists oss.
 func OSS(t testing.TB) string {
