@@ -44,7 +44,7 @@ func (m *machine) cancelRunning() {
 }
 
 func (m *machine) failing(logical wire.LogicalID, verb store.Verb) {
-	if verb == store.VerbCreate {
+	if verb == store.VerbCreate || verb == store.VerbImport {
 		m.op.FailedCreates = append(m.op.FailedCreates, logical)
 	} else {
 		m.op.FailedUpdates = append(m.op.FailedUpdates, logical)
@@ -66,6 +66,8 @@ func (m *machine) cancel(s *store.Step) {
 		shown = m.current(s.Logical)
 	case request.Type == wire.Create:
 		verb, reason = store.VerbCreate, m.dialect.texts().createCancelled
+	case request.Type == store.TypeImport:
+		verb, reason = store.VerbImport, m.dialect.texts().createCancelled
 	case request.Type == wire.Delete: // it was to make room for a Create
 		verb, reason = store.VerbDelete, m.dialect.texts().createCancelled
 	}

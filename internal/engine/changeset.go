@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -77,6 +78,11 @@ type CreateChangeSet struct {
 	// OnFailure is DO_NOTHING, ROLLBACK, DELETE (of a create only), or "" to leave that to the execution.
 	OnFailure     string
 	IncludeNested bool
+	// Import says that the set imports the existing resources that Resources lists and does nothing else. Its Kind is then found out:
+	// both are ignored. ImportExisting says that resources to be added which exist already are imported.
+	Import         bool
+	Resources      []ImportResource
+	ImportExisting bool
 
 	// family is the tree of change sets that it is made for, nil for one that is made by itself.
 	family *planning
@@ -130,11 +136,16 @@ func (m *machine) draftChangeSet(
 		DisableRollback: in.DisableRollback,
 		Body: &store.ChangeSetBody{
 			Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint,
-			RevertDrift: in.RevertDrift, Revert: in.Revert,
+			RevertDrift: in.RevertDrift, Revert: in.Revert, Import: in.Import, ImportExisting: in.ImportExisting,
 			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes, Policy: in.Policy,
 		},
 	}
+	if row.Body.Listed, err = in.importing.listedJSON(); err != nil {
+		return "", err
+	}
 	switch {
+	case found.asks.call != nil && in.importing != nil:
+		return "", invalid("Resources cannot be imported by a change set whose template has macros.")
 	case found.problem != "":
 		row.State, row.Reason, row.Body.Revision = store.ChangeSetFailed, found.problem, found.revision
 		row.Body.Changes = json.RawMessage("[]")
@@ -219,7 +230,12 @@ func (m *machine) planned(in *CreateChangeSet, s *submission, before *store.Revi
 // settleChangeSet puts into a change set what it comes to.
 func (m *machine) settleChangeSet(row *store.ChangeSet, drawn draft) (err error) {
 	row.State, row.Body.Revision, row.Body.RoleARN = store.ChangeSetAvailable, drawn.revision, drawn.role
+	row.Body.Imports = drawn.imports.resources
 	switch words := m.dialect.texts(); {
+	case drawn.imports.problem != "":
+		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, drawn.imports.problem, []plan.Change{}
+	case row.Body.Import:
+		row.Reason = importReview
 	case drawn.unchanged && drawn.revision.Processed != "":
 		row.State, row.Reason = store.ChangeSetFailed, m.dialect.refusals().unchanged.Error()
 	case drawn.unchanged:
@@ -392,6 +408,10 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 	if err != nil {
 		return "", err
 	}
+	listed, err := in.importing.listedJSON()
+	if err != nil {
+		return "", err
+	}
 	for _, attribute := range []struct {
 		name string
 		same bool
@@ -411,6 +431,8 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		{"ReplacementOption", in.Replace == body.Replace},
 		{"TaintResources", slices.Equal(in.Taint, body.Taint)},
 		{"DeploymentMode", in.RevertDrift == body.RevertDrift},
+		{"ResourcesToImport", in.Import == body.Import && bytes.Equal(listed, body.Listed)},
+		{"ImportExistingResources", in.ImportExisting == body.ImportExisting},
 		{"Parallelism", in.Parallelism == body.Parallelism},
 		{"TimeoutInMinutes", in.TimeoutMinutes == body.TimeoutMinutes},
 		{"StackPolicyBody", in.Policy == body.Policy},
@@ -465,6 +487,8 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	}
 	disable := now.DisableRollback
 	switch {
+	case row.Body.Import: // no stack is left in the middle of an import
+		disable = false
 	case now.Kind == store.KindUpdate && m.dialect.rules().updatesRevert:
 		disable = false
 	case now.OnFailure != "":
@@ -488,7 +512,8 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	begun := store.Operation{
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
-		Caller:          in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
+		Import:          row.Body.Import, Imports: row.Body.Imports,
+		Caller: in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
 		Revert: row.Body.Revert,
 	}
 	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {

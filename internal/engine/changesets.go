@@ -60,6 +60,9 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	var err error
 	dialect := dialectFor(in.Dialect, in.Stack)
 	in.replace, in.taint, in.revert = in.Replace, in.Taint, in.Revert
+	if err := e.prepareImport(ctx, &in); err != nil {
+		return Planned{}, err
+	}
 	if in.UsePrevious && in.Kind == store.KindCreate {
 		return Planned{}, inDialect(dialect, invalid("A stack that is to be created has no previous template: give the template."))
 	}
@@ -85,12 +88,14 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 			return Planned{}, err
 		}
 		var planned Planned
-		err = e.with(ctx, s, func() error {
-			return e.apply(ctx, target, func(m *machine) error {
-				m.become(dialect)
-				set, err := m.draftChangeSet(&in, s, existing, key, id)
-				planned = Planned{ID: set, StackID: m.stack.ID}
-				return err
+		err = e.lookUp(ctx, in.importing, func() error {
+			return e.with(ctx, s, func() error {
+				return e.apply(ctx, target, func(m *machine) error {
+					m.become(dialect)
+					set, err := m.draftChangeSet(&in, s, existing, key, id)
+					planned = Planned{ID: set, StackID: m.stack.ID}
+					return err
+				})
 			})
 		})
 		if errors.Is(err, errAnew) {
@@ -101,6 +106,25 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 		}
 		return planned, err
 	}
+}
+
+// prepareImport finds out whether an import is into a new stack.
+func (e *Engine) prepareImport(ctx context.Context, in *CreateChangeSet) error {
+	if in.ImportExisting {
+		in.importing = &importing{}
+	}
+	if !in.Import {
+		return nil
+	}
+	in.importing = &importing{only: true, listed: in.Resources}
+	stack, err := e.Find(ctx, in.Stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if in.Kind = store.KindUpdate; err != nil || !stack.Live || stack.Kind == store.KindReview {
+		in.Kind = store.KindCreate
+	}
+	return nil
 }
 
 // prepare finds the stack that a change set is to be made on, and the set that has its name, nil if none has.

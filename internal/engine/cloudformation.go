@@ -48,6 +48,15 @@ var stackStates = map[store.Kind]map[store.Phase]string{
 		store.PhaseSucceeded: "DELETE_COMPLETE",
 		store.PhaseFailed:    "DELETE_FAILED",
 	},
+	store.KindImport: {
+		store.PhaseApply:         "IMPORT_IN_PROGRESS",
+		store.PhaseCleanup:       "IMPORT_IN_PROGRESS",
+		store.PhaseSucceeded:     "IMPORT_COMPLETE",
+		store.PhaseRevert:        "IMPORT_ROLLBACK_IN_PROGRESS",
+		store.PhaseRevertCleanup: "IMPORT_ROLLBACK_IN_PROGRESS",
+		store.PhaseReverted:      "IMPORT_ROLLBACK_COMPLETE",
+		store.PhaseRevertFailed:  "IMPORT_ROLLBACK_FAILED",
+	},
 	store.KindReview: {
 		store.PhaseSucceeded: "REVIEW_IN_PROGRESS",
 	},
@@ -64,7 +73,7 @@ func (cloudFormation) ResourceStatus(verb store.Verb, progress store.Progress) s
 		store.ProgressFailed:    "FAILED",
 		store.ProgressSkipped:   "SKIPPED",
 	}
-	return strings.ToUpper(string(verb)) + "_" + words[progress]
+	return strings.ReplaceAll(strings.ToUpper(string(verb)), "-", "_") + "_" + words[progress]
 }
 
 func (cloudFormation) ChangeSetStatus(state store.ChangeSetState) string {
@@ -234,7 +243,11 @@ var cloudFormationTexts = texts{
 	applyFailed: func(op *store.Operation, then sequel, _ failed) string {
 		var parts []string
 		if len(op.FailedCreates) > 0 {
-			parts = append(parts, "The following resource(s) failed to create: "+list(op.FailedCreates)+".")
+			verb := "create"
+			if op.Import {
+				verb = "import"
+			}
+			parts = append(parts, "The following resource(s) failed to "+verb+": "+list(op.FailedCreates)+".")
 		}
 		if len(op.FailedUpdates) > 0 {
 			parts = append(parts, "The following resource(s) failed to update: "+list(op.FailedUpdates)+".")
@@ -242,7 +255,7 @@ var cloudFormationTexts = texts{
 		switch {
 		case then == isLeft:
 			parts = append(parts, "")
-		case op.Kind == store.KindCreate:
+		case op.Kind == store.KindCreate && !op.Import:
 			parts = append(parts, requested(then))
 		}
 		return strings.Join(parts, " ")

@@ -155,6 +155,9 @@ func (m *machine) advance(s *store.Step) error {
 		return err
 	}
 	if instance == nil {
+		if of, imported := m.op.Imports[s.Logical]; imported {
+			return m.importResource(s, of, properties, metadata, ask, problem)
+		}
 		return m.create(s, properties, metadata, ask, problem)
 	}
 	s.Instance = instance.Number
@@ -298,7 +301,9 @@ func (m *machine) remove(s *store.Step, declared []byte) error {
 		m.leave(s)
 		return nil
 	}
-	if instance := m.current(s.Logical); instance != nil {
+	if instance := m.current(s.Logical); m.undoesImport(instance) {
+		m.letGo(instance)
+	} else if instance != nil {
 		policy, err := m.deletionPolicy(declared)
 		if err != nil {
 			return err
@@ -346,6 +351,10 @@ func (m *machine) clean(s *store.Step) error {
 		return m.askRelease(s, i)
 	}
 	for _, instance := range m.condemned(s.Logical) {
+		if m.undoesImport(instance) {
+			m.letGo(instance)
+			continue
+		}
 		policy, err := m.cleanupPolicy(s, instance)
 		if err != nil {
 			return err

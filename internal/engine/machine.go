@@ -318,13 +318,14 @@ func (m *machine) ask(
 
 // stackEvent moves the operation to a phase and says so.
 func (m *machine) stackEvent(phase store.Phase, reason string) {
-	before := m.dialect.StackStatus(m.op.Kind, m.op.Phase)
-	silent := reason == "" && before == m.dialect.StackStatus(m.op.Kind, phase) // clients could tell no difference
+	kind := m.op.Shown()
+	before := m.dialect.StackStatus(kind, m.op.Phase)
+	silent := reason == "" && before == m.dialect.StackStatus(kind, phase) // clients could tell no difference
 	if reason == "" {
 		reason = m.dialect.texts().stack(m.op.Kind, phase)
 	}
 	m.op.Phase, m.opChanged = phase, true
-	m.stack.Kind, m.stack.Phase, m.stack.Reason, m.stackChanged = m.op.Kind, phase, reason, true
+	m.stack.Kind, m.stack.Phase, m.stack.Reason, m.stackChanged = kind, phase, reason, true
 	if phase.Final() {
 		m.op.Ended = m.now
 	}
@@ -334,7 +335,7 @@ func (m *machine) stackEvent(phase store.Phase, reason string) {
 	}
 	m.event(store.Event{
 		ID: m.newID(), Logical: wire.LogicalID(m.stack.Name), Physical: wire.PhysicalID(m.stack.ID),
-		Type: m.dialect.StackType(), Kind: m.op.Kind, Phase: phase, Reason: reason, Time: m.eventTime(),
+		Type: m.dialect.StackType(), Kind: kind, Phase: phase, Reason: reason, Time: m.eventTime(),
 	})
 }
 

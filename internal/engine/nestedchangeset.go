@@ -155,9 +155,10 @@ func (e *Engine) planChild(
 	*family.left--
 	child := CreateChangeSet{
 		Options: nestedOptionsOf(properties, set.Body.Revision.Tags), Kind: store.KindUpdate, Template: text, IncludeNested: true,
-		Stack:  Ref{Account: parent.Account, Region: parent.Region, Stack: c.PhysicalID},
-		Name:   withSuffix(in.Name+"-"+c.LogicalID, e.env.random(12)),
-		family: &family,
+		ImportExisting: in.ImportExisting,
+		Stack:          Ref{Account: parent.Account, Region: parent.Region, Stack: c.PhysicalID},
+		Name:           withSuffix(in.Name+"-"+c.LogicalID, e.env.random(12)),
+		family:         &family,
 	}
 	child.nested, child.Capabilities, child.RoleARN = n, in.Capabilities, set.Body.RoleARN
 	if c.Action == plan.Add {

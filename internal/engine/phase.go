@@ -215,7 +215,7 @@ func (m *machine) beginRevert(reason string) {
 		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
 	}
 	m.stack.ChangeSet, m.stackChanged = "", true
-	if m.op.Kind == store.KindCreate {
+	if m.op.Kind == store.KindCreate && !m.op.Import {
 		m.stack.Deleted = m.now
 	}
 	m.stackEvent(store.PhaseRevert, reason)

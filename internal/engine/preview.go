@@ -112,7 +112,7 @@ var errDrawn = errors.New("nothing is to be written")
 // absent reports whether there is no stack, or nothing in it and no way from it but its deletion.
 func (m *machine) absent() bool {
 	return m.stack.Key == 0 || m.stack.Kind == store.KindReview ||
-		m.stack.Kind == store.KindCreate && m.stack.Phase == store.PhaseReverted
+		m.stack.Phase == store.PhaseReverted && (m.stack.Kind == store.KindCreate || m.stack.Kind == store.KindImport && m.op.From == 0)
 }
 
 // draft is an operation that is thought through and not begun.
@@ -124,6 +124,8 @@ type draft struct {
 	// quiet says that only nested stacks may have changes.
 	quiet   bool
 	changes []plan.Change
+	// imports are the existing resources that become the stack's.
+	imports importsOf
 	// missing is what the operation is going to fail with at its beginning, "" for nothing.
 	missing string
 }
@@ -174,7 +176,20 @@ func (m *machine) draftCreate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return refused(m.dialect, err)
 	}
-	d.changes = plan.Preview(nil, to, candidates, m.world())
+	return m.draftChanges(d, in, nil, to, candidates)
+}
+
+// draftChanges thinks through what becomes of the resources. What is imported is known only when it is known what is added.
+func (m *machine) draftChanges(d *draft, in *Options, from *plan.Side, to plan.Side, candidates []plan.Candidate) (err error) {
+	d.changes = plan.Preview(from, to, candidates, m.world())
+	if d.imports, err = m.draftImports(in, from, to, d.changes); err != nil || d.imports.resources == nil {
+		return err
+	}
+	m.op.Imports = d.imports.resources
+	d.changes = plan.Preview(from, to, candidates, m.world())
+	if in.importing.only { // what else there is only may follow
+		d.changes = slices.DeleteFunc(d.changes, func(c plan.Change) bool { return c.Action != plan.Import })
+	}
 	return nil
 }
 
@@ -206,12 +221,15 @@ func (m *machine) draftUpdate(d *draft, in *Options, e expanded, text string) er
 	if err != nil {
 		return err
 	}
-	same := !failed && in.taint == nil && len(in.revert) == 0 && unchanged(&before, &revision, from, to)
+	importing := in.importing != nil && in.importing.only
+	same := !importing && !failed && in.taint == nil && len(in.revert) == 0 && unchanged(&before, &revision, from, to)
 	if d.unchanged = same && !m.nests(to); d.unchanged {
 		return nil
 	}
 	d.quiet = same
-	d.changes = plan.Preview(&from, to, candidates, m.world())
+	if err := m.draftChanges(d, in, &from, to, candidates); err != nil {
+		return err
+	}
 	return m.foreseeDenials(d.changes, candidates)
 }
 
@@ -236,7 +254,7 @@ func (m *machine) foreseeDenials(changes []plan.Change, candidates []plan.Candid
 			continue
 		}
 		switch c.Action {
-		case plan.Add:
+		case plan.Add, plan.Import:
 		case plan.Remove:
 			c.Problem = policy.Denies(plan.ActionDelete, c.LogicalID, c.Type)
 		case plan.Modify:
@@ -270,8 +288,12 @@ func (m *machine) world() plan.World {
 		Form:        m.form,
 		Consequence: m.consequence,
 		Nested:      m.isNested,
-		Anew:        func(logicalID string) bool { return slices.Contains(m.op.Taint, wire.LogicalID(logicalID)) },
-		KeptBy:      m.dialect.rules().keptBy(),
+		Imports: func(logicalID string) (string, bool) {
+			of, ok := m.op.Imports[wire.LogicalID(logicalID)]
+			return string(of.ID), ok
+		},
+		Anew:   func(logicalID string) bool { return slices.Contains(m.op.Taint, wire.LogicalID(logicalID)) },
+		KeptBy: m.dialect.rules().keptBy(),
 	}
 }
 

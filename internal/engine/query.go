@@ -64,7 +64,8 @@ func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(i store.Instance) bool { return i.Verb == "" })
-	if stack.Kind != store.KindCreate && stack.Kind != store.KindUpdate || stack.Phase != store.PhaseApply && stack.Phase != store.PhaseFailed {
+	changes := stack.Kind == store.KindCreate || stack.Kind == store.KindUpdate || stack.Kind == store.KindImport
+	if !changes || stack.Phase != store.PhaseApply && stack.Phase != store.PhaseFailed {
 		return list, nil
 	}
 	revision, err := e.Revision(ctx, stack)

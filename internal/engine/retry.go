@@ -119,6 +119,10 @@ func (m *machine) redeclare(i *store.Instance, ask asked, metadata value.Value) 
 // discard deletes what a Create that failed has left, before the resource is created anew.
 func (m *machine) discard(s *store.Step, i *store.Instance) error {
 	s.Touched = true
+	if i.Imported {
+		m.letGo(i)
+		return m.launch(s)
+	}
 	if !i.Reached {
 		m.gone(i, false)
 		return m.launch(s)

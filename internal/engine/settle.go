@@ -296,6 +296,8 @@ func (m *machine) conclude(s *store.Step, i *store.Instance, r *store.Request, v
 		return m.concludeUpdate(s, i, r, v)
 	case wire.Delete:
 		return m.concludeDelete(s, i, v)
+	case store.TypeImport:
+		return m.concludeImport(s, i, r, v)
 	case store.TypeRelease:
 		return m.launch(s) // there may be something to delete
 	}
@@ -424,6 +426,10 @@ func (m *machine) absorb(s *store.Step, i *store.Instance, r *store.Request, v v
 		if i.PhysicalID == "" && i.Reached && !m.dialect.rules().idsAsGiven {
 			i.PhysicalID = m.dialect.generateID(m.stack, i.Logical, m.random)
 		}
+		if v.success {
+			m.confirm(i, r, v)
+		}
+	case store.TypeImport:
 		if v.success {
 			m.confirm(i, r, v)
 		}

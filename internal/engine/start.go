@@ -65,6 +65,8 @@ type Options struct {
 	taint   []wire.LogicalID
 	// revert are those of a change set, see [CreateChangeSet].
 	revert []wire.LogicalID
+	// importing is what a change set imports, nil for nothing.
+	importing *importing
 	// stored is what was read of the parameter store.
 	stored map[string]template.Stored
 	// nested says for which request of which parent a nested stack is to be created or updated; nil if it is none.
@@ -319,11 +321,11 @@ func (m *machine) leftAsFailed() bool {
 func (m *machine) checkUpdatable(disableRollback bool) error {
 	switch m.stack.Phase {
 	case store.PhaseSucceeded:
-		if m.stack.Kind == store.KindCreate || m.stack.Kind == store.KindUpdate {
+		if m.stack.Kind == store.KindCreate || m.stack.Kind == store.KindUpdate || m.stack.Kind == store.KindImport {
 			return nil
 		}
 	case store.PhaseReverted:
-		if m.stack.Kind == store.KindUpdate {
+		if m.stack.Kind == store.KindUpdate || m.stack.Kind == store.KindImport && m.op.From != 0 {
 			return nil
 		}
 	case store.PhaseFailed:

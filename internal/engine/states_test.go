@@ -37,12 +37,12 @@ func TestStatesDocument(t *testing.T) {
 }
 
 var (
-	kinds  = []store.Kind{store.KindReview, store.KindCreate, store.KindUpdate, store.KindDelete}
+	kinds  = []store.Kind{store.KindReview, store.KindCreate, store.KindUpdate, store.KindImport, store.KindDelete}
 	phases = []store.Phase{
 		store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup,
 		store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed,
 	}
-	verbs      = []store.Verb{store.VerbCreate, store.VerbUpdate, store.VerbDelete}
+	verbs      = []store.Verb{store.VerbCreate, store.VerbUpdate, store.VerbDelete, store.VerbImport, store.VerbImportRollback}
 	progresses = []store.Progress{
 		store.ProgressRunning, store.ProgressSucceeded, store.ProgressFailed, store.ProgressSkipped,
 	}
@@ -89,6 +89,10 @@ rollback is disabled. CREATE_FAILED and UPDATE_FAILED may be rolled back, and UP
 are operations of their own, which begin by reverting. REVIEW_IN_PROGRESS is a stack with nothing in it but change sets to
 create it by: it is created by executing one, or deleted.
 
+An import is a create or an update that makes existing resources the stack's and does nothing else. It is always rolled back if it
+fails, and what it imported stays. After IMPORT_COMPLETE, and after IMPORT_ROLLBACK_COMPLETE of a stack that stood before, the stack may
+be updated. ROS has no imports.
+
 In ROS an update that fails is always rolled back, and may be made after ROLLBACK_FAILED too: it then goes back to where the stack
 last stood if it fails. After CREATE_FAILED a create is gone on with by an operation of its own, which ends with a clean-up if its
 template declares less than the one before. ROLLBACK_COMPLETE means that an update was rolled back there; of a create it is
@@ -124,8 +128,18 @@ stateDiagram-v2
 			if progress == store.ProgressSkipped && verb != store.VerbDelete {
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", verb, progress,
-				engine.CloudFormation.ResourceStatus(verb, progress), engine.ROS.ResourceStatus(verb, progress))
+			ros := engine.ROS.ResourceStatus(verb, progress)
+			switch verb {
+			case store.VerbImportRollback:
+				if progress == store.ProgressFailed {
+					continue // the resource is only let go
+				}
+				ros = "–"
+			case store.VerbImport:
+				ros = "–"
+			case store.VerbCreate, store.VerbUpdate, store.VerbDelete:
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", verb, progress, engine.CloudFormation.ResourceStatus(verb, progress), ros)
 		}
 	}
 	b.WriteString(`

@@ -113,6 +113,7 @@ func (m *machine) remark(i *store.Instance, verb store.Verb) string {
 		return native.RecordedOnly(schema.Dialect, wire.Update)
 	case store.VerbDelete:
 		return native.RecordedOnly(schema.Dialect, wire.Delete)
+	case store.VerbImport, store.VerbImportRollback:
 	}
 	return ""
 }

@@ -24,6 +24,9 @@ type Schema struct {
 	Attributes []string
 	// CreationPolicy says that the attribute of that name may be declared, with a ResourceSignal.
 	CreationPolicy bool
+	// Identifier are the properties that together identify an existing resource; nil if the type does not support imports.
+	// Source: the resource schemas, primaryIdentifier.
+	Identifier []string
 	// Open begins the names of more attributes, which are known only when there is a resource; "" for none.
 	Open string
 	// Nested says that resources of the type are stacks: the engine drives those itself, by what docs/design/003-nested-stacks.md

@@ -22,6 +22,8 @@ const (
 	Add    ChangeAction = "Add"
 	Modify ChangeAction = "Modify"
 	Remove ChangeAction = "Remove"
+	// Import makes an existing resource one of the stack.
+	Import ChangeAction = "Import"
 )
 
 // Replacement says whether a resource gives way to a new one. What is "" is not modified.

@@ -213,7 +213,12 @@ func Differs(from, to Side) bool {
 			return true // a function of it takes the other branch
 		}
 	}
-	return !slices.EqualFunc(from.Template.Outputs, to.Template.Outputs, func(a, b *template.DeclaredOutput) bool {
+	return OutputsDiffer(from.Template, to.Template)
+}
+
+// OutputsDiffer reports whether two templates declare different outputs.
+func OutputsDiffer(from, to *template.Template) bool {
+	return !slices.EqualFunc(from.Outputs, to.Outputs, func(a, b *template.DeclaredOutput) bool {
 		return a.Key == b.Key && a.Description == b.Description && a.Condition == b.Condition &&
 			a.Value.Equal(b.Value) && a.ExportName.Equal(b.ExportName)
 	})

@@ -38,6 +38,9 @@ type World struct {
 	// KeptBy is the policy by which a resource that is replaced is kept: [UpdateReplacePolicy], which "" is too, or
 	// [DeletionPolicy].
 	KeptBy string
+	// Imports returns the physical ID of an existing resource that becomes the one of a logical ID; false for none. Nil says that
+	// none does.
+	Imports func(logicalID string) (physicalID string, ok bool)
 	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
 	Nested func(resourceType string) bool
 }
@@ -96,6 +99,11 @@ func (p *preview) change(logicalID string) *Change {
 		p.remove(change, c, now)
 	case now == nil || now.Unborn:
 		change.Action, change.Type = Add, c.New.Type
+		if p.world.Imports != nil {
+			if id, ok := p.world.Imports(logicalID); ok {
+				change.Action, change.PhysicalID = Import, id
+			}
+		}
 		properties, metadata, problem := p.foresee(change, c)
 		if change.Problem = problem; problem == "" {
 			change.After = context(properties, metadata)

@@ -96,6 +96,13 @@ type ChangeSetBody struct {
 	Revert         []wire.LogicalID `json:"revert,omitempty"`
 	Parallelism    int              `json:"parallelism,omitempty"`
 	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
+	// Import and Imports are those of the operation too, and ImportExisting says that the client asked for resources that exist
+	// already to be imported.
+	Import         bool                      `json:"import,omitempty"`
+	Imports        map[wire.LogicalID]Import `json:"imports,omitempty"`
+	ImportExisting bool                      `json:"importExisting,omitempty"`
+	// Listed has the identifiers of resources that the client listed, as JSON.
+	Listed json.RawMessage `json:"listed,omitempty"`
 	// Policy is the stack policy from that operation on, JSON; empty leaves the stack's own.
 	Policy string `json:"policy,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.

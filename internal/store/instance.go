@@ -32,6 +32,9 @@ const (
 	VerbCreate Verb = "create"
 	VerbUpdate Verb = "update"
 	VerbDelete Verb = "delete"
+	// VerbImport makes an existing resource one of the stack, and VerbImportRollback undoes that: the resource stays.
+	VerbImport         Verb = "import"
+	VerbImportRollback Verb = "import-rollback"
 )
 
 // Progress is how far a verb has come.
@@ -61,6 +64,8 @@ type Instance struct {
 	Shown bool `json:"shown,omitempty"`
 	// Replaced says that it was condemned by a replacement, not by a removal.
 	Replaced bool `json:"replaced,omitempty"`
+	// Imported says that the resource existed before it became the stack's.
+	Imported bool `json:"imported,omitempty"`
 	// Tries counts the clean-up Deletes that failed.
 	Tries int `json:"tries,omitempty"`
 

@@ -16,6 +16,8 @@ const (
 	KindDelete Kind = "delete"
 	// KindReview makes a stack that holds nothing but change sets to create it by. It ends as it begins.
 	KindReview Kind = "review"
+	// KindImport is what an import is shown as: see [Operation.Import]. No operation is of this kind.
+	KindImport Kind = "import"
 )
 
 // Call is what a client asked for: operations of one kind may be asked for in several ways.
@@ -109,6 +111,11 @@ type Operation struct {
 	Taint   []wire.LogicalID `json:"taint,omitempty"`
 	// Revert are resources that drifted: they are updated to what is declared, though that has not changed.
 	Revert []wire.LogicalID `json:"revert,omitempty"`
+	// Import says that the operation imports resources and does nothing else: it is a create or an update that is shown as an
+	// import and always rolled back if it fails. Imports are the existing resources that become those of the stack, by logical ID;
+	// any create or update may have some.
+	Import  bool                      `json:"import,omitempty"`
+	Imports map[wire.LogicalID]Import `json:"imports,omitempty"`
 	// Parallelism bounds how many resources are at work at once; 0 does not.
 	Parallelism int `json:"parallelism,omitempty"`
 
@@ -155,6 +162,22 @@ type Operation struct {
 	Latest   time.Time `json:"latest"`
 	// RollbackStarted is the time of the event with which the rollback began; zero until one does.
 	RollbackStarted time.Time `json:"rollbackStarted,omitzero"`
+}
+
+// Import names an existing resource that becomes a resource of a stack.
+type Import struct {
+	ID wire.PhysicalID `json:"id"`
+	// Holder is who held the resource when that was looked up: see package catalog. If it is another one by the time of the
+	// import, the import fails.
+	Holder string `json:"holder,omitempty"`
+}
+
+// Shown returns the kind that people see.
+func (o *Operation) Shown() Kind {
+	if o.Import {
+		return KindImport
+	}
+	return o.Kind
 }
 
 // NewIDs returns the operation ids by which o is to be found and was not before: those that a store has to index when it

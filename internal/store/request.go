@@ -39,6 +39,9 @@ const TypeIsComplete wire.RequestType = "IsComplete"
 // resource type the macro's name as the template has it, and what the macro returns settles it. It has no logical ID and no instance.
 const TypeMacro wire.RequestType = "Macro"
 
+// TypeImport is the type of a request that makes an existing resource one of the stack. Its physical ID names the resource.
+const TypeImport wire.RequestType = "Import"
+
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
 	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro && r.Type != TypeExecution
@@ -163,6 +166,8 @@ type RequestBody struct {
 	Force bool     `json:"force,omitempty"`
 	// ChangeSet is the one that is made, of [TypeMacro]; empty if an operation is prepared, and of all others.
 	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
+	// Holder, of [TypeImport], is who must still hold the resource: see [Import].
+	Holder string `json:"holder,omitempty"`
 	// Asked is the type of the request that waits, of [TypeIsComplete]; else empty.
 	Asked wire.RequestType `json:"asked,omitempty"`
 

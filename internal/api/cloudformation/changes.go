@@ -47,15 +47,16 @@ type describeChangeSetInput struct {
 // describeChangeSetOutput has empty lists where the service has them.
 type describeChangeSetOutput struct {
 	changeSetHeadView
-	Parameters            []parameterView `query:",omitempty"`
-	NotificationARNs      []string
-	RollbackConfiguration rollbackView
-	Capabilities          []string
-	Tags                  []tagView `query:",omitempty"`
-	OnStackFailure        string    `query:",omitempty"`
-	DeploymentMode        string    `query:",omitempty"`
-	Changes               []changeView
-	NextToken             string `query:",omitempty"`
+	Parameters              []parameterView `query:",omitempty"`
+	NotificationARNs        []string
+	RollbackConfiguration   rollbackView
+	Capabilities            []string
+	Tags                    []tagView `query:",omitempty"`
+	OnStackFailure          string    `query:",omitempty"`
+	ImportExistingResources *bool
+	DeploymentMode          string `query:",omitempty"`
+	Changes                 []changeView
+	NextToken               string `query:",omitempty"`
 }
 
 // changeView is the structure Change.
@@ -126,6 +127,9 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	}
 	if set.Body.RevertDrift {
 		out.DeploymentMode = revertDrift
+	}
+	if set.Body.ImportExisting {
+		out.ImportExistingResources = &set.Body.ImportExisting
 	}
 	out.Parameters = viewParameters(&set.Body.Revision)
 	for _, t := range set.Body.Revision.Tags {

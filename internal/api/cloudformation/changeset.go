@@ -28,17 +28,26 @@ type createChangeSetInput struct {
 	IncludeNestedStacks bool
 	OnStackFailure      string `enum:"DO_NOTHING,ROLLBACK,DELETE"`
 
-	// What follows is only looked at to be refused.
-	ResourcesToImport []struct {
-		ResourceType      string
-		LogicalResourceID string `query:"LogicalResourceId"`
-	} `length:",200"`
+	ResourcesToImport []resourceToImport `length:",200"`
 
 	// DeploymentMode has resources that drifted updated to what is declared.
 	DeploymentMode string `enum:"REVERT_DRIFT"`
 
-	// What exists already is not imported: it fails its Create, but for what is there for CDK's bootstrapping, which sets this.
+	// ImportExistingResources has resources to be added that exist already imported.
 	ImportExistingResources bool
+}
+
+// resourceToImport is the structure ResourceToImport.
+type resourceToImport struct {
+	ResourceType       string               `query:",required" length:"1,256"`
+	LogicalResourceID  string               `query:"LogicalResourceId,required"`
+	ResourceIdentifier []identifierProperty `query:",entries,required" length:",256"`
+}
+
+// identifierProperty is an entry of the map of an identifier.
+type identifierProperty struct {
+	Key   string `query:"key,required" length:"1,2048"`
+	Value string `query:"value,required" length:"1,2048"`
 }
 
 type createChangeSetOutput struct {
@@ -62,11 +71,7 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 	if in.OnStackFailure != "" && in.DeploymentConfig.DisableRollback != nil {
 		return out, query.Validation("You must specify either OnStackFailure or DisableRollback, but not both")
 	}
-	const noImport = "resources are imported by nothing: custom resources cannot be read"
-	if err := refuse([]ignored{
-		{"ChangeSetType IMPORT", in.ChangeSetType == "IMPORT", noImport},
-		{"ResourcesToImport", len(in.ResourcesToImport) > 0, noImport},
-	}); err != nil {
+	if err := in.checkImport(); err != nil {
 		return out, err
 	}
 	options, err := f.options(ctx, &in.optionsInput)
@@ -90,8 +95,41 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 		RevertDrift: in.DeploymentMode != "", Revert: revert,
 		Options: options, Stack: ref, Name: in.ChangeSetName, Kind: kind, Template: text, UsePrevious: in.UsePreviousTemplate,
 		Description: in.Description, OnFailure: in.OnStackFailure, IncludeNested: in.IncludeNestedStacks,
+		Import: in.ChangeSetType == importType, Resources: in.resources(), ImportExisting: in.ImportExistingResources,
 	})
 	return createChangeSetOutput{ID: string(made.ID), StackID: string(made.StackID)}, err
+}
+
+// importType is the type of change sets that import the listed resources. Source: CloudFormation, CreateChangeSet.
+const importType = "IMPORT"
+
+// checkImport refuses members that do not go together. That CloudFormation refuses the last two is our reading of its documentation,
+// and the words are ours.
+func (in *createChangeSetInput) checkImport() error {
+	imports := in.ChangeSetType == importType
+	switch {
+	case imports && len(in.ResourcesToImport) == 0:
+		return query.Validation("Must Provide at least one resource to import")
+	case !imports && len(in.ResourcesToImport) > 0:
+		return query.Validation("ResourcesToImport is for change sets of type IMPORT only. Use ImportExistingResources to import resources " +
+			"while a stack is created or updated.")
+	case imports && (in.ImportExistingResources || in.DeploymentMode != ""):
+		return query.Validation("ImportExistingResources and DeploymentMode are not for change sets of type IMPORT.")
+	}
+	return nil
+}
+
+// resources returns the resources to import.
+func (in *createChangeSetInput) resources() []engine.ImportResource {
+	var list []engine.ImportResource
+	for _, r := range in.ResourcesToImport {
+		identifier := make(map[string]string, len(r.ResourceIdentifier))
+		for _, p := range r.ResourceIdentifier {
+			identifier[p.Key] = p.Value
+		}
+		list = append(list, engine.ImportResource{Type: r.ResourceType, Logical: wire.LogicalID(r.LogicalResourceID), Identifier: identifier})
+	}
+	return list
 }
 
 // toRevert returns the resources of a stack whose drift a change set is to revert. Those that the detection does not cover, such as

@@ -326,9 +326,6 @@ func TestChangeSetMessages(t *testing.T) {
 	other := escape(`{"Resources": {"R": ` + resource(`"K": 1`) + `}}`)
 	w.mustPost("Action=CreateChangeSet&StackName=live&ChangeSetName=taken&TemplateBody=" + other)
 	const invalid = "400 ValidationError: "
-	unsupported := func(text string) string {
-		return invalid + text + " is not supported by this version of Pintle (resources are imported by nothing: custom resources cannot be read). Leave it out."
-	}
 	body := "&TemplateBody=" + other
 	for form, want := range map[string]string{
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c":         invalid + "Either Template URL or Template Body must be specified.",
@@ -351,20 +348,25 @@ func TestChangeSetMessages(t *testing.T) {
 			"You must specify either OnStackFailure or DisableRollback, but not both",
 		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourceTypes.member.1=AWS::*" + body: invalid +
 			"Resource type Custom::Thing is not allowed by parameter ResourceTypes [AWS::*]",
-		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT" + body:                            unsupported("ChangeSetType IMPORT"),
-		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourcesToImport.member.1.ResourceType=T" + body:       unsupported("ResourcesToImport"),
+		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT" + body: invalid + "Must Provide at least one resource to import",
+		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ChangeSetType=IMPORT&ResourcesToImport.member.1.ResourceType=T" +
+			"&ResourcesToImport.member.1.LogicalResourceId=R" + body: invalid + "1 validation error detected: Value null at " +
+			"'resourcesToImport.1.member.resourceIdentifier' failed to satisfy constraint: Member must not be null",
+		"Action=CreateChangeSet&StackName=live&ChangeSetName=c&ResourcesToImport.member.1.ResourceType=T&ResourcesToImport.member.1.LogicalResourceId=R" +
+			"&ResourcesToImport.member.1.ResourceIdentifier.entry.1.key=K&ResourcesToImport.member.1.ResourceIdentifier.entry.1.value=v" + body: invalid +
+			"ResourcesToImport is for change sets of type IMPORT only. Use ImportExistingResources to import resources while a stack is created or updated.",
 		"Action=CreateChangeSet&StackName=new&ChangeSetName=c&ChangeSetType=CREATE&DeploymentMode=REVERT_DRIFT" + body: invalid + "DeploymentMode REVERT_DRIFT is not supported for change sets of type CREATE: a new stack has no drift",
-		"Action=DescribeChangeSet&ChangeSetName=c":                                                                     invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
-		"Action=DeleteChangeSet&ChangeSetName=c":                                                                       invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
-		"Action=ExecuteChangeSet&ChangeSetName=c":                                                                      invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
-		"Action=DescribeChangeSet&ChangeSetName=c&StackName=ghost":                                                     invalid + "Stack [ghost] does not exist",
-		"Action=DeleteChangeSet&ChangeSetName=c&StackName=ghost":                                                       invalid + "Stack [ghost] does not exist",
-		"Action=ExecuteChangeSet&ChangeSetName=c&StackName=ghost":                                                      invalid + "Stack [ghost] does not exist",
-		"Action=ListChangeSets&StackName=ghost":                                                                        invalid + "Stack [ghost] does not exist",
-		"Action=ListChangeSets&StackName=live&NextToken=x":                                                             invalid + "NextToken is not one that this list gave out: start again without it.",
-		"Action=ExecuteChangeSet&ChangeSetName=c&StackName=live":                                                       "404 ChangeSetNotFound: ChangeSet [c] does not exist",
-		"Action=DescribeChangeSetHooks&ChangeSetName=c&StackName=live":                                                 "404 ChangeSetNotFound: ChangeSet [c] does not exist",
-		"Action=DescribeChangeSet&ChangeSetName=arn:aws:cloudformation:x":                                              "404 ChangeSetNotFound: ChangeSet [arn:aws:cloudformation:x] does not exist",
+		"Action=DescribeChangeSet&ChangeSetName=c":                        invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
+		"Action=DeleteChangeSet&ChangeSetName=c":                          invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
+		"Action=ExecuteChangeSet&ChangeSetName=c":                         invalid + "StackName must be specified if ChangeSetName is not specified as an ARN.",
+		"Action=DescribeChangeSet&ChangeSetName=c&StackName=ghost":        invalid + "Stack [ghost] does not exist",
+		"Action=DeleteChangeSet&ChangeSetName=c&StackName=ghost":          invalid + "Stack [ghost] does not exist",
+		"Action=ExecuteChangeSet&ChangeSetName=c&StackName=ghost":         invalid + "Stack [ghost] does not exist",
+		"Action=ListChangeSets&StackName=ghost":                           invalid + "Stack [ghost] does not exist",
+		"Action=ListChangeSets&StackName=live&NextToken=x":                invalid + "NextToken is not one that this list gave out: start again without it.",
+		"Action=ExecuteChangeSet&ChangeSetName=c&StackName=live":          "404 ChangeSetNotFound: ChangeSet [c] does not exist",
+		"Action=DescribeChangeSetHooks&ChangeSetName=c&StackName=live":    "404 ChangeSetNotFound: ChangeSet [c] does not exist",
+		"Action=DescribeChangeSet&ChangeSetName=arn:aws:cloudformation:x": "404 ChangeSetNotFound: ChangeSet [arn:aws:cloudformation:x] does not exist",
 	} {
 		if got := w.refusal(form); got != want {
 			t.Errorf("%.120s:\n got %s\nwant %s", form, got, want)

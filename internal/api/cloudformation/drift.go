@@ -72,7 +72,8 @@ type detectStackDriftOutput struct {
 // driftable refuses a stack in a state in which its drift cannot be detected.
 func driftable(stack store.Stack) error {
 	switch status := stackStatus(stack); status {
-	case "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED":
+	case "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "IMPORT_COMPLETE",
+		"IMPORT_ROLLBACK_COMPLETE":
 		return nil
 	default:
 		return query.Validation("Stack:%s is in %s state and its drift can not be detected.", stack.ID, status)

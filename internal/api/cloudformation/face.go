@@ -55,6 +55,7 @@ type Engine interface {
 	Outline(text string, types bool) (*template.Template, error)
 	Parse(text string) (*template.Template, error)
 	Unrecognized(*template.Template) []string
+	Identifier(resourceType string) []string
 	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
 	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
 	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)

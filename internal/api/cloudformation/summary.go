@@ -3,6 +3,8 @@ package cloudformation
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -28,8 +30,16 @@ type getTemplateSummaryOutput struct {
 	Version                     string   `query:",omitempty"`
 	Metadata                    string   `query:",omitempty"`
 	DeclaredTransforms          []string `query:",omitempty"`
-	ResourceIdentifierSummaries []string // no custom resource can be imported
+	ResourceIdentifierSummaries []identifierSummaryView
 	Warnings                    *warningsView
+}
+
+// identifierSummaryView is the structure ResourceIdentifierSummary.
+type identifierSummaryView struct {
+	ResourceType       string
+	LogicalResourceIDs []string `query:"LogicalResourceIds"`
+	// ResourceIdentifiers has one text for each identifier of the type: names of properties with commas between.
+	ResourceIdentifiers []string
 }
 
 // parameterDeclarationView is the structure ParameterDeclaration.
@@ -66,12 +76,31 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 		view.ParameterConstraints.AllowedValues = p.AllowedValues
 		out.Parameters = append(out.Parameters, view)
 	}
+	out.ResourceIdentifierSummaries = f.identifiers(t)
 	if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
 		if unknown := f.engine.Unrecognized(t); unknown != nil {
 			out.Warnings = &warningsView{UnrecognizedResourceTypes: unknown}
 		}
 	}
 	return out, nil
+}
+
+// identifiers returns what identifies existing resources of the types in a template, for imports.
+func (f *face) identifiers(t *template.Template) []identifierSummaryView {
+	var list []identifierSummaryView
+	for _, r := range t.Resources {
+		identifier := f.engine.Identifier(r.Type)
+		if identifier == nil {
+			continue
+		}
+		at := slices.IndexFunc(list, func(s identifierSummaryView) bool { return s.ResourceType == r.Type })
+		if at < 0 {
+			at = len(list)
+			list = append(list, identifierSummaryView{ResourceType: r.Type, ResourceIdentifiers: []string{strings.Join(identifier, ",")}})
+		}
+		list[at].LogicalResourceIDs = append(list[at].LogicalResourceIDs, r.LogicalID)
+	}
+	return list
 }
 
 // capabilitiesOf returns what a client has to agree to for the resources of a template, and why.

@@ -13,8 +13,9 @@ import (
 // The types that the CDK's bootstrap stack has beside those.
 var (
 	repositoryTable = cloud.Table{
-		Name:  "AWS::ECR::Repository",
-		Texts: "ImageTagMutability RepositoryName", Truths: "EmptyOnDelete",
+		Name:       "AWS::ECR::Repository",
+		Identifier: "RepositoryName",
+		Texts:      "ImageTagMutability RepositoryName", Truths: "EmptyOnDelete",
 		Lists:     "ImageTagMutabilityExclusionFilters Tags",
 		Objects:   "EncryptionConfiguration ImageScanningConfiguration LifecyclePolicy",
 		Documents: "RepositoryPolicyText",
@@ -22,15 +23,16 @@ var (
 		Named: "RepositoryName", Longest: 256, Letters: repositoryForm,
 	}
 	keyTable = cloud.Table{
-		Name:      "AWS::KMS::Key",
-		Texts:     "Description KeySpec KeyUsage Origin",
-		Numbers:   "PendingWindowInDays RotationPeriodInDays",
-		Truths:    "BypassPolicyLockoutSafetyCheck EnableKeyRotation Enabled MultiRegion",
-		Lists:     "Tags",
-		Documents: "KeyPolicy", Attributes: "Arn KeyId",
+		Name:       "AWS::KMS::Key",
+		Identifier: "KeyId",
+		Texts:      "Description KeySpec KeyUsage Origin",
+		Numbers:    "PendingWindowInDays RotationPeriodInDays",
+		Truths:     "BypassPolicyLockoutSafetyCheck EnableKeyRotation Enabled MultiRegion",
+		Lists:      "Tags",
+		Documents:  "KeyPolicy", Attributes: "Arn KeyId",
 	}
 	aliasTable = cloud.Table{
-		Name: "AWS::KMS::Alias", Texts: "AliasName TargetKeyId", Required: "AliasName TargetKeyId", Replaces: "AliasName",
+		Name: "AWS::KMS::Alias", Identifier: "AliasName", Texts: "AliasName TargetKeyId", Required: "AliasName TargetKeyId", Replaces: "AliasName",
 		Named: "AliasName", Longest: 256, Letters: aliasForm,
 	}
 )

@@ -12,9 +12,10 @@ import (
 )
 
 var bucketTable = cloud.Table{
-	Name:   "AWS::S3::Bucket",
-	Texts:  "AbacStatus AccessControl BucketName BucketNamePrefix BucketNamespace",
-	Truths: "ObjectLockEnabled",
+	Name:       "AWS::S3::Bucket",
+	Identifier: "BucketName",
+	Texts:      "AbacStatus AccessControl BucketName BucketNamePrefix BucketNamespace",
+	Truths:     "ObjectLockEnabled",
 	Lists: "AnalyticsConfigurations IntelligentTieringConfigurations InventoryConfigurations MetricsConfigurations " +
 		"Tags",
 	Objects: "AccelerateConfiguration BucketEncryption CorsConfiguration LifecycleConfiguration LoggingConfiguration " +

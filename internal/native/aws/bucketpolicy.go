@@ -13,7 +13,7 @@ import (
 )
 
 var bucketPolicyTable = cloud.Table{
-	Name: "AWS::S3::BucketPolicy", Texts: "Bucket", Documents: "PolicyDocument",
+	Name: "AWS::S3::BucketPolicy", Identifier: "Bucket", Texts: "Bucket", Documents: "PolicyDocument",
 	Required: "Bucket PolicyDocument", Replaces: "Bucket", Named: "Bucket", Longest: bucketName, Letters: bucketForm,
 }
 

@@ -13,11 +13,12 @@ import (
 )
 
 var functionTable = cloud.Table{
-	Name:    "AWS::Lambda::Function",
-	Texts:   "CodeSigningConfigArn Description FunctionName Handler KmsKeyArn PackageType RecursiveLoop Role Runtime",
-	Numbers: "MemorySize ReservedConcurrentExecutions Timeout",
-	Truths:  "PublishToLatestPublished",
-	Lists:   "Architectures FileSystemConfigs Layers Tags",
+	Name:       "AWS::Lambda::Function",
+	Identifier: "FunctionName",
+	Texts:      "CodeSigningConfigArn Description FunctionName Handler KmsKeyArn PackageType RecursiveLoop Role Runtime",
+	Numbers:    "MemorySize ReservedConcurrentExecutions Timeout",
+	Truths:     "PublishToLatestPublished",
+	Lists:      "Architectures FileSystemConfigs Layers Tags",
 	Objects: "CapacityProviderConfig Code DeadLetterConfig DurableConfig Environment EphemeralStorage FunctionScalingConfig " +
 		"ImageConfig LoggingConfig RuntimeManagementConfig SnapStart TenancyConfig TracingConfig VpcConfig",
 	Required: "Code Role", Replaces: "FunctionName PackageType TenancyConfig",

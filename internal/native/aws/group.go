@@ -11,13 +11,14 @@ import (
 )
 
 var groupTable = cloud.Table{
-	Name:      "AWS::Logs::LogGroup",
-	Texts:     "KmsKeyId LogGroupClass LogGroupName",
-	Numbers:   "RetentionInDays",
-	Truths:    "BearerTokenAuthenticationEnabled DeletionProtectionEnabled",
-	Lists:     "FieldIndexPolicies Tags",
-	Documents: "DataProtectionPolicy ResourcePolicyDocument",
-	Replaces:  "LogGroupName", Attributes: "Arn",
+	Name:       "AWS::Logs::LogGroup",
+	Identifier: "LogGroupName",
+	Texts:      "KmsKeyId LogGroupClass LogGroupName",
+	Numbers:    "RetentionInDays",
+	Truths:     "BearerTokenAuthenticationEnabled DeletionProtectionEnabled",
+	Lists:      "FieldIndexPolicies Tags",
+	Documents:  "DataProtectionPolicy ResourcePolicyDocument",
+	Replaces:   "LogGroupName", Attributes: "Arn",
 	Named: "LogGroupName", Longest: groupName, Letters: groupLetters,
 }
 

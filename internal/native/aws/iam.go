@@ -14,20 +14,21 @@ import (
 // The types of IAM.
 var (
 	roleTable = cloud.Table{
-		Name:      "AWS::IAM::Role",
-		Texts:     "Description Path PermissionsBoundary RoleName",
-		Numbers:   "MaxSessionDuration",
-		Lists:     "ManagedPolicyArns Policies Tags",
-		Documents: "AssumeRolePolicyDocument",
-		Required:  "AssumeRolePolicyDocument", Replaces: "Path RoleName", Attributes: "Arn RoleId",
+		Name:       "AWS::IAM::Role",
+		Identifier: "RoleName",
+		Texts:      "Description Path PermissionsBoundary RoleName",
+		Numbers:    "MaxSessionDuration",
+		Lists:      "ManagedPolicyArns Policies Tags",
+		Documents:  "AssumeRolePolicyDocument",
+		Required:   "AssumeRolePolicyDocument", Replaces: "Path RoleName", Attributes: "Arn RoleId",
 		Named: "RoleName", Longest: 64, Letters: identityLetters,
 	}
 	policyTable = cloud.Table{
-		Name: "AWS::IAM::Policy", Texts: "PolicyName", Lists: "Groups Roles Users", Documents: "PolicyDocument",
+		Name: "AWS::IAM::Policy", Identifier: "Id", Texts: "PolicyName", Lists: "Groups Roles Users", Documents: "PolicyDocument",
 		Required: "PolicyDocument PolicyName", Attributes: "Id",
 	}
 	managedPolicyTable = cloud.Table{
-		Name: "AWS::IAM::ManagedPolicy", Texts: "Description ManagedPolicyName Path", Lists: "Groups Roles Users",
+		Name: "AWS::IAM::ManagedPolicy", Identifier: "PolicyArn", Texts: "Description ManagedPolicyName Path", Lists: "Groups Roles Users",
 		Documents: "PolicyDocument", Required: "PolicyDocument", Replaces: "Description ManagedPolicyName Path",
 		Attributes: "AttachmentCount CreateDate DefaultVersionId IsAttachable PermissionsBoundaryUsageCount PolicyArn PolicyId UpdateDate",
 		Named:      "ManagedPolicyName", Longest: 128, Letters: identityLetters,

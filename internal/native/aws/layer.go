@@ -10,11 +10,12 @@ import (
 )
 
 var layerTable = cloud.Table{
-	Name:     "AWS::Lambda::LayerVersion",
-	Texts:    "Description LayerName LicenseInfo",
-	Lists:    "CompatibleArchitectures CompatibleRuntimes",
-	Objects:  "Content",
-	Required: "Content", Replaces: "CompatibleArchitectures CompatibleRuntimes Content Description LayerName LicenseInfo",
+	Name:       "AWS::Lambda::LayerVersion",
+	Identifier: "LayerVersionArn",
+	Texts:      "Description LayerName LicenseInfo",
+	Lists:      "CompatibleArchitectures CompatibleRuntimes",
+	Objects:    "Content",
+	Required:   "Content", Replaces: "CompatibleArchitectures CompatibleRuntimes Content Description LayerName LicenseInfo",
 	Attributes: "LayerVersionArn",
 	Named:      "LayerName", Longest: 256, Letters: layerLetters,
 }

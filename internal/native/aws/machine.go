@@ -15,9 +15,10 @@ import (
 )
 
 var machineTable = cloud.Table{
-	Name:  "AWS::StepFunctions::StateMachine",
-	Texts: "DefinitionString RoleArn StateMachineName StateMachineType",
-	Lists: "Tags",
+	Name:       "AWS::StepFunctions::StateMachine",
+	Identifier: "Arn",
+	Texts:      "DefinitionString RoleArn StateMachineName StateMachineType",
+	Lists:      "Tags",
 	Objects: "DefinitionS3Location DefinitionSubstitutions EncryptionConfiguration LoggingConfiguration " +
 		"TracingConfiguration",
 	Documents: "Definition",

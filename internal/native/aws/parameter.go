@@ -15,10 +15,11 @@ import (
 )
 
 var parameterTable = cloud.Table{
-	Name:     "AWS::SSM::Parameter",
-	Texts:    "AllowedPattern DataType Description Name Policies Tier Type Value",
-	Objects:  "Tags",
-	Required: "Type Value", Replaces: "Name", Attributes: "Type Value",
+	Name:       "AWS::SSM::Parameter",
+	Identifier: "Name",
+	Texts:      "AllowedPattern DataType Description Name Policies Tier Type Value",
+	Objects:    "Tags",
+	Required:   "Type Value", Replaces: "Name", Attributes: "Type Value",
 	Unreadable: "AllowedPattern Description Policies Tags Tier",
 	Named:      "Name", Longest: 2048, Letters: parameterLetters,
 }

@@ -33,7 +33,7 @@ var permissionTable = cloud.Table{
 }
 
 var topicPolicyTable = cloud.Table{
-	Name: "AWS::SNS::TopicPolicy", Lists: "Topics", Documents: "PolicyDocument",
+	Name: "AWS::SNS::TopicPolicy", Identifier: "Id", Lists: "Topics", Documents: "PolicyDocument",
 	Required: "PolicyDocument Topics", Attributes: "Id",
 }
 

@@ -13,11 +13,12 @@ import (
 )
 
 var ruleTable = cloud.Table{
-	Name:      "AWS::Events::Rule",
-	Texts:     "Description EventBusName Name RoleArn ScheduleExpression State",
-	Lists:     "Tags Targets",
-	Documents: "EventPattern",
-	Replaces:  "Name", Attributes: "Arn",
+	Name:       "AWS::Events::Rule",
+	Identifier: "Arn",
+	Texts:      "Description EventBusName Name RoleArn ScheduleExpression State",
+	Lists:      "Tags Targets",
+	Documents:  "EventPattern",
+	Replaces:   "Name", Attributes: "Arn",
 	Named: "Name",
 }
 

@@ -15,21 +15,22 @@ import (
 
 var (
 	secretTable = cloud.Table{
-		Name:  "AWS::SecretsManager::Secret",
-		Texts: "Description KmsKeyId Name SecretString Type", Lists: "ReplicaRegions Tags", Objects: "GenerateSecretString",
+		Name:       "AWS::SecretsManager::Secret",
+		Identifier: "Id",
+		Texts:      "Description KmsKeyId Name SecretString Type", Lists: "ReplicaRegions Tags", Objects: "GenerateSecretString",
 		Replaces: "Name", Attributes: "Id",
 		Named: "Name", Longest: 512, Letters: secretLetters,
 	}
 	secretAttachmentTable = cloud.Table{
-		Name: "AWS::SecretsManager::SecretTargetAttachment", Texts: "SecretId TargetId TargetType",
+		Name: "AWS::SecretsManager::SecretTargetAttachment", Identifier: "Id", Texts: "SecretId TargetId TargetType",
 		Required: "SecretId TargetId TargetType", Replaces: "SecretId", Attributes: "Id", Named: "SecretId", Longest: 2048,
 	}
 	secretPolicyTable = cloud.Table{
-		Name: "AWS::SecretsManager::ResourcePolicy", Texts: "SecretId", Truths: "BlockPublicPolicy", Documents: "ResourcePolicy",
+		Name: "AWS::SecretsManager::ResourcePolicy", Identifier: "Id", Texts: "SecretId", Truths: "BlockPublicPolicy", Documents: "ResourcePolicy",
 		Required: "ResourcePolicy SecretId", Replaces: "SecretId", Attributes: "Id", Named: "SecretId", Longest: 2048,
 	}
 	rotationTable = cloud.Table{
-		Name: "AWS::SecretsManager::RotationSchedule", Texts: "ExternalSecretRotationRoleArn RotationLambdaARN SecretId",
+		Name: "AWS::SecretsManager::RotationSchedule", Identifier: "Id", Texts: "ExternalSecretRotationRoleArn RotationLambdaARN SecretId",
 		Truths: "RotateImmediatelyOnUpdate", Lists: "ExternalSecretRotationMetadata", Objects: "HostedRotationLambda RotationRules",
 		Required: "SecretId", Replaces: "SecretId", Attributes: "Id", Named: "SecretId", Longest: 2048,
 	}

@@ -12,11 +12,12 @@ import (
 )
 
 var subscriptionTable = cloud.Table{
-	Name:      "AWS::SNS::Subscription",
-	Texts:     "Endpoint FilterPolicyScope Protocol Region SubscriptionRoleArn TopicArn",
-	Truths:    "RawMessageDelivery",
-	Documents: "DeliveryPolicy FilterPolicy RedrivePolicy ReplayPolicy",
-	Required:  "Protocol TopicArn", Replaces: "Endpoint Protocol TopicArn", Attributes: "Arn",
+	Name:       "AWS::SNS::Subscription",
+	Identifier: "Arn",
+	Texts:      "Endpoint FilterPolicyScope Protocol Region SubscriptionRoleArn TopicArn",
+	Truths:     "RawMessageDelivery",
+	Documents:  "DeliveryPolicy FilterPolicy RedrivePolicy ReplayPolicy",
+	Required:   "Protocol TopicArn", Replaces: "Endpoint Protocol TopicArn", Attributes: "Arn",
 }
 
 // subscription is AWS::SNS::Subscription. There is one for each endpoint of a topic; whoever declares it last has it.

@@ -11,12 +11,13 @@ import (
 )
 
 var topicTable = cloud.Table{
-	Name:      "AWS::SNS::Topic",
-	Texts:     "DisplayName FifoThroughputScope KmsMasterKeyId SignatureVersion TopicName TracingConfig",
-	Truths:    "ContentBasedDeduplication FifoTopic",
-	Lists:     "DeliveryStatusLogging Subscription Tags",
-	Documents: "ArchivePolicy DataProtectionPolicy",
-	Replaces:  "FifoTopic TopicName", Attributes: "TopicArn TopicName",
+	Name:       "AWS::SNS::Topic",
+	Identifier: "TopicArn",
+	Texts:      "DisplayName FifoThroughputScope KmsMasterKeyId SignatureVersion TopicName TracingConfig",
+	Truths:     "ContentBasedDeduplication FifoTopic",
+	Lists:      "DeliveryStatusLogging Subscription Tags",
+	Documents:  "ArchivePolicy DataProtectionPolicy",
+	Replaces:   "FifoTopic TopicName", Attributes: "TopicArn TopicName",
 	Named: "TopicName",
 }
 

@@ -14,10 +14,11 @@ import (
 )
 
 var versionTable = cloud.Table{
-	Name:     "AWS::Lambda::Version",
-	Texts:    "CodeSha256 Description FunctionName",
-	Objects:  "FunctionScalingConfig ProvisionedConcurrencyConfig RuntimePolicy",
-	Required: "FunctionName", Replaces: "CodeSha256 Description FunctionName ProvisionedConcurrencyConfig RuntimePolicy",
+	Name:       "AWS::Lambda::Version",
+	Identifier: "FunctionArn",
+	Texts:      "CodeSha256 Description FunctionName",
+	Objects:    "FunctionScalingConfig ProvisionedConcurrencyConfig RuntimePolicy",
+	Required:   "FunctionName", Replaces: "CodeSha256 Description FunctionName ProvisionedConcurrencyConfig RuntimePolicy",
 	Attributes: "FunctionArn Version",
 	Named:      "FunctionName", Longest: 140, Letters: functionForm,
 }

@@ -17,7 +17,7 @@ import (
 // a call's physical id names.
 func Off(recording bool, holder func(context.Context, *Call) (string, error)) func(context.Context, *store.Request) error {
 	return func(ctx context.Context, r *store.Request) error {
-		if r.Type == wire.Create {
+		if r.Type == wire.Create || r.Type == store.TypeImport {
 			if recording {
 				return nil
 			}

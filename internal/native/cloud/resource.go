@@ -96,6 +96,8 @@ func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {
 			return t.maker.Create(ctx, c) // the drift of what a client has deleted is undone
 		}
 		return result, err
+	case store.TypeImport:
+		return t.adopt(ctx, c)
 	case wire.Delete:
 		return native.Result{}, t.maker.Remove(ctx, c)
 	}

@@ -24,6 +24,9 @@ type Table struct {
 	// Attributes are what Fn::GetAtt reads in addition to properties. In templates of CloudFormation it reads every property that is
 	// declared, except those in Unreadable. Source: the resource schemas, writeOnlyProperties; recorded answers, D8.
 	Attributes, Unreadable string
+	// Identifier are the properties that together identify an existing resource. Empty means that none can be imported.
+	// Source: the resource schemas, primaryIdentifier.
+	Identifier string
 	// Named is the property that names the resource, empty for none. A name has at most Longest bytes and matches Letters; nil
 	// leaves that to whoever makes the resource.
 	Named   string
@@ -34,6 +37,9 @@ type Table struct {
 // Schema returns the table in the form of package native.
 func (t *Table) Schema() *native.Schema {
 	s := &native.Schema{Name: t.Name, Dialect: t.Dialect, Attributes: strings.Fields(t.Attributes)}
+	if t.Identifier != "" {
+		s.Identifier = strings.Fields(t.Identifier)
+	}
 	required, replaces, unreadable := strings.Fields(t.Required), strings.Fields(t.Replaces), strings.Fields(t.Unreadable)
 	for _, of := range []struct {
 		kind  native.Kind

@@ -33,6 +33,9 @@ var cloudFormationStates = map[types.StackStatus]State{
 	types.StackStatusUpdateFailed:           UpdateFailed,
 	types.StackStatusUpdateRollbackComplete: UpdateRolledBack,
 	types.StackStatusUpdateRollbackFailed:   UpdateRollbackFailed,
+	types.StackStatusImportComplete:         Updated,
+	types.StackStatusImportRollbackComplete: UpdateRolledBack,
+	types.StackStatusImportRollbackFailed:   UpdateRollbackFailed,
 	types.StackStatusDeleteComplete:         Deleted,
 	types.StackStatusDeleteFailed:           DeleteFailed,
 }

@@ -1,0 +1,267 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/native/cloud"
+	"github.com/pintle-dev/pintle/internal/objects"
+	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
+)
+
+// Existing implements [cloud.Importer].
+func (t function) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && (there.Of.Contract != catalog.ContractLambda || strings.Contains(there.Name, ":")) {
+		err = cloud.Reason("Function not found: " + c.ARN("lambda", "function:"+c.Physical()))
+	}
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer]. Versions that no resource has are the function's.
+func (t function) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
+	if err != nil {
+		return native.Result{}, err
+	}
+	for n := 1; n <= there.Of.Last; n++ {
+		_, err := cloud.Adopt(ctx, c, t.Catalog.Functions, c.Place, there.Name+":"+strconv.Itoa(n))
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) && !errors.Is(err, catalog.ErrExists) {
+			return native.Result{}, err
+		}
+	}
+	if _, err := cloud.Adopt(ctx, c, t.Catalog.Functions, c.Place, there.Name); err != nil {
+		return native.Result{}, err
+	}
+	return functionResult(c, there.Name), nil
+}
+
+// Existing implements [cloud.Importer].
+func (t version) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	name := versionNamed(c)
+	if name == c.Physical() || !strings.Contains(name, ":") {
+		return "", "", catalog.ErrNotFound
+	}
+	there, err := t.Catalog.Functions.Get(ctx, c.Place, name)
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t version) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Functions, c.Place, versionNamed(c))
+	return versionResult(c.Physical()), err
+}
+
+// Existing implements [cloud.Importer].
+func (t layer) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	name := layerNamed(c)
+	if !strings.Contains(name, ":") {
+		return "", "", catalog.ErrNotFound
+	}
+	there, err := t.Catalog.Layers.Get(ctx, c.Place, name)
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t layer) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Layers, c.Place, layerNamed(c))
+	return cloud.Result(c.Physical(), "LayerVersionArn", c.Physical()), err
+}
+
+// layerNamed is the name of a layer version, NAME:NUMBER.
+func layerNamed(c *cloud.Call) string {
+	return strings.TrimPrefix(c.Physical(), c.ARN("lambda", "layer:"))
+}
+
+// Existing implements [cloud.Importer].
+func (t topic) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	if !strings.HasPrefix(c.Physical(), c.ARN("sns", "")) {
+		return "", "", cloud.Reason("Topic does not exist")
+	}
+	there, err := t.Catalog.Topics.Get(ctx, c.Place, topicNamed(c))
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = cloud.Reason("Topic does not exist")
+	}
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t topic) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Topics, c.Place, topicNamed(c))
+	return topicResult(c.Physical()), err
+}
+
+// Existing implements [cloud.Importer].
+func (t subscription) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	place, name := subscriptionNamed(c)
+	if place.Account != c.Place.Account {
+		return "", "", catalog.ErrNotFound
+	}
+	there, err := t.Catalog.Subscriptions.Get(ctx, place, name)
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t subscription) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	place, name := subscriptionNamed(c)
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Subscriptions, place, name)
+	return cloud.Result(c.Physical(), "Arn", c.Physical()), err
+}
+
+// Existing implements [cloud.Importer]. A rule is identified by its ARN, and its physical ID is its name.
+func (t rule) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	name := strings.TrimPrefix(c.Physical(), c.ARN("events", "rule/"))
+	there, err := t.Catalog.Rules.Get(ctx, catalog.Everywhere, catalog.RuleName(c.Place, name))
+	return name, there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t rule) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Rules, catalog.Everywhere, catalog.RuleName(c.Place, c.Physical()))
+	return ruleResult(c, c.Physical()), err
+}
+
+// Existing implements [cloud.Importer].
+func (t machine) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	if !strings.HasPrefix(c.Physical(), machineARN(c, "")) {
+		return "", "", catalog.ErrNotFound
+	}
+	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t machine) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := t.Catalog.Machines.Change(ctx, c.Place, machineNamed(c), func(there *catalog.Item[catalog.Machine]) error {
+		if !c.MayAdopt(there.Holder) {
+			return catalog.ErrExists
+		}
+		there.Holder, there.Of.Stack = c.Holder(), c.Body.StackID
+		return nil
+	})
+	return machineResult(c, machineNamed(c)), err
+}
+
+// Existing implements [cloud.Importer].
+func (t group) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	there, err := t.Catalog.Groups.Get(ctx, c.Place, c.Physical())
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t group) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := t.Catalog.Groups.Change(ctx, c.Place, c.Physical(), func(there *catalog.Item[catalog.LogGroup]) error {
+		if !c.MayAdopt(there.Holder) {
+			return catalog.ErrExists
+		}
+		there.Holder, there.Of.Implicit = c.Holder(), false
+		return nil
+	})
+	return groupResult(c, c.Physical()), err
+}
+
+// Existing implements [cloud.Importer].
+func (t bucket) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	there, err := t.Catalog.Buckets.Get(ctx, catalog.Everywhere, c.Physical())
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && there.Of.Owner.Account != c.Place.Account {
+		err = cloud.Reason("Bucket not found")
+	}
+	return c.Physical(), there.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t bucket) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	_, err := cloud.Adopt(ctx, c, t.Catalog.Buckets, catalog.Everywhere, c.Physical())
+	return bucketResult(c, c.Physical()), err
+}
+
+// Existing implements [cloud.Importer].
+func (t bucketPolicy) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	there, err := t.Catalog.Buckets.Get(ctx, catalog.Everywhere, c.Physical())
+	if err == nil && (there.Of.Settings[objects.SettingPolicy] == "" || there.Of.Owner.Account != c.Place.Account) {
+		err = catalog.ErrNotFound
+	}
+	return c.Physical(), there.Of.Settings[policyHolder], err
+}
+
+// Adopt implements [cloud.Importer].
+func (t bucketPolicy) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	err := t.Objects.Change(ctx, c.Physical(), func(b *catalog.Bucket) error {
+		switch {
+		case b.Settings[objects.SettingPolicy] == "":
+			return catalog.ErrNotFound
+		case !c.MayAdopt(b.Settings[policyHolder]):
+			return catalog.ErrExists
+		}
+		b.Settings[policyHolder] = c.Holder()
+		return nil
+	})
+	if errors.Is(err, objects.ErrNoBucket) {
+		err = catalog.ErrNotFound
+	}
+	return cloud.Result(c.Physical()), err
+}
+
+// Existing implements [cloud.Importer]. The holder is on record if a stack made the parameter.
+func (t parameter) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	if _, err := t.Parameters.Parameter(ctx, parameters.Place(c.Place), c.Physical(), 0); err != nil {
+		return "", "", err
+	}
+	record, err := t.Catalog.Records.Get(ctx, c.Place, c.RecordName(c.Physical()))
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = nil
+	}
+	return c.Physical(), record.Holder, err
+}
+
+// Adopt implements [cloud.Importer].
+func (t parameter) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	there, err := t.Parameters.Parameter(ctx, parameters.Place(c.Place), c.Physical(), 0)
+	if err != nil {
+		return native.Result{}, err
+	}
+	name := c.RecordName(c.Physical())
+	_, err = cloud.Adopt(ctx, c, t.Catalog.Records, c.Place, name)
+	if errors.Is(err, catalog.ErrNotFound) && c.Body.Holder == "" {
+		_, err = t.Catalog.Records.Put(ctx, catalog.Item[catalog.Record]{
+			Place: c.Place, Name: name, Holder: c.Holder(), Of: catalog.Record{Made: t.Now().UTC()},
+		})
+	}
+	r := cloud.Result(c.Physical(), "Type", string(there.Type))
+	text := value.Str(there.Value)
+	if there.Type == store.ParameterSecure {
+		text = value.SecretStr(there.Value)
+	}
+	r.Attributes = r.Attributes.With("Value", text)
+	return r, err
+}
+
+// Existing implements [cloud.Importer].
+func (t secret) Existing(ctx context.Context, c *cloud.Call) (id, holder string, err error) {
+	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
+	if err == nil && !there.Of.Due.IsZero() {
+		err = catalog.ErrNotFound
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return string(secretResult(there).PhysicalID), there.Holder, nil
+}
+
+// Adopt implements [cloud.Importer].
+func (t secret) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error) {
+	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
+	if err == nil {
+		_, err = cloud.Adopt(ctx, c, t.Catalog.Secrets, there.Place, there.Name)
+	}
+	if err != nil {
+		return native.Result{}, err
+	}
+	return secretResult(there), nil
+}
