@@ -151,10 +151,21 @@ func (r *Request) Name() string {
 
 // Decode reads the properties into a struct by the rules of [json.Unmarshal]. From CloudFormation a number or boolean
 // comes as a string: give its field the option ",string". A [Provider] gets its properties decoded and checked.
-func (r *Request) Decode(into any) error { return decode(r.Properties, into, "properties") }
+func (r *Request) Decode(into any) error { return r.decode(r.Properties, into, "properties") }
 
 // DecodeOld reads the properties before an Update, as [Request.Decode] does.
-func (r *Request) DecodeOld(into any) error { return decode(r.OldProperties, into, "old properties") }
+func (r *Request) DecodeOld(into any) error { return r.decode(r.OldProperties, into, "old properties") }
+
+// decode is [decode], after which every [Secret] that was read is hidden in the log.
+func (r *Request) decode(object json.RawMessage, into any, what string) error {
+	err := decode(object, into, what)
+	if err == nil && r.hide != nil {
+		if _, secrets, err := clearJSON(into); err == nil {
+			r.hide.add(secrets...)
+		}
+	}
+	return err
+}
 
 // decode keeps the text of a value out of the error: it may be a secret.
 func decode(object json.RawMessage, into any, what string) error {

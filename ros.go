@@ -3,10 +3,12 @@ package pintle
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -217,12 +219,53 @@ var errSecretAttributes = errors.New("the attributes hold secrets, and ROS has n
 	"who may read the stack; return the name of a place where they are kept instead, or set PINTLE_ROS_PLAIN_SECRETS=true for the " +
 	"provider to have them shown")
 
+// errSecretID is the reason of an answer to ROS whose ID would show secrets.
+var errSecretID = errors.New("the physical ID holds a secret property, and ROS shows it to everyone who can read the stack; return another " +
+	"ID, or set PINTLE_ROS_PLAIN_SECRETS=true for the provider to have it shown")
+
+// holdsSecret reports whether a string in JSON holds a secret of the request, as it is or encoded.
+func holdsSecret(raw json.RawMessage, hide *scrubber) bool {
+	var decoded any
+	if hide.empty() || json.Unmarshal(raw, &decoded) != nil {
+		return false
+	}
+	var in func(v any) bool
+	in = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return hide.finds(v)
+		case []any:
+			return slices.ContainsFunc(v, in)
+		case map[string]any:
+			for name, member := range v {
+				if hide.finds(name) || in(member) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return in(decoded)
+}
+
+// idHolds reports whether an answer has a new physical ID that holds a secret of the request, as it is or encoded.
+func idHolds(r wire.Request, id string, hide *scrubber) bool {
+	return r.RequestType != Delete && id != string(r.PhysicalResourceID) && hide.finds(id)
+}
+
 // shown returns an answer to ROS as it may be sent.
-func (s *Server) shown(a answered, w wire.Response, answer Answer) wire.Response {
-	if a.request.Dialect != wire.ROS || w.Status != wire.Success || a.request.RequestType == Delete || len(answer.Attributes) == 0 {
+func (s *Server) shown(a answered, w wire.Response, answer Answer, hide *scrubber) wire.Response {
+	inID := idHolds(a.request, string(w.PhysicalResourceID), hide)
+	switch {
+	case a.request.Dialect != wire.ROS:
+		if inID {
+			a.log.Warn("the physical ID holds a secret property, and everyone who can read the stack sees physical IDs")
+		}
+		return w
+	case w.Status != wire.Success || a.request.RequestType == Delete || len(answer.Attributes) == 0 && !inID:
 		return w
 	}
-	secret := answer.NoEcho
+	secret := inID || answer.NoEcho
 	if _, secrets, err := clearJSON(answer.Attributes); err == nil && len(secrets) > 0 { // an error is told of when it is encoded
 		secret = true
 	}
@@ -230,6 +273,8 @@ func (s *Server) shown(a answered, w wire.Response, answer Answer) wire.Response
 	case !secret:
 	case s.ros.PlainSecrets:
 		a.log.Warn("the answer holds secrets, and ROS shows them to everybody who may read the stack")
+	case inID:
+		return fail(w, errSecretID.Error())
 	default:
 		return fail(w, errSecretAttributes.Error())
 	}

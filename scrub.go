@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/pintle-dev/pintle/internal/spelling"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -32,13 +31,7 @@ func (s *scrubber) add(secrets ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, secret := range secrets {
-		raw, _ := marshal(secret)        // never fails: a string
-		html, _ := json.Marshal(secret)  // so
-		quoted := strconv.Quote(secret)  // as %q has it
-		query := url.QueryEscape(secret) // as in a connection string
-		for _, spelling := range []string{
-			secret, string(raw[1 : len(raw)-1]), string(html[1 : len(html)-1]), quoted[1 : len(quoted)-1], query, url.PathEscape(secret),
-		} {
+		for _, spelling := range spelling.Of(secret) {
 			if len(spelling) >= shortSecret && !slices.Contains(s.spellings, spelling) {
 				s.spellings = append(s.spellings, spelling)
 			}
@@ -47,11 +40,35 @@ func (s *scrubber) add(secrets ...string) {
 	slices.SortStableFunc(s.spellings, func(a, b string) int { return len(b) - len(a) })
 }
 
+// empty reports whether no secret is known.
+func (s *scrubber) empty() bool {
+	if s == nil {
+		return true
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.spellings) == 0
+}
+
+// finds reports whether a text holds a secret.
+func (s *scrubber) finds(text string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.ContainsFunc(s.spellings, func(spelling string) bool { return strings.Contains(text, spelling) })
+}
+
 // text returns a text without the secrets, and without the signatures of response URLs.
 func (s *scrubber) text(text string) string {
 	if s != nil {
 		s.mu.RLock()
+		percent, backslash := strings.IndexByte(text, '%') >= 0, strings.IndexByte(text, '\\') >= 0
 		for _, secret := range s.spellings {
+			if !percent && strings.IndexByte(secret, '%') >= 0 || !backslash && strings.IndexByte(secret, '\\') >= 0 {
+				continue // a short look instead of a long one
+			}
 			text = strings.ReplaceAll(text, secret, mask)
 		}
 		s.mu.RUnlock()

@@ -372,7 +372,8 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 	if o.running != nil {
 		o.answer.ID = known // which its Delete must have
 	}
-	if _, secrets, err := clearJSON(o.answer.Attributes); err == nil { // an error is for encode to tell
+	if raw, secrets, err := clearJSON(o.answer.Attributes); err == nil { // encode reports an error
+		o.answer.NoEcho = o.answer.NoEcho || holdsSecret(raw, hide) || idHolds(a.request, string(o.answer.ID), hide)
 		hide.add(secrets...)
 	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
@@ -384,7 +385,7 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *scrubb
 	if a.request.RequestType == Delete {
 		data = nil
 	}
-	w = s.shown(a, w, answer)
+	w = s.shown(a, w, answer, hide)
 	whole := w.Reason
 	var err error
 	if a.response, a.body, err = encode(w, data, answer.NoEcho); err != nil {

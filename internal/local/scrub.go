@@ -13,7 +13,7 @@ import (
 )
 
 // maxSecrets bounds how many spellings of secrets a process remembers; the oldest are forgotten.
-const maxSecrets = 1024
+const maxSecrets = 4096
 
 // scrubber makes a line of a process fit to be seen: no control characters, no signatures, no secrets. It may be used
 // concurrently. The zero scrubber knows no secrets.
