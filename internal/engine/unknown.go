@@ -100,20 +100,22 @@ func unrecognizedText(dialect Dialect, types ...string) string {
 	return "Template format error: Unrecognized resource types: [" + strings.Join(types, ", ") + "]"
 }
 
-// remark is the reason of an event of success, empty if there is nothing to say.
+// remark is the reason of an event of success, empty if there is nothing to say. The first event of a recorded resource says for the
+// whole stack that its recorded resources exist nowhere else.
 func (m *machine) remark(i *store.Instance, verb store.Verb) string {
 	schema := m.native.Schema(i.Body.Type)
-	if schema == nil || !schema.Recorded {
+	if schema == nil || !schema.Recorded || m.stack.Remarked || verb != store.VerbCreate && verb != store.VerbUpdate {
 		return ""
 	}
-	switch verb {
-	case store.VerbCreate:
-		return native.RecordedOnly(schema.Dialect, wire.Create)
-	case store.VerbUpdate:
-		return native.RecordedOnly(schema.Dialect, wire.Update)
-	case store.VerbDelete:
-		return native.RecordedOnly(schema.Dialect, wire.Delete)
-	case store.VerbImport, store.VerbImportRollback:
+	m.stack.Remarked, m.stackChanged = true, true
+	types := []string{i.Body.Type}
+	if side, err := m.side(m.op.To); err == nil {
+		for _, r := range side.Template.Active(side.Scope) {
+			if of := m.native.Schema(r.Type); of != nil && of.Recorded {
+				types = append(types, r.Type)
+			}
+		}
 	}
-	return ""
+	slices.Sort(types)
+	return native.RecordedOnly(schema.Dialect, slices.Compact(types))
 }

@@ -180,7 +180,11 @@ func TestRecordsOfAlibabaCloud(t *testing.T) {
 			t.Errorf("%s of a data source is %s", attribute, got)
 		}
 	}
-	if got := native.RecordedOnly(wire.ROS, wire.Delete); got != "Recorded only: nothing was deleted in Alibaba Cloud" {
+	if got := native.RecordedOnly(wire.ROS, []string{"A", "B"}); got != "Recorded only: nothing is created in Alibaba Cloud for A, B" {
+		t.Error(got)
+	}
+	many := []string{"A", "B", "C", "D", "E", "F", "G"}
+	if got := native.RecordedOnly(wire.CloudFormation, many); got != "Recorded only: nothing is created in AWS for A, B, C, D, E and 2 more types" {
 		t.Error(got)
 	}
 	r := request(wire.Create, "ALIYUN::OSS::Bucket")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/store"
@@ -63,18 +64,16 @@ func (r record) Schema() *Schema { return &r.schema }
 // Serve implements [Type].
 func (record) Serve(context.Context, *store.Request) (Result, error) { return Result{}, nil }
 
-// RecordedOnly is the reason of the event by which a request of a recorded type of a dialect has succeeded.
-func RecordedOnly(dialect wire.Dialect, kind wire.RequestType) string {
-	verb := "done"
-	switch kind {
-	case wire.Create:
-		verb = "created"
-	case wire.Update:
-		verb = "changed"
-	case wire.Delete:
-		verb = "deleted"
+// maxRecordedTypes is how many types [RecordedOnly] names.
+const maxRecordedTypes = 5
+
+// RecordedOnly says of types of a dialect that their resources are only records.
+func RecordedOnly(dialect wire.Dialect, types []string) string {
+	text := "Recorded only: nothing is created in " + CloudName(dialect) + " for "
+	if more := len(types) - maxRecordedTypes; more > 0 {
+		return text + strings.Join(types[:maxRecordedTypes], ", ") + " and " + strconv.Itoa(more) + " more types"
 	}
-	return "Recorded only: nothing was " + verb + " in " + CloudName(dialect)
+	return text + strings.Join(types, ", ")
 }
 
 // CloudName is what people call the cloud of a dialect.

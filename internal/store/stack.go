@@ -59,6 +59,8 @@ type Stack struct {
 	Depth int `json:"depth,omitempty"`
 	// Tagging holds the tags that a call has given the stack outside an update; nil if none has.
 	Tagging *Tagging `json:"tagging,omitempty"`
+	// Remarked says that an event has said that some resources are only recorded.
+	Remarked bool `json:"remarked,omitempty"`
 	// ChangeSet is the one that was executed last, "" for none.
 	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
 
