@@ -207,6 +207,9 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 	if err != nil || u.Host == "" || u.User != nil {
 		return "", unsupported()
 	}
+	if u.Scheme == "oss" {
+		return f.fromOSS(ctx, address, u.Host)
+	}
 	object, ok := objectOf(u, f.s3.Endpoint())
 	if ok && !object.sound() {
 		return "", unsupported()
@@ -231,6 +234,37 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 		}
 	}
 	return f.page(ctx, u)
+}
+
+// fromOSS returns the text of an object of Alibaba Cloud's OSS that is named oss://BUCKET/KEY, which only this machine's own has.
+func (f *Fetcher) fromOSS(ctx context.Context, address, bucket string) (string, error) {
+	missing := &Error{Problem: NoBucket, Text: "there is no OSS bucket " + bucket + " of the caller on this server, and no other OSS is read"}
+	if f.config.Objects == nil {
+		return "", missing
+	}
+	body, known, err := f.config.Objects(ctx, address)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &Error{Problem: NoKey, Text: "there is no object " + address}
+	case err != nil:
+		return "", &Error{Problem: Failed, Text: err.Error()}
+	case !known:
+		return "", missing
+	}
+	return textOf(body)
+}
+
+// textOf reads a text to its end and closes it.
+func textOf(body io.ReadCloser) (string, error) {
+	defer func() { _ = body.Close() }() // it was only read
+	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
+	switch {
+	case err != nil:
+		return "", &Error{Problem: Failed, Text: err.Error()}
+	case len(all) > MaxBytes:
+		return "", &Error{Problem: TooLong}
+	}
+	return string(all), nil
 }
 
 // here returns the text of an object of this machine. known is false if it is none. The error is an [Error].

@@ -10,10 +10,18 @@ import (
 // s3Host matches the hosts of S3: with a bucket before it or not, of a region or not.
 var s3Host = regexp.MustCompile(`^(?:([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.)?s3(?:[.-]dualstack)?(?:[.-][a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2})?\.amazonaws\.com(?:\.cn)?$`)
 
-// Locate tells which bucket and key a URL names: s3://BUCKET/KEY, one of S3 in the style of paths or of hosts, or one of this
-// server's own. False means that it names none, or not in a way that S3 has. That there is such a bucket here, it does not say.
+// ossHost matches the hosts of Alibaba Cloud's OSS with a bucket before them.
+var ossHost = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{1,61}[a-z0-9])\.oss-[a-z0-9-]+\.aliyuncs\.com$`)
+
+// Locate tells which bucket and key a URL names: s3://BUCKET/KEY, oss://BUCKET/KEY, one of S3 in the style of paths or of hosts, one of
+// OSS, or one of this server's own. False means that it names none, or not in a way that S3 has. That there is such a bucket here, it does not say.
 func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	if name, found := strings.CutPrefix(rawURL, "s3://"); found { // a name as it is, nothing in it is encoded
+		bucket, key, _ = strings.Cut(name, "/")
+		return bucket, key, checkBucketName(bucket) == nil && CheckKey(key) == nil
+	}
+	if name, found := strings.CutPrefix(rawURL, "oss://"); found { // so too, but for ?RegionId=REGION
+		name, _, _ = strings.Cut(name, "?")
 		bucket, key, _ = strings.Cut(name, "/")
 		return bucket, key, checkBucketName(bucket) == nil && CheckKey(key) == nil
 	}
@@ -26,6 +34,8 @@ func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	switch match := s3Host.FindStringSubmatch(host); {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", "", false
+	case ossHost.MatchString(host) && u.Port() == "":
+		bucket, key = ossHost.FindStringSubmatch(host)[1], path
 	case match != nil && match[1] != "" && u.Port() == "":
 		bucket, key = match[1], path
 	case match != nil && u.Port() == "":

@@ -392,6 +392,13 @@ func TestLocate(t *testing.T) {
 	w := newWorld(t, func(c *objects.Config) { c.URL = own })
 	tests := map[string]string{
 		"s3://things/a/b%20c.json?d":                                               "things a/b%20c.json?d",
+		"oss://things/a/b%20c.json":                                                "things a/b%20c.json",
+		"oss://things/a.json?RegionId=cn-hangzhou":                                 "things a.json",
+		"oss://things":                                                             "",
+		"https://things.oss-cn-hangzhou.aliyuncs.com/a/b":                          "things a/b",
+		"https://things.oss-cn-hangzhou-internal.aliyuncs.com/a":                   "things a",
+		"https://oss-cn-hangzhou.aliyuncs.com/things/a":                            "",
+		"https://things.oss-cn-hangzhou.aliyuncs.com.example.com":                  "",
 		"https://s3.eu-west-1.amazonaws.com/things/a.json":                         "things a.json",
 		"https://s3-eu-west-1.amazonaws.com/things/a.json":                         "things a.json",
 		"https://s3.amazonaws.com/things/a.json":                                   "things a.json",

@@ -61,6 +61,12 @@ type Engine interface {
 type Rows interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
+
+	// Templates are kept as entries.
+	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
+	Entries(ctx context.Context, after store.EntryKey, limit int) ([]store.Entry, error)
+	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)
+	DropEntry(ctx context.Context, key store.EntryKey, version int64) error
 }
 
 // Texts fetches what calls only name: a [fetch.Fetcher].
@@ -78,6 +84,8 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Texts fetches templates and policies; nil refuses those that are not passed with the call.
 	Texts Texts
+	// Now is the clock. Nil is the system's.
+	Now func() time.Time
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
@@ -88,6 +96,7 @@ type face struct {
 	rows   Rows
 	texts  Texts
 	caller func(context.Context) (Caller, bool)
+	now    func() time.Time
 }
 
 // New returns a service that answers the actions of ROS. It returns an error if the config lacks something.
@@ -95,7 +104,10 @@ func New(config Config) (*rpc.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("ros: the engine, the rows and the caller are required")
 	}
-	f := &face{engine: config.Engine, rows: config.Rows, texts: config.Texts, caller: config.Caller}
+	f := &face{engine: config.Engine, rows: config.Rows, texts: config.Texts, caller: config.Caller, now: config.Now}
+	if f.now == nil {
+		f.now = time.Now
+	}
 	service, err := rpc.New(rpc.Config{Name: "ros", Version: Version, Errors: shown, Log: config.Log})
 	if err != nil {
 		return nil, err
@@ -112,6 +124,11 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "GetStackResource", store.Reread(f.getStackResource))
 	rpc.Handle(service, "ListStackResources", store.Reread(f.listStackResources))
 	rpc.Handle(service, "GetTemplate", store.Reread(f.getTemplate))
+	rpc.Handle(service, "CreateTemplate", f.createTemplate)
+	rpc.Handle(service, "UpdateTemplate", f.updateTemplate)
+	rpc.Handle(service, "DeleteTemplate", f.deleteTemplate)
+	rpc.Handle(service, "ListTemplates", store.Reread(f.listTemplates))
+	rpc.Handle(service, "ListTemplateVersions", store.Reread(f.listTemplateVersions))
 	rpc.Handle(service, "ValidateTemplate", f.validateTemplate)
 	rpc.Handle(service, "PreviewStack", f.previewStack)
 	rpc.Handle(service, "CreateChangeSet", f.createChangeSet)
@@ -125,7 +142,18 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "UntagResources", f.untagResources)
 	rpc.Handle(service, "ListTagResources", store.Reread(f.listTagResources))
 	rpc.Handle(service, "DescribeRegions", store.Reread(f.describeRegions))
+	for action, remedy := range later {
+		rpc.Handle(service, action, func(context.Context, rpc.None) (rpc.None, error) { return rpc.None{}, rpc.NotSupported(action, remedy) })
+	}
 	return service, nil
+}
+
+// later are calls that clients make and that depend on prices, policies and schemas of Alibaba Cloud, with what to do instead.
+var later = map[string]string{
+	"GetTemplateEstimateCost":         "Only Alibaba Cloud knows its prices: ask the service itself.",
+	"GenerateTemplatePolicy":          "Only Alibaba Cloud knows which permissions its types need: ask the service itself.",
+	"GetTemplateParameterConstraints": "Only Alibaba Cloud knows what can be bought where: pass values of your own.",
+	"GetTemplateRecommendParameters":  "Only Alibaba Cloud knows what can be bought where: pass values of your own.",
 }
 
 // shown turns the engine's errors into the client's.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
@@ -35,11 +34,8 @@ func (f *face) text(ctx context.Context, in templateInput) (text string, given b
 	case count > 1:
 		return "", true, rpc.Invalid("TemplateBody", "only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given")
 	case in.TemplateID != "":
-		return "", true, &rpc.Error{
-			Code: "TemplateNotFound", Status: http.StatusNotFound,
-			Message:   "The Tempalte (" + in.TemplateID + ") could not be found.", //nolint:misspell // the service's own spelling
-			Recommend: "No templates are kept here: pass the text as TemplateBody, or where it is as TemplateURL.",
-		}
+		_, version, _, err := f.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
+		return version.Body, true, err
 	case in.TemplateScratchID != "":
 		return "", true, rpc.NotSupported("TemplateScratchId", "Pass the text as TemplateBody, or where it is as TemplateURL.")
 	case in.TemplateURL != "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,7 @@ func (f *face) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error)
 	var refs []engine.Ref
 	for _, id := range in.ResourceID {
 		if in.ResourceType != "stack" {
-			return nil, rpc.Invalid("ResourceIds", "the %s %s does not exist: only stacks are kept here", in.ResourceType, id)
+			return nil, rpc.Invalid("ResourceIds", "the %s %s does not exist: only stacks and templates are kept here", in.ResourceType, id)
 		}
 		stack, err := f.find(ctx, stackInput{in.region, id})
 		if refused, ok := errors.AsType[*rpc.Error](err); ok && refused.Code == "StackNotFound" || err == nil && !stack.Live {
@@ -107,6 +108,9 @@ func (f *face) tagResources(ctx context.Context, in tagResourcesInput) (rpc.None
 	if refused := checkTags("Tags", tags); refused != nil {
 		return rpc.None{}, refused
 	}
+	if in.ResourceType == "template" {
+		return f.tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag { return withTags(has, tags) })
+	}
 	refs, err := f.tagged(ctx, in.taggedInput)
 	if err != nil {
 		return rpc.None{}, err
@@ -128,6 +132,11 @@ func (f *face) untagResources(ctx context.Context, in untagResourcesInput) (rpc.
 			return rpc.None{}, duplicateTag()
 		}
 		seen[key] = true
+	}
+	if in.ResourceType == "template" {
+		return f.tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag {
+			return slices.DeleteFunc(has, func(t store.Tag) bool { return seen[t.Key] || in.All && len(seen) == 0 })
+		})
 	}
 	refs, err := f.tagged(ctx, in.taggedInput)
 	if err != nil {
@@ -161,15 +170,18 @@ type listTagResourcesOutput struct {
 const tagPage = 50
 
 // listTagResources returns the tags of the stacks that are named and have the tags that are given, or of all that have them.
-// Stacks that do not exist have none; there are no resources of other types.
-func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (listTagResourcesOutput, error) {
-	out := listTagResourcesOutput{TagResources: []tagResourceView{}}
+// Stacks that do not exist have none, and so with templates, which are all on one page. There are no resources of other types.
+func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (out listTagResourcesOutput, err error) {
+	out.TagResources = []tagResourceView{}
 	after, ok := readTagToken(in.NextToken)
 	switch {
 	case !ok, after != 0 && len(in.ResourceID) > 0: // what is named is on one page
 		return out, errTagToken
 	case len(in.ResourceID) == 0 && len(in.Tag) == 0:
 		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters ResourceIds,Tags should be specified."}
+	case in.ResourceType == "template":
+		out.TagResources, err = f.tagsOfTemplates(ctx, in)
+		return out, err
 	case in.ResourceType != "stack":
 		return out, nil
 	}

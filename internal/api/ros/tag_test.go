@@ -113,7 +113,7 @@ func TestTagRefusals(t *testing.T) {
 		{"TagResources", []string{"ResourceType", "instance", "ResourceId.1", id, "Tag.1.Key", "a"},
 			"400 InvalidParameter: The specified parameter ResourceType is invalid, it must be stack or stackgroup or template or templatescratch."},
 		{"TagResources", []string{"ResourceType", "template", "ResourceId.1", nobody, "Tag.1.Key", "a"},
-			"400 InvalidParameter: The specified parameter ResourceIds is invalid, the template " + nobody + " does not exist: only stacks are kept here."},
+			"400 InvalidParameter: The specified parameter ResourceIds is invalid, the template " + nobody + " does not exist."},
 		{"TagResources", []string{"ResourceType", "stack", "ResourceId.1", id, "ResourceId.2", nobody, "Tag.1.Key", "a"},
 			"400 InvalidParameter: The specified parameter ResourceIds is invalid, the stack " + nobody + " does not exist."},
 		{"TagResources", []string{"ResourceType", "stack", "ResourceId.1", id, "Tag.1.Key", "a", "Tag.2.Key", "a"},

@@ -12,10 +12,13 @@ import (
 
 type getTemplateInput struct {
 	region
-	StackID       string `rpc:"StackId" length:",64"`
-	ChangeSetID   string `rpc:"ChangeSetId" length:",64"`
-	TemplateID    string `rpc:"TemplateId" length:",64"`
-	TemplateStage string `enum:"Original,Processed"`
+	StackID     string `rpc:"StackId" length:",64"`
+	ChangeSetID string `rpc:"ChangeSetId" length:",64"`
+	TemplateID  string `rpc:"TemplateId" length:",64"`
+	// TemplateVersion is v and a number; the latest is returned without one.
+	TemplateVersion string
+	IncludeTags     string
+	TemplateStage   string `enum:"Original,Processed"`
 }
 
 type getTemplateOutput struct {
@@ -23,6 +26,7 @@ type getTemplateOutput struct {
 	StackID      string `json:"StackId,omitempty"`
 	ChangeSetID  string `json:"ChangeSetId,omitempty"`
 	RegionID     string `json:"RegionId"`
+	*templateView
 }
 
 // getTemplate returns the text as it was submitted or, as the stage Processed, with its counted resources multiplied. Without a
@@ -32,7 +36,16 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (getTemplat
 	var revision store.Revision
 	switch {
 	case in.TemplateID != "":
-		_, _, err := f.text(ctx, templateInput{TemplateID: in.TemplateID})
+		kept, of, version, err := f.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
+		if err != nil {
+			return out, err
+		}
+		caller, err := f.who(ctx)
+		view := viewTemplate(caller.Account, strings.ToLower(in.TemplateID), version, kept)
+		if in.IncludeTags != "Enabled" {
+			view.Tags = nil
+		}
+		out.TemplateBody, out.templateView = of.Body, &view
 		return out, err
 	case in.ChangeSetID != "":
 		set, err := f.changeSet(ctx, changeSetInput{region: in.region, ChangeSetID: in.ChangeSetID})

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/builtin"
 	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/functionenv"
 	"github.com/pintle-dev/pintle/internal/functions"
 	"github.com/pintle-dev/pintle/internal/notification"
@@ -295,6 +296,9 @@ func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadClose
 	}
 	id, _ := sigv4.FromContext(ctx) // nobody has no buckets
 	object, err := n.cloud.objects.OpenFor(ctx, id.Account, bucket, key, "")
+	if errors.Is(err, objects.ErrDenied) { // the caller's buckets of OSS are those of its account of Alibaba Cloud
+		object, err = n.cloud.objects.OpenFor(ctx, engine.ROSAccount(id.Account), bucket, key, "")
+	}
 	switch {
 	case errors.Is(err, objects.ErrNoBucket):
 		return nil, false, nil
