@@ -234,8 +234,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
 			return
 		}
 	}
-	s.faceOf(service, r).Refuse(w, r, query.Fault("InvalidAction", "This version of Pintle serves %s, not %s. Set %s to the address "+
-		"of a server that does.", s.faces.list(), service, endpointVariable(service)))
+	s.absent(w, r, service)
 }
 
 // formVersion returns the Version of a form, wherever it is, and leaves the body as it was.

@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
-	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/server"
@@ -98,42 +97,6 @@ func TestDoor(t *testing.T) {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("the reply has a header for pages, %s", name)
 				}
-			}
-		})
-	}
-}
-
-// TestElsewhere checks that clients of services that this server does not have get an error that they can read, in all protocols.
-func TestElsewhere(t *testing.T) {
-	w := newWorld(t, nil)
-	client, err := awscall.New(awscall.Config{
-		Region: "eu-west-1", Endpoint: w.url, MaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
-	})
-	w.must(err)
-	for service, test := range map[string]struct {
-		action, variable string
-		params           map[string]any
-	}{
-		"iam":                 {"listOpenIDConnectProviders", "IAM", nil},
-		"ec2":                 {"describeAvailabilityZones", "EC2", nil},
-		"dynamodb":            {"describeTable", "DYNAMODB", map[string]any{"TableName": "table"}},
-		"ecr":                 {"describeRepositories", "ECR", nil},
-		"acm":                 {"listCertificates", "ACM", nil},
-		"route53":             {"listResourceRecordSets", "ROUTE_53", map[string]any{"HostedZoneId": "Z1"}},
-		"cloudfront":          {"getInvalidation", "CLOUDFRONT", map[string]any{"DistributionId": "D", "Id": "I"}},
-		"eks":                 {"describeCluster", "EKS", map[string]any{"name": "cluster"}},
-		"apigateway":          {"getRestApis", "API_GATEWAY", nil},
-		"synthetics":          {"getCanary", "SYNTHETICS", map[string]any{"Name": "canary"}},
-		"opensearch":          {"updateDomainConfig", "OPENSEARCH", map[string]any{"DomainName": "domain"}},
-		"cognito-idp":         {"describeUserPoolClient", "COGNITO_IDENTITY_PROVIDER", map[string]any{"UserPoolId": "eu-west-1_x", "ClientId": "c"}},
-		"emr-containers":      {"describeVirtualCluster", "EMR_CONTAINERS", map[string]any{"id": "i"}},
-		"application-signals": {"listServices", "APPLICATION_SIGNALS", map[string]any{"StartTime": 0, "EndTime": 1}},
-	} {
-		t.Run(service, func(t *testing.T) {
-			_, err := client.Call(t.Context(), service, test.action, test.params)
-			failed, ok := errors.AsType[*awscall.Error](err)
-			if !ok || failed.Code != "InvalidAction" || failed.Status != http.StatusBadRequest || !strings.Contains(failed.Message, "AWS_ENDPOINT_URL_"+test.variable+" ") {
-				t.Errorf("%v, want InvalidAction with AWS_ENDPOINT_URL_%s", err, test.variable)
 			}
 		})
 	}

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/smithy-go/encoding/cbor"
+
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/awsapi/names"
 )
 
 // Face is a service of AWS that the door serves.
@@ -59,29 +62,50 @@ func (s *Server) faceOf(service string, r *http.Request) Face {
 	if face, ok := s.faces[service]; ok {
 		return face
 	}
-	switch {
-	case r.Header.Get("X-Amz-Target") != "":
+	// The version of the API makes no difference to the protocol.
+	switch names.ProtocolOf(r, names.Of(r, service, func() string { return "" })) {
+	case names.CBOR:
+		return Face{Refuse: refuseCBOR}
+	case names.JSON, names.RESTJSON:
 		return JSONFace(nil)
-	case service == "ec2":
+	case names.EC2:
 		return Face{Refuse: refuseEC2}
-	case r.URL.Path != "" && r.URL.Path != "/" && !slices.Contains(xmlServices, service):
-		return JSONFace(nil) // most services with paths use REST and JSON
 	}
-	return s.faces["cloudformation"]
+	if strings.HasPrefix(service, "s3") {
+		return Face{Refuse: refuseS3}
+	}
+	return s.faces["cloudformation"] // REST with XML has the same errors
 }
 
-// xmlServices are the services with REST and XML, as signatures name them. Their errors look like those of the Query protocol.
-var xmlServices = []string{"cloudfront", "route53", "s3", "s3-object-lambda", "s3-outposts", "s3express"}
+// absent answers a call of a service that is not served.
+func (s *Server) absent(w http.ResponseWriter, r *http.Request, service string) {
+	variables := names.EndpointVariables(service, names.Of(r, service, func() string { return formVersion(r) }))
+	s.faceOf(service, r).Refuse(w, r, query.Fault("InvalidAction", "This version of Pintle serves %s, not %s. "+
+		"Set %s to the address of a server that does.", s.faces.list(), service, strings.Join(variables, " or ")))
+}
 
 // refuseEC2 writes an error in the format of the EC2 protocol.
 func refuseEC2(w http.ResponseWriter, _ *http.Request, e *query.Error) {
 	type item struct{ Code, Message string }
 	id := rand.Text()
-	text, err := xml.Marshal(struct {
+	writeXML(w, id, e, struct {
 		XMLName   xml.Name `xml:"Response"`
 		Errors    []item   `xml:"Errors>Error"`
 		RequestID string
 	}{Errors: []item{{e.Code, e.Message}}, RequestID: id})
+}
+
+// refuseS3 writes an error in the format of S3.
+func refuseS3(w http.ResponseWriter, _ *http.Request, e *query.Error) {
+	id := rand.Text()
+	writeXML(w, id, e, struct {
+		XMLName                  xml.Name `xml:"Error"`
+		Code, Message, RequestId string
+	}{Code: e.Code, Message: e.Message, RequestId: id})
+}
+
+func writeXML(w http.ResponseWriter, id string, e *query.Error, body any) {
+	text, err := xml.Marshal(body)
 	if err != nil {
 		panic(err) // text always marshals
 	}
@@ -91,20 +115,12 @@ func refuseEC2(w http.ResponseWriter, _ *http.Request, e *query.Error) {
 	_, _ = w.Write(text) // fails only if the client has gone
 }
 
-// endpointNames are those of services that are signed for under another name.
-var endpointNames = map[string]string{
-	"states": "SFN", "logs": "CLOUDWATCH_LOGS", "monitoring": "CLOUDWATCH", "events": "EVENTBRIDGE", "email": "SES",
-	"elasticloadbalancing": "ELASTIC_LOAD_BALANCING_V2", "route53": "ROUTE_53", "es": "OPENSEARCH", "secretsmanager": "SECRETS_MANAGER",
-	"aoss": "OPENSEARCHSERVERLESS", "apigateway": "API_GATEWAY", "autoscaling": "AUTO_SCALING", "elasticmapreduce": "EMR",
-	"execute-api": "APIGATEWAYMANAGEMENTAPI", "servicecatalog": "SERVICE_CATALOG", "servicediscovery": "SERVICEDISCOVERY",
-	"elasticfilesystem": "EFS", "cognito-idp": "COGNITO_IDENTITY_PROVIDER", "application-autoscaling": "APPLICATION_AUTO_SCALING",
-}
-
-// endpointVariable is the variable by which AWS's clients are told where a service is, as far as it follows from the name in a
-// signature. Source: AWS SDKs and Tools Reference Guide, service-specific endpoints.
-func endpointVariable(service string) string {
-	if name, other := endpointNames[service]; other {
-		return "AWS_ENDPOINT_URL_" + name
-	}
-	return "AWS_ENDPOINT_URL_" + strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToUpper(service))
+// refuseCBOR writes an error in the format of Smithy's RPC protocol with CBOR.
+func refuseCBOR(w http.ResponseWriter, _ *http.Request, e *query.Error) {
+	w.Header().Set("Content-Type", "application/cbor")
+	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+	w.Header().Set("X-Amzn-RequestId", rand.Text())
+	w.WriteHeader(cmp.Or(e.Status, http.StatusBadRequest))
+	body := cbor.Map{"__type": cbor.String(e.Code), "message": cbor.String(e.Message)}
+	_, _ = w.Write(cbor.Encode(body)) // fails only if the client has gone
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/awsapi"
+	"github.com/pintle-dev/pintle/internal/awsapi/names"
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -143,13 +144,11 @@ func (a *API) serve(name string, w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) answer(name string, r *http.Request) (out map[string]any, model *awsapi.Service, operation string, err error) {
-	var variable string
 	body := r.Body
 	for i, s := range services[name] {
 		if model, err = a.models.Service(s.model); err != nil {
 			return nil, nil, "", err
 		}
-		variable = cmp.Or(variable, model.EndpointVariable())
 		request, err := model.Read(r)
 		if err != nil {
 			return nil, model, "", err
@@ -174,9 +173,13 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 		out, err = do(&call{Context: r.Context(), api: a, place: catalog.Place(caller), in: in})
 		return out, model, operation, err
 	}
+	variables := names.EndpointVariables(name, names.Of(r, name, func() string { return "" })) // none of these services is told by its version
+	if operation != "" {
+		variables = []string{model.EndpointVariable()}
+	}
 	return nil, model, operation, awsapi.Refuse("InvalidAction", "This version of Pintle does not serve %s of %s. About recorded resources, "+
 		"it serves %s. Set %s to the address of a server for the others.",
-		cmp.Or(operation, "the operation"), name, strings.Join(Operations(name), ", "), variable)
+		cmp.Or(operation, "the operation"), name, strings.Join(Operations(name), ", "), strings.Join(variables, " or "))
 }
 
 // call is one call.

@@ -348,6 +348,7 @@ func TestUnserved(t *testing.T) {
 		"route53": {"listHealthChecks", "AWS_ENDPOINT_URL_ROUTE_53"}, "DynamoDB": {"listTables", "AWS_ENDPOINT_URL_DYNAMODB"},
 		"OpenSearch": {"listDomainNames", "AWS_ENDPOINT_URL_OPENSEARCH"}, "CloudFront": {"listDistributions", "AWS_ENDPOINT_URL_CLOUDFRONT"},
 		"cognito-idp": {"listUserPools", "AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER"},
+		"es":          {"listDomainNames", "AWS_ENDPOINT_URL_ELASTICSEARCH_SERVICE"},
 	} {
 		in := m{}
 		if service == "cognito-idp" {
@@ -357,6 +358,10 @@ func TestUnserved(t *testing.T) {
 		if !strings.Contains(message, call[1]) || !strings.Contains(strings.ToLower(message), strings.ToLower(call[0])) {
 			t.Errorf("%s: %s", service, message)
 		}
+	}
+	// A service that shares its name in signatures with a recorded one.
+	if message := w.fails("InvalidAction", "dynamodbstreams", "listStreams", m{}); !strings.Contains(message, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS ") {
+		t.Errorf("DynamoDB Streams: %s", message)
 	}
 	if !slices.IsSorted(recorded.Services()) {
 		t.Error("the services are not sorted")
