@@ -22,9 +22,11 @@ type app struct {
 	t      *testing.T
 	cloud  *cloud
 	source string // its program
-	dir    string
-	tools  string // where the CDK is installed
-	seen   int    // bytes of the ledger that the test has looked at
+	// assembly is the directory of what the program has synthesized; empty if each command runs the program.
+	assembly string
+	dir      string
+	tools    string // where the CDK is installed
+	seen     int    // bytes of the ledger that the test has looked at
 }
 
 // newApp returns the app of a folder of testdata, and a server for it. Its functions find no packages of the AWS SDK but those of the server.
@@ -49,7 +51,11 @@ func absolute(t *testing.T, path string) string {
 // command returns one of the CDK, ready to run, with the app's context as KEY=VALUE.
 func (a *app) command(context []string, args ...string) *exec.Cmd {
 	cdk := filepath.Join(a.tools, "node_modules", ".bin", "cdk")
-	args = append(args, "--no-notices", "--no-color", "--app", fmt.Sprintf("node '%s'", a.source), "-c", "ledger="+a.ledger())
+	program := a.assembly
+	if program == "" {
+		program = fmt.Sprintf("node '%s'", a.source)
+	}
+	args = append(args, "--no-notices", "--no-color", "--app", program, "-c", "ledger="+a.ledger())
 	for _, c := range context {
 		args = append(args, "-c", c)
 	}

@@ -63,6 +63,7 @@ type cloud struct {
 	dir  string // its home; the data is below
 	url  string
 	args []string
+	env  []string // of the process, in addition to what all have
 	cmd  *exec.Cmd
 	done chan struct{} // it has ended
 }
@@ -99,7 +100,7 @@ func (c *cloud) start() {
 	defer log.Close()
 	c.cmd = exec.Command(pintle(c.t), c.args...)
 	c.cmd.Dir = c.dir
-	c.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TMPDIR=" + os.TempDir(), "NO_PROXY=127.0.0.1,localhost"}
+	c.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TMPDIR=" + os.TempDir(), "NO_PROXY=127.0.0.1,localhost"}, c.env...)
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if err := c.cmd.Start(); err != nil {
 		c.t.Fatal(err)

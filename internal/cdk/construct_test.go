@@ -1,135 +1,102 @@
 package cdk_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/cdk.md again")
 
 // constructCase is a construct of testdata/constructs.
 type constructCase struct {
 	name string
-	// failure is what cdk deploy prints with -c bad=true; empty if there is no such change.
+	// base and changed are expressions that an output of the stack matches as KEY=VALUE; empty if it has none.
+	base, changed string
+	// failure is the reason why the failing change fails; empty for that of the parameter that such a change has.
 	failure string
 }
 
 var constructCases = []constructCase{
+	{name: "Provider", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
+	{name: "ProviderIsComplete", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
+	{name: "CustomResourceProvider", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
+	// The output is the version of a parameter. To roll the change back makes another version.
+	{name: "AwsCustomResource", base: "Out=1$", changed: "Out=[23]$", failure: "allowedPattern"},
+	{name: "CfnJson"},
+	{name: "CfnJsonStringify", base: `Out={"servers":\["ns-.*","ns-.*","ns-.*","ns-.*"\],"changed":false}`,
+		changed: `Out={.*"changed":true}`},
+	{name: "Trigger", failure: "the trigger fails"},
+	{name: "CrossRegionReferences",
+		base: "Role=arn:aws:iam::000000000000:role/", changed: "Second=arn:aws:iam::000000000000:role/"},
+	{name: "EdgeFunction", base: "Out=arn:aws:lambda:us-east-1:000000000000:function:.*:1$",
+		changed: "Out=arn:aws:lambda:us-east-1:.*:2$"},
+	{name: "BucketDeployment", failure: "missing.zip"},
+	{name: "BucketDeploymentInvalidation"},
+	{name: "ProductStack"},
+	{name: "AutoDeleteObjects"},
+	{name: "AutoDeleteObjectsMixin"},
+	{name: "BucketNotifications"},
+	{name: "BucketNotificationsImported"},
+	{name: "S3ObjectCopy"},
+	{name: "AutoDeleteImages"},
+	{name: "LogRetention"},
+	{name: "LogGroupTarget"},
+	{name: "OpenSearchLogging"},
+	{name: "OpenSearchAccessPolicy"},
+	{name: "ElasticsearchLogging"},
+	{name: "ElasticsearchAccessPolicy"},
 	{name: "RestrictDefaultSecurityGroup"},
 	{name: "VpcEndpointServiceDomainName"},
-	{name: "OpenIdConnectProvider", failure: "Member must have length equal to 40"},
+	{name: "GlobalAcceleratorPeer"},
 	{name: "DeleteExistingRecordSet"},
-	{name: "CrossAccountZoneDelegation", failure: "Expected one hosted zone to match the given name but found 0"},
-	{name: "DnsValidatedCertificate"},
-	{name: "AutoDeleteImages"},
+	{name: "CrossAccountZoneDelegationRecord", failure: "Expected one hosted zone to match the given name but found 0"},
+	{name: "DnsValidatedCertificate", base: "Out=arn:aws:acm:eu-west-1:000000000000:certificate/",
+		changed: "Out=arn:aws:acm:"},
+	{name: "OpenIdConnectProvider", base: "Out=arn:aws:iam::000000000000:oidc-provider/issuer.example.com",
+		changed: "Out=.*/issuer.example.com", failure: "Member must have length equal to 40"},
+	{name: eksProvider, base: "Out=.*oidc-provider/localhost/id/one", changed: "Out=.*oidc-provider/localhost/id/two"},
 	{name: "TableReplicas"},
 	{name: "UserPoolClientSecret"},
-	{name: "UserPoolDomain"},
-	{name: "OpenSearchAccessPolicy"},
+	{name: "UserPoolDomain", base: "Out=.*cloudfront.net", changed: "Out=.*cloudfront.net"},
 	{name: "CustomLambdaDeploymentConfig"},
 	{name: "CanaryCleanup"},
+	{name: "GluePartitionIndex"},
+	{name: "EmrContainersStartJobRun"},
+	{name: "DropSpam"},
+	{name: "AwsApiTarget"},
+	{name: "StepFunctionsTasks"},
+	{name: "ContainerInstanceDrain"},
 }
 
-// The table of docs/cdk.md is between these lines.
-const (
-	tableBegins = "<!-- constructs: written by go test ./internal/cdk -run TestConstructs -update -->\n"
-	tableEnds   = "<!-- end of constructs -->\n"
-)
+// eksProvider is the construct whose handler needs an issuer.
+const eksProvider = "EksOpenIdConnectProvider"
 
-// TestConstructs deploys constructs whose custom resources call services about recorded resources. With -update it writes how long each
-// command took into docs/cdk.md; nothing is asserted about that.
+// TestConstructs takes the constructs of aws-cdk-lib with custom resources through the life of a stack, all of them with
+// one command a step. With -update it writes into docs/cdk.md how long each operation took; nothing is asserted about that.
 func TestConstructs(t *testing.T) {
+	l := life{
+		app: newApp(t, "constructs"), cases: constructCases, ids: map[string]string{}, seconds: map[string][]float64{},
+	}
+	if authority, ok := issuer(t); ok {
+		l.cloud.kill()
+		l.cloud.env = []string{"NODE_EXTRA_CA_CERTS=" + authority}
+		l.cloud.start()
+	} else {
+		l.cases = slices.DeleteFunc(slices.Clone(l.cases), func(c constructCase) bool { return c.name == eksProvider })
+	}
+	l.synthesizes("base", "changed", "failing")
+	l.creates()
+	l.staysTheSame()
+	l.changes()
+	l.hidesClientSecret("UserPoolClientSecret")
+	l.rollsBack()
+	l.ends()
 	var rows []string
-	a := newApp(t, "constructs")
-	for _, c := range constructCases {
-		t.Run(c.name, func(t *testing.T) {
-			a.t, a.cloud.t = t, t
-			context := func(more ...string) []string { return append([]string{"construct=" + c.name}, more...) }
-			row := "| " + c.name
-			timed := func(do func()) {
-				began := time.Now()
-				do()
-				row += fmt.Sprintf(" | %.1f", time.Since(began).Seconds())
-			}
-			timed(func() { a.deploys(context()) })
-			timed(func() {
-				if out := a.does(context(), "deploy", "--all", "--require-approval", "never"); !strings.Contains(out, "no changes") {
-					t.Errorf("cdk deploy again:\n%s", out)
-				}
-			})
-			timed(func() { a.deploys(context("changed=true")) })
-			a.cloud.stands(c.name, "UPDATE_COMPLETE")
-			if c.name == "UserPoolClientSecret" {
-				a.hidesClientSecret(c.name)
-			}
-			if c.failure == "" {
-				row += " |"
-			} else {
-				timed(func() { a.fails(c.failure, context("bad=true")) })
-				a.cloud.stands(c.name, "UPDATE_ROLLBACK_COMPLETE")
-			}
-			timed(func() { a.does(context(), "destroy", "--all", "--force") })
-			a.cloud.gone(c.name)
-			rows = append(rows, row+" |\n")
-		})
-	}
-	a.t, a.cloud.t = t, t
-	table := "| construct | deploy | no-op | change | failure | destroy |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "")
-	t.Logf("seconds:\n%s", table)
-	if !*update || t.Failed() {
-		return
-	}
-	page := filepath.Join("..", "..", "docs", "cdk.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), tableBegins)
-	_, after, ended := strings.Cut(rest, tableEnds)
-	if !found || !ended {
-		t.Fatal("docs/cdk.md has no place for the table")
-	}
-	if err := os.WriteFile(page, []byte(before+tableBegins+"\n"+table+"\n"+tableEnds+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// hidesClientSecret checks that the secret of a stack's user pool client is neither in the server's log nor in the stack's events.
-func (a *app) hidesClientSecret(stack string) {
-	a.t.Helper()
-	out, err := a.cloud.cloudFormation().DescribeStackResources(a.t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: &stack})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	ids := map[string]string{}
-	for _, r := range out.StackResources {
-		ids[aws.ToString(r.ResourceType)] = aws.ToString(r.PhysicalResourceId)
-	}
-	described, err := a.cloud.call("cognito-idp", "describeUserPoolClient", map[string]any{
-		"UserPoolId": ids["AWS::Cognito::UserPool"], "ClientId": ids["AWS::Cognito::UserPoolClient"],
-	})
-	secret := described["UserPoolClient.ClientSecret"]
-	if err != nil || secret == "" {
-		a.t.Fatalf("no client secret: %v", err)
-	}
-	if strings.Contains(a.cloud.output(), secret) {
-		a.t.Error("the client secret is in the server's log")
-	}
-	events, err := a.cloud.cloudFormation().DescribeStackEvents(a.t.Context(), &cloudformation.DescribeStackEventsInput{StackName: &stack})
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	for _, e := range events.StackEvents {
-		if strings.Contains(aws.ToString(e.ResourceProperties)+aws.ToString(e.ResourceStatusReason), secret) {
-			a.t.Errorf("the client secret is in an event of %s", aws.ToString(e.LogicalResourceId))
+	for _, c := range l.cases {
+		row := "| " + c.name
+		for _, seconds := range l.seconds[c.name] {
+			row += fmt.Sprintf(" | %.2f", seconds)
 		}
+		rows = append(rows, row+" |")
 	}
+	checkTable(t, rows)
 }
