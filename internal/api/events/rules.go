@@ -206,8 +206,12 @@ func (f *face) listTags(ctx context.Context, in tagInput) (out listTagsOutput, e
 		return out, err
 	}
 	of, err := f.Rules.Get(ctx, place, name)
+	if err != nil {
+		return out, told(err)
+	}
+	holder, err := f.Rules.Holder(ctx, place, name)
 	out.Tags = []tag{}
-	for key, value := range of.Tags {
+	for key, value := range catalog.TagsOf(holder, of.Tags) {
 		out.Tags = append(out.Tags, tag{key, value})
 	}
 	slices.SortFunc(out.Tags, func(a, b tag) int { return strings.Compare(a.Key, b.Key) })

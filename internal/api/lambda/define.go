@@ -142,6 +142,19 @@ func (c *call) get() (answer, error) {
 	return answer{value: out}, nil
 }
 
+// listTags returns the tags of a function, which the path names by its ARN.
+func (c *call) listTags() (answer, error) {
+	i, err := c.function()
+	if err != nil {
+		return answer{}, err
+	}
+	tags := catalog.TagsOf(i.Holder, i.Of.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	return answer{value: map[string]any{"Tags": tags}}, nil
+}
+
 // qualified reports whether the call names a version.
 func (c *call) qualified() bool {
 	r, err := c.reference()

@@ -76,6 +76,7 @@ func New(config Config) (http.Handler, error) {
 		"GET " + layers + "/{version}":                    (*call).getLayer,
 		"DELETE " + layers + "/{version}":                 (*call).deleteLayer,
 		"GET /2018-10-31/layers":                          (*call).getLayerByARN,
+		"GET /2017-03-31/tags/{name}":                     (*call).listTags,
 		"PUT /2017-10-31/functions/{name}/concurrency":    (*call).putConcurrency,
 		"DELETE /2017-10-31/functions/{name}/concurrency": (*call).deleteConcurrency,
 	} {

@@ -251,7 +251,7 @@ func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, 
 		return out, told(err)
 	}
 	out.Tags = map[string]string{}
-	maps.Copy(out.Tags, group.Of.Tags)
+	maps.Copy(out.Tags, catalog.TagsOf(group.Holder, group.Of.Tags))
 	return out, nil
 }
 

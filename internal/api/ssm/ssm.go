@@ -41,6 +41,8 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Tags are those of parameters. Nil means that they have none.
 	Tags *catalog.Shelf[catalog.Tags]
+	// Records say which stacks made parameters. Nil means that none did.
+	Records *catalog.Shelf[catalog.Record]
 	// Partition returns the partition of a region. Required.
 	Partition func(region string) string
 	// Now is the clock; nil means [time.Now].

@@ -120,9 +120,26 @@ func (c *call) listTags(in resourceInput) (out tagsOutput, err error) {
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return out, err
 	}
+	holder, err := c.holder(in.ID)
+	if err != nil {
+		return out, err
+	}
+	all := catalog.TagsOf(holder, found.Of)
 	out.TagList = []tag{}
-	for _, key := range slices.Sorted(maps.Keys(found.Of)) {
-		out.TagList = append(out.TagList, tag{key, found.Of[key]})
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out.TagList = append(out.TagList, tag{key, all[key]})
 	}
 	return out, nil
+}
+
+// holder returns the resource of a stack that made a parameter, empty for none: package aws has it on record.
+func (c *call) holder(name string) (string, error) {
+	if c.config.Records == nil {
+		return "", nil
+	}
+	record, err := c.config.Records.Get(c.ctx, catalog.Place(c.place), "AWS::SSM::Parameter/"+name)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return "", nil
+	}
+	return record.Holder, err
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -102,6 +104,32 @@ func (f *face) describeMachine(ctx context.Context, in machineInput) (out machin
 	}
 	if all {
 		out.Definition = m.Of.Definition
+	}
+	return out, nil
+}
+
+type tagsInput struct {
+	ARN string `json:"resourceArn"`
+}
+
+type tagsOutput struct {
+	Tags []tag `json:"tags"`
+}
+
+type tag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func (f *face) listTags(ctx context.Context, in tagsInput) (out tagsOutput, err error) {
+	m, err := f.machine(ctx, in.ARN)
+	if err != nil {
+		return out, err
+	}
+	all := catalog.TagsOf(m.Holder, m.Of.Tags)
+	out.Tags = []tag{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out.Tags = append(out.Tags, tag{key, all[key]})
 	}
 	return out, nil
 }

@@ -79,6 +79,7 @@ func New(config Config) (*awsjson.Service, error) {
 	awsjson.Handle(service, "ListStateMachines", f.listMachines)
 	awsjson.Handle(service, "DescribeStateMachine", f.describeMachine)
 	awsjson.Handle(service, "DescribeStateMachineForExecution", f.describeMachineOf)
+	awsjson.Handle(service, "ListTagsForResource", f.listTags)
 	return service, nil
 }
 

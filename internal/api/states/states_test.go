@@ -213,7 +213,7 @@ func TestCalls(t *testing.T) {
 		{action: "StopExecution", body: `{"executionArn": "` + strings.Replace(marn, account, "111111111111", 1) + `a"}`,
 			want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%sa'", strings.Replace(marn, account, "111111111111", 1))},
 		{action: "CreateActivity", body: `{}`, want: fault("UnknownOperationException", "This version of Pintle answers DescribeExecution, DescribeStateMachine, "+
-			"DescribeStateMachineForExecution, GetExecutionHistory, ListExecutions, ListStateMachines, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
+			"DescribeStateMachineForExecution, GetExecutionHistory, ListExecutions, ListStateMachines, ListTagsForResource, StartExecution and StopExecution, not \"CreateActivity\". Set AWS_ENDPOINT_URL_SFN to the address of a server that does.")},
 	} {
 		if step.before != nil {
 			step.before()
