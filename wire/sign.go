@@ -49,6 +49,9 @@ type SignerConfig struct {
 // Signer makes response URLs and checks the requests that come to them. A URL is signed as a presigned S3 request is:
 // Signature Version 4 in the query, over the method, the path, the query and the host, not over the body. Source: S3,
 // authenticating requests, using query parameters.
+//
+// The host in the signature is that of the URL as it was made, and not a guard: [Signer.Verify] accepts a request with any Host header,
+// since a proxy in front of the service may rewrite it.
 type Signer struct {
 	keyID, secret string
 	bases         []endpoint
@@ -146,7 +149,7 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 
 // Verify checks the signature and age of a request to a response URL and returns what the URL names. The signature is
 // computed over the decoded path and query encoded anew, so a client may send "|" for "%7C", and for the host that the
-// request names as well as for every base. Headers and body do not count: any content type is good. The method must be
+// request names as well as for every base: of a URL below a base the Host header does not count. Neither do other headers and the body. The method must be
 // the one that was signed. The error is an [AccessError].
 func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	p, signature, life, err := s.readQuery(r.URL.RawQuery)

@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// linkTime is how long a link may be used, and maxLinks how many may wait for that.
-	linkTime = 2 * time.Minute
-	maxLinks = 64
+	// linkTime is how long a link may be used. maxLinks is how many of one caller may wait for that, and maxAllLinks how many of all
+	// callers but the server's own user, whose links always work.
+	linkTime    = 2 * time.Minute
+	maxLinks    = 64
+	maxAllLinks = 4096
 )
 
 // link is what the store keeps of a sign-in link that was not used yet, under the hash of its token. It is there that all nodes find
@@ -38,12 +40,13 @@ func linkName(token string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// ErrManyLinks is the error of [Console.Link] while too many links wait to be used.
+// ErrManyLinks is the error of [Console.Link] while too many links of a caller wait to be used.
 var ErrManyLinks = errors.New("too many sign-in links wait to be used: wait two minutes")
 
-// Link returns the path of a page that begins a session, once and within two minutes, at any node of the store.
+// Link returns the path of a page that begins a session, once and within two minutes, at any node of the store. The server's own user,
+// whose identity has no access key, always gets one: it replaces the oldest of many.
 func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
-	if err := c.sweepLinks(ctx); err != nil {
+	if err := c.sweepLinks(ctx, who); err != nil {
 		return "", err
 	}
 	definition, err := json.Marshal(link{who, c.Now().Add(linkTime).Unix()})
@@ -59,26 +62,51 @@ func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
 	return Prefix + "sign-in?token=" + token, nil
 }
 
-// sweepLinks removes the links that are too old, and returns [ErrManyLinks] if too many are left.
-func (c *Console) sweepLinks(ctx context.Context) error {
-	rows, err := c.Rows.Entries(ctx, linkKey(""), 2*maxLinks)
-	if err != nil {
-		return fmt.Errorf("sign-in links: %w", err)
-	}
-	open := 0
-	for _, row := range rows {
-		var l link
-		if json.Unmarshal(row.Definition, &l) == nil && c.Now().Unix() < l.Expires {
-			open++
-			continue
-		}
-		err := c.Rows.DropEntry(ctx, row.EntryKey, row.Version)
-		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrChanged) {
+// sweepLinks removes the links that are too old, and makes room for one of a caller. It returns [ErrManyLinks] if there is none.
+func (c *Console) sweepLinks(ctx context.Context, who Identity) error {
+	all, own := 0, 0
+	var oldest store.Entry // of the caller
+	var ends int64
+	for after := linkKey(""); ; {
+		rows, err := c.Rows.Entries(ctx, after, maxLinks)
+		if err != nil {
 			return fmt.Errorf("sign-in links: %w", err)
 		}
+		for _, row := range rows {
+			var l link
+			if json.Unmarshal(row.Definition, &l) != nil || c.Now().Unix() >= l.Expires {
+				if err := c.dropLink(ctx, row); err != nil {
+					return err
+				}
+				continue
+			}
+			if l.Who.KeyID != "" {
+				all++
+			}
+			if l.Who.KeyID == who.KeyID && l.Who.Name == who.Name {
+				if own++; own == 1 || l.Expires < ends {
+					oldest, ends = row, l.Expires
+				}
+			}
+		}
+		if len(rows) < maxLinks {
+			break
+		}
+		after = rows[len(rows)-1].EntryKey
 	}
-	if open >= maxLinks {
+	switch {
+	case own >= maxLinks && who.KeyID == "":
+		return c.dropLink(ctx, oldest)
+	case own >= maxLinks, all >= maxAllLinks && who.KeyID != "":
 		return ErrManyLinks
+	}
+	return nil
+}
+
+func (c *Console) dropLink(ctx context.Context, row store.Entry) error {
+	err := c.Rows.DropEntry(ctx, row.EntryKey, row.Version)
+	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrChanged) {
+		return fmt.Errorf("sign-in links: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -65,14 +66,25 @@ func TestLinks(t *testing.T) {
 	if code, _ := stranger.noted("/console/"); code != 303 {
 		t.Errorf("an old session: %d", code)
 	}
+	one, other := console.Identity{Name: "one", KeyID: "ONE"}, console.Identity{Name: "other", KeyID: "OTHER"}
 	for n := range 64 {
-		if _, err := w.console.Link(w.ctx, console.Identity{}); err != nil {
+		if _, err := w.console.Link(w.ctx, one); err != nil {
 			t.Fatalf("link %d: %v", n, err)
 		}
 	}
-	if _, err := w.console.Link(w.ctx, console.Identity{}); err == nil {
-		t.Error("there is no end of links")
+	if _, err := w.console.Link(w.ctx, one); !errors.Is(err, console.ErrManyLinks) {
+		t.Errorf("link 65 of a key: %v", err)
 	}
+	if _, err := w.console.Link(w.ctx, other); err != nil {
+		t.Errorf("another key pays for it: %v", err)
+	}
+	var last string
+	for n := range 130 {
+		if last, err = w.console.Link(w.ctx, console.Identity{Name: "the user of this machine", Role: console.Operator}); err != nil {
+			t.Fatalf("link %d of the server's own user: %v", n, err)
+		}
+	}
+	wants(t, "the newest of many links", w.browser().page(last), "the user of this machine")
 }
 
 // A link works at whichever node of the store the browser comes to, and at one of them.

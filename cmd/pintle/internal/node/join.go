@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/bootstrap"
 	"github.com/pintle-dev/pintle/internal/builtin"
+	"github.com/pintle-dev/pintle/internal/console"
 	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/local"
@@ -250,8 +251,22 @@ func (n *Node) isOwner(ctx context.Context) bool {
 	return ok && id.AccessKeyID == n.record.Owner.ID
 }
 
+// isOperator reports whether a request comes from the server's own user or from a key that may act in the console. With --dev every key may.
+func (n *Node) isOperator(ctx context.Context) bool {
+	id, ok := sigv4.FromContext(ctx)
+	if !ok || n.isOwner(ctx) || n.config.Dev {
+		return ok
+	}
+	key, ok := n.fileKeys.Lookup(id.AccessKeyID)
+	return ok && key.Console == string(console.Operator)
+}
+
 // sealingKeys tells which keys the store needs.
 func (n *Node) sealingKeys(ctx context.Context) (operator.Keys, error) {
+	if !n.isOperator(ctx) {
+		return operator.Keys{}, &operator.Error{Status: http.StatusForbidden, Message: "the sealing keys of this server are shown to its own " +
+			"user and to access keys with pintle_console = operator only"}
+	}
 	list, err := n.store.SealingKeys(ctx)
 	if err != nil {
 		return operator.Keys{}, err

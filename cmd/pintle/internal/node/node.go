@@ -158,6 +158,7 @@ type Node struct {
 
 	account    string // that of the server's own keys
 	accounts   *accounts
+	fileKeys   *sigv4.Keys // those of the credentials file
 	references *parameters.Hidden
 	// processKeys are the keys of local providers and template functions, with the calls that those made.
 	processKeys *processKeys
@@ -248,6 +249,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	n.fileKeys = credentials
 	n.account, n.accounts = credentials.Default().Account, newAccounts(credentials, config.AccountRules)
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err

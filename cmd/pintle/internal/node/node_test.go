@@ -234,6 +234,29 @@ func TestOnlyTheOwnerDefinesProviders(t *testing.T) {
 	}
 }
 
+// TestKeysAreForOperators: which keys seal the database is not for every client.
+func TestKeysAreForOperators(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials")
+	text := "[default]\naws_access_key_id = VIEWER\naws_secret_access_key = 0123456789abcdef\n" +
+		"[operator]\naws_access_key_id = OPERATOR\naws_secret_access_key = 0123456789abcdef\npintle_console = operator\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := start(t, node.Config{Lock: acquire(t, t.TempDir()), Role: node.Server, CredentialsFile: file})
+	for _, test := range []struct {
+		keys node.Credentials
+		want int
+	}{
+		{node.Credentials{ID: "VIEWER", Secret: "0123456789abcdef"}, http.StatusForbidden},
+		{node.Credentials{ID: "OPERATOR", Secret: "0123456789abcdef"}, http.StatusOK},
+		{n.Record().Owner, http.StatusOK},
+	} {
+		if status, text := call(t, n.Record().URL, test.keys, http.MethodGet, "keys", ""); status != test.want {
+			t.Errorf("%s: status %d, want %d: %s", test.keys.ID, status, test.want, text)
+		}
+	}
+}
+
 // TestOnlyTheOwnerAsksForSchemas: that runs a program too.
 func TestOnlyTheOwnerAsksForSchemas(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
