@@ -106,6 +106,18 @@ func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
 	return fresh, true, nil
 }
 
+// Verify returns an error if the values of a row, as [Codec.Encode] returned them, cannot be decoded. It quotes no value.
+func (c Codec) Verify(values []byte) error {
+	number := 0
+	for line := range bytes.Lines(values) {
+		number++
+		if _, err := value.Decode(bytes.TrimSuffix(line, []byte("\n")), c.keys); err != nil {
+			return fmt.Errorf("value %d is damaged, or sealed with another key", number)
+		}
+	}
+	return nil
+}
+
 // Row is a row, or the body of one. Fields tagged json:"-" that are no values are the table's own columns.
 type Row interface {
 	// values returns the row's values, always in the same order.

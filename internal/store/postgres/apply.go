@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return s.address.explain(err)
+		return s.explain(err)
 	}
 	if m.key == 0 {
 		return s.writers[hashOf(target.Name)%uint64(len(s.writers))].do(m)

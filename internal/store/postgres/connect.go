@@ -164,6 +164,8 @@ func (a address) explain(err error) error {
 
 func remedyOf(refused *pgconn.PgError) string {
 	switch refused.Code {
+	case "XX001", "XX002":
+		return "the data of the server is damaged: stop it, keep its files aside, and restore a backup"
 	case "28P01", "28000":
 		return "check user and password"
 	case "3D000":

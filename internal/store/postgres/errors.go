@@ -94,3 +94,18 @@ func conflicting(err error) bool {
 	var refused *pgconn.PgError
 	return errors.Is(err, errConflict) || errors.As(err, &refused) && refused.Code == "22012" // of expect
 }
+
+// damaged reports whether the server has found damage in its data. Source: PostgreSQL, error codes, class XX.
+func damaged(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == "XX001" || refused.Code == "XX002")
+}
+
+// explain returns err with the database and a remedy, and records damage.
+func (s *Store) explain(err error) error {
+	told := s.address.explain(err)
+	if damaged(err) {
+		s.damage.Note(told)
+	}
+	return told
+}

@@ -71,6 +71,7 @@ type Store struct {
 	patience time.Duration
 	told     func(store.Commit)
 	root     store.Root
+	damage   store.Damage
 
 	gate    sync.RWMutex // read-locked during every call; Close takes it whole
 	closed  bool
@@ -221,6 +222,9 @@ func (s *Store) Queued() int {
 
 // Ping implements [store.Store]. It writes, and does not wait for a database that is away.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.damage.Err(); err != nil {
+		return err
+	}
 	return s.call(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, beatWithin)
 		defer cancel()
@@ -245,7 +249,7 @@ func (s *Store) call(ctx context.Context, f func() error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return s.address.explain(err)
+	return s.explain(err)
 }
 
 // again runs f on connections of the pool, until it is done or fails for another reason than that the database is away. It gives up when

@@ -351,7 +351,7 @@ func (w *writer) finish(batch []*member) {
 }
 
 func (w *writer) fail(batch []*member, err error) {
-	err = w.store.address.explain(err)
+	err = w.store.explain(err)
 	for _, m := range batch {
 		m.result = err
 		close(m.done)

@@ -28,6 +28,9 @@ func (s *Store) explain(err error) error {
 	if !errors.As(err, &cause) {
 		return err
 	}
+	if isDamage(err) {
+		s.damage.Note(fmt.Errorf("database %s has reported damage: %w", s.path, err))
+	}
 	remedy := "look at the disk and the log of the system"
 	switch cause.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
@@ -40,7 +43,7 @@ func (s *Store) explain(err error) error {
 	case sqlite3.SQLITE_NOTADB:
 		remedy = "it is no SQLite database: name another file, or restore it from a copy"
 	case sqlite3.SQLITE_CORRUPT:
-		remedy = "the file is damaged: stop, keep it aside and restore it from a copy"
+		remedy = "the file is damaged: stop, keep it aside and restore it from a copy that passes pintle backup --verify"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		remedy = "another program holds it: end that and repeat"
 	case sqlite3.SQLITE_CONSTRAINT:

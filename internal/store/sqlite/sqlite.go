@@ -54,6 +54,7 @@ type Store struct {
 	closed bool
 	reads  *pool
 	writes *writer
+	damage store.Damage
 	ring   store.Ring // of the stacks that have ready requests
 }
 
@@ -152,8 +153,11 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.writes.stop()) // the writer's connection is the last one: it empties the WAL
 }
 
-// Ping implements [store.Store]. It writes.
+// Ping implements [store.Store]. It writes. After SQLite has reported damage it always fails.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.damage.Err(); err != nil {
+		return err
+	}
 	return s.write(ctx, func(tx *tx) error {
 		_, err := tx.exec("UPDATE schema SET pinged = ?", unix(s.time()))
 		return err

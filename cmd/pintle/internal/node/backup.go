@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
@@ -58,6 +59,24 @@ func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 		return err
 	}
 	return syncDirectory(filepath.Dir(into))
+}
+
+// Verify checks the database of a data directory, or of a copy of one, and returns what is wrong with it. keys is where the keys are that
+// seal it; the zero source is the key file of the directory. Without keys, what is sealed is not checked: whole is false then.
+func Verify(ctx context.Context, dir string, keys KeySource) (problems []string, whole bool, err error) {
+	if keys == (KeySource{}) {
+		keys.File = KeyFile(dir)
+		if _, err := os.Stat(keys.File); errors.Is(err, fs.ErrNotExist) {
+			problems, err = sqlite.Verify(ctx, filepath.Join(dir, databaseFile), store.Codec{})
+			return problems, false, err
+		}
+	}
+	known, err := keys.open(ctx, func(context.Context) (bool, string, error) { return true, "the database", nil })
+	if err != nil {
+		return nil, false, err
+	}
+	problems, err = sqlite.Verify(ctx, filepath.Join(dir, databaseFile), store.NewCodec(known))
+	return problems, true, err
 }
 
 // copySmall copies a small file to a new one that only its owner can read, durably.
