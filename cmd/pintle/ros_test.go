@@ -94,6 +94,27 @@ func TestROSPython(t *testing.T) {
 	}
 }
 
+// TestROSJava plays it by the libraries beneath the SDKs for Java: that of the newest, and that of the first.
+func TestROSJava(t *testing.T) {
+	libraries := filepath.Join(require.Java(t), "ros")
+	java := require.Tool(t, "java")
+	if _, err := os.Stat(libraries); err != nil {
+		t.Fatalf("%v: an older tools/java/install has made %s; run it again", err, require.JavaVariable)
+	}
+	const id, secret = "LTAIexample", "the secret of an access key"
+	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
+	for _, client := range []string{"java", "java-v1"} {
+		t.Run(client, func(t *testing.T) {
+			program := filepath.Join("testdata", "ros", "Clients.java")
+			cmd := exec.CommandContext(t.Context(), java, "-Dfile.encoding=UTF-8", "-cp", filepath.Join(libraries, "*"), program, client, s.url, "web:"+provider.URL)
+			cmd.Env = append(os.Environ(), "KEY_ID="+id, "KEY_SECRET="+secret)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s\nthe server's log:\n%s", err, out, s.output())
+			}
+		})
+	}
+}
+
 // TestROSGo plays it by the libraries beneath the clients in Go: that of the SDKs, and that of the aliyun CLI.
 func TestROSGo(t *testing.T) {
 	clients := filepath.Join(require.Popcore(t), "go-clients")
