@@ -43,6 +43,8 @@ type Function struct {
 	Code     string    `json:"code,omitempty"`
 	CodeSize int64     `json:"codeSize,omitempty"`
 	Modified time.Time `json:"modified,omitzero"`
+	// Declared is the Code that a stack's template gave it last; empty if none did.
+	Declared string `json:"declared,omitempty"`
 	// Revision changes with every change.
 	Revision string            `json:"revision,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`

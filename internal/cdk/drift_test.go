@@ -1,6 +1,9 @@
 package cdk_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -36,6 +39,33 @@ func TestDrift(t *testing.T) {
 	}
 	if strings.Contains(out, password) {
 		t.Errorf("cdk drift prints the secret:\n%s", out)
+	}
+	var archive bytes.Buffer
+	zipped := zip.NewWriter(&archive)
+	file, err := zipped.Create("index.py")
+	if err == nil {
+		_, err = file.Write([]byte(`def handler(e, c): return "changed"`))
+	}
+	if err = errors.Join(err, zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	code := map[string]any{"FunctionName": "drift-greeter", "ZipFile": archive.Bytes()}
+	if _, err := a.cloud.call("Lambda", "updateFunctionCode", code); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = a.cdk(nil, "drift")
+	for _, want := range []string{"[~] AWS::Lambda::Function Greeter", "CodeSha256 ", "2 resources have drifted"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("cdk drift does not print %q:\n%s", want, out)
+		}
+	}
+	a.deploys(nil, "--revert-drift")
+	said, err := a.cloud.call("Lambda", "invoke", map[string]any{"FunctionName": "drift-greeter"})
+	if err != nil || !strings.Contains(said["Payload"], "declared") {
+		t.Errorf("after --revert-drift the function returns %v, %v", said, err)
+	}
+	if out := a.does(nil, "drift", "--fail"); !strings.Contains(out, "No drift detected") {
+		t.Errorf("cdk drift after --revert-drift:\n%s", out)
 	}
 	a.destroys()
 }

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,7 @@ func (f *Functions) Update(ctx context.Context, i item, code *catalog.Code) (ite
 			i.Of.Code, i.Of.CodeSize = now.Of.Code, now.Of.CodeSize
 		}
 		i.Of.Last = now.Of.Last
+		i.Of.Declared = cmp.Or(i.Of.Declared, now.Of.Declared)
 		now.Of = i.Of
 		return nil
 	})

@@ -52,7 +52,25 @@ func (t function) Create(ctx context.Context, c *cloud.Call) (native.Result, err
 	if err != nil {
 		return c.Failed(ctx, name, name, err, cloud.Holding(t.Catalog.Functions, c.Place, name))
 	}
-	return functionResult(c, made.Name), nil
+	return functionResult(c, made.Name), t.declares(ctx, made)
+}
+
+// declares notes the code that the stack gave a function: any other code is drift.
+func (t function) declares(ctx context.Context, made catalog.Item[catalog.Function]) error {
+	_, err := t.Catalog.Functions.Change(ctx, made.Place, made.Name, func(now *catalog.Item[catalog.Function]) error {
+		now.Of.Declared = made.Of.Code
+		return nil
+	})
+	return err
+}
+
+// drifted reports whether an Update is to undo drift, and the code of the function is not the declared one.
+func (t function) drifted(ctx context.Context, c *cloud.Call) (bool, error) {
+	if !c.Body.OldProperties.Equal(c.Declared) {
+		return false, nil
+	}
+	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
+	return there.Of.Declared != "" && there.Of.Declared != there.Of.Code, cloud.IgnoreMissing(err)
 }
 
 // Update implements [cloud.Maker]. The code is fetched only if it is declared otherwise, for its object may be gone; inline code is a
@@ -63,14 +81,21 @@ func (t function) Update(ctx context.Context, c *cloud.Call) (native.Result, err
 		return native.Result{}, err
 	}
 	var code *catalog.Code
-	if c.Changed("Code") || c.Changed("Runtime") && !c.At("Code", "ZipFile").IsNull() {
+	drifted, err := t.drifted(ctx, c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	if drifted || c.Changed("Code") || c.Changed("Runtime") && !c.At("Code", "ZipFile").IsNull() {
 		fresh, err := codeOf(c, "Code")
 		if err != nil {
 			return native.Result{}, err
 		}
 		code = &fresh
 	}
-	_, err = t.Functions.Update(ctx, catalog.Item[catalog.Function]{Place: c.Place, Name: c.Physical(), Of: of}, code)
+	made, err := t.Functions.Update(ctx, catalog.Item[catalog.Function]{Place: c.Place, Name: c.Physical(), Of: of}, code)
+	if err == nil && code != nil {
+		err = t.declares(ctx, made)
+	}
 	if errors.Is(err, catalog.ErrNotFound) {
 		err = c.Lost()
 	}

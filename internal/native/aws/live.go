@@ -50,7 +50,7 @@ func (t parameter) View(ctx context.Context, c *cloud.Call) (value.Value, error)
 	return live.With("Value", text), nil
 }
 
-// View implements [cloud.Viewer]. The code is not compared.
+// View implements [cloud.Viewer]. Code that is not what the stack last gave the function is shown by its hash, as Lambda shows it.
 func (t function) View(ctx context.Context, c *cloud.Call) (value.Value, error) {
 	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
 	if err != nil {
@@ -72,6 +72,13 @@ func (t function) View(ctx context.Context, c *cloud.Call) (value.Value, error) 
 	}
 	if f.Concurrency != nil {
 		live = live.With("ReservedConcurrentExecutions", value.Str(strconv.Itoa(*f.Concurrency)))
+	}
+	switch {
+	case f.Declared == "": // an imported function, or one of an earlier version
+	case f.Declared == f.Code:
+		live = live.With("Code", c.At("Code"))
+	default:
+		live = live.With("Code", value.Str("CodeSha256 "+codeSha256(f.Code)))
 	}
 	return live.With("Layers", value.Strs(f.Layers...)).With("Architectures", value.Strs(f.Architectures...)).
 		With("Tags", cloud.TagList(f.Tags)), nil

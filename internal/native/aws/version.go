@@ -38,8 +38,7 @@ func (t version) Create(ctx context.Context, c *cloud.Call) (native.Result, erro
 		return native.Result{}, err
 	}
 	if want := c.Text("CodeSha256"); want != "" {
-		sum, err := hex.DecodeString(function.Of.Code)
-		if is := base64.StdEncoding.EncodeToString(sum); err != nil || is != want {
+		if is := codeSha256(function.Of.Code); is != want {
 			return native.Result{}, cloud.Reasonf("CodeSHA256 (%s) is different from current CodeSHA256 in $LATEST (%s). Please try again with the CodeSHA256 in $LATEST.", want, is)
 		}
 	}
@@ -58,6 +57,15 @@ func (t version) Create(ctx context.Context, c *cloud.Call) (native.Result, erro
 		return native.Result{}, err
 	}
 	return versionResult(c.ARN("lambda", "function:"+name+":"+number)), nil
+}
+
+// codeSha256 returns the hash of code as Lambda shows it.
+func codeSha256(code string) string {
+	sum, err := hex.DecodeString(code)
+	if err != nil {
+		return "" // no function has such code
+	}
+	return base64.StdEncoding.EncodeToString(sum)
 }
 
 func versionResult(arn string) native.Result {
