@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&r.out, "out", "dist", "the `folder` to write to, made if it is not there")
 	targets := flags.String("targets", platforms, "what to build for, `os/arch` with commas between")
 	twice := flags.Bool("twice", false, "build the first target once more, from a copy of the source elsewhere, and compare")
+	licenses := flags.Bool("licenses", false, "print the licenses of everything that is linked into the program, and build nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,6 +51,13 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		r.targets = append(r.targets, t)
+	}
+	if *licenses {
+		text, err := r.licenses(ctx)
+		if err == nil {
+			_, err = os.Stdout.Write(text)
+		}
+		return err
 	}
 	if err := r.fromGit(ctx); err != nil {
 		return err

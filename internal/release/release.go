@@ -133,6 +133,11 @@ func (r *release) extras(ctx context.Context, work string) ([]entry, error) {
 		}
 		list = append(list, entry{name, text, false})
 	}
+	others, err := r.licenses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, entry{licensesName, others, false})
 	program, err := r.compile(ctx, target{runtime.GOOS, runtime.GOARCH}, work)
 	if err != nil {
 		return nil, err

@@ -55,6 +55,7 @@ func source(t *testing.T) string {
 	for name, text := range map[string]string{
 		"go.mod":             "module example.com/tool\n\ngo 1.26\n\nrequire example.com/dependency v1.2.3\n\nreplace example.com/dependency => ./dependency\n",
 		"dependency/go.mod":  "module example.com/dependency\n\ngo 1.26\n",
+		"dependency/LICENSE": "free as well\n",
 		"dependency/name.go": "package dependency\n\nconst Name = \"dependency\"\n",
 		"main.go":            program,
 		"LICENSE":            "free\n",
@@ -113,10 +114,15 @@ func TestRelease(t *testing.T) {
 
 	tape := untar(t, read(t, r, base+".tar.gz"), r.date)
 	want := []string{
-		"LICENSE", "completions/_tool", "completions/tool.bash", "completions/tool.fish", "completions/tool.ps1", "man1/tool.1", "tool",
+		"LICENSE", "THIRD-PARTY-LICENSES", "completions/_tool", "completions/tool.bash", "completions/tool.fish", "completions/tool.ps1", "man1/tool.1", "tool",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(tape))); diff != "" {
 		t.Error(diff)
+	}
+	for _, want := range []string{"Go, LICENSE", "example.com/dependency v1.2.3, LICENSE", "free as well"} {
+		if !strings.Contains(string(tape["THIRD-PARTY-LICENSES"]), want) {
+			t.Errorf("the licenses of others lack %q", want)
+		}
 	}
 	if got := string(tape["man1/tool.1"]); got != "of v1.0.0" {
 		t.Errorf("the manual page is %q", got)
