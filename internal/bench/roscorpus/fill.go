@@ -132,9 +132,10 @@ func sample(re *syntax.Regexp, more int) string {
 			n = min(n, most)
 		}
 		return strings.Repeat(sample(re.Sub[0], more), n)
-	default: // anchors
-		return ""
+	case syntax.OpNoMatch, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 	}
+	return ""
 }
 
 // member returns a character of a class, given as pairs of bounds: a letter or a digit if there is one.
