@@ -220,7 +220,7 @@ func (m *machine) abort(request wire.RequestID) error {
 		m.beginRevert(m.dialect.texts().stackCancelled)
 	case store.KindCreate:
 		m.cancelRunning()
-	case store.KindDelete, store.KindReview:
+	case store.KindDelete, store.KindReview, store.KindImport:
 		return nil
 	}
 	return m.run()

@@ -240,7 +240,7 @@ func (f *foresight) checkChange(c *plan.Change, was store.Instance, succeeded bo
 	}
 	create, update, remove := asked(wire.Create), asked(wire.Update), asked(wire.Delete)
 	switch c.Action {
-	case plan.Add:
+	case plan.Add, plan.Import:
 		if succeeded && create == nil || update != nil {
 			f.t.Errorf("%s was to be created", c.LogicalID)
 		}
