@@ -56,11 +56,15 @@ var errAnew = errors.New("the change set has changed meanwhile")
 // CreateChangeSet plans a create or an update. When it returns the set is settled: it can be executed, or has failed
 // because there is nothing to change. Errors that the client can fix are of type [Error].
 func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
+	return e.createChangeSet(ctx, &in)
+}
+
+func (e *Engine) createChangeSet(ctx context.Context, in *CreateChangeSet) (Planned, error) {
 	var s *submission // nil: the previous one
 	var err error
 	dialect := dialectFor(in.Dialect, in.Stack)
 	in.replace, in.taint, in.revert = in.Replace, in.Taint, in.Revert
-	if err := e.prepareImport(ctx, &in); err != nil {
+	if err := e.prepareImport(ctx, in); err != nil {
 		return Planned{}, err
 	}
 	if in.UsePrevious && in.Kind == store.KindCreate {
@@ -83,7 +87,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 	}
 	id := dialect.stackID(store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}, e.env.newID())
 	for {
-		target, existing, err := e.prepare(ctx, &in)
+		target, existing, err := e.prepare(ctx, in)
 		if err != nil {
 			return Planned{}, err
 		}
@@ -92,7 +96,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 			return e.with(ctx, s, func() error {
 				return e.apply(ctx, target, func(m *machine) error {
 					m.become(dialect)
-					set, err := m.draftChangeSet(&in, s, existing, key, id)
+					set, err := m.draftChangeSet(in, s, existing, key, id)
 					planned = Planned{ID: set, StackID: m.stack.ID}
 					return err
 				})
@@ -102,7 +106,7 @@ func (e *Engine) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Plann
 			continue
 		}
 		if err == nil && in.IncludeNested && dialect == CloudFormation {
-			err = e.planNested(ctx, &in, planned.ID)
+			err = e.planNested(ctx, in, planned.ID)
 		}
 		return planned, err
 	}
@@ -115,6 +119,9 @@ func (e *Engine) prepareImport(ctx context.Context, in *CreateChangeSet) error {
 	}
 	if !in.Import {
 		return nil
+	}
+	if in.OnFailure == "DELETE" || in.OnFailure == "DO_NOTHING" {
+		return invalid("OnStackFailure " + in.OnFailure + " is not for change sets of type IMPORT: an import that fails is always rolled back.")
 	}
 	in.importing = &importing{only: true, listed: in.Resources}
 	stack, err := e.Find(ctx, in.Stack)

@@ -19,8 +19,9 @@ type nesting struct {
 	// root and depth are those of a nested stack that is to be created.
 	root  wire.StackID
 	depth int
-	// planned is the change set that was made for the operation, "" for none.
+	// planned is the change set that was made for the operation, "" for none, and imports are those of it.
 	planned store.ChangeSetID
+	imports map[wire.LogicalID]store.Import
 }
 
 // row returns what an operation keeps of n; nil if n is.

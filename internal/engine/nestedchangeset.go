@@ -35,6 +35,11 @@ type planning struct {
 // errNoChildChanges says that a nested stack stays as it is.
 var errNoChildChanges = errors.New("the nested stack has no changes")
 
+// childImportError says that a nested stack cannot import what it is to import.
+type childImportError struct{ text string }
+
+func (e *childImportError) Error() string { return e.text }
+
 // planNested makes the change sets of the stacks that are nested in the one of a change set, and notes them in it. A nested stack whose
 // changes cannot be told yet, because its template cannot be fetched or its parameters are not valid before resources exist, has none:
 // it is planned when the change set is executed, as without IncludeNested.
@@ -65,7 +70,12 @@ func (e *Engine) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 			continue
 		}
 		child, err := e.planChild(ctx, in, &set, &parent, c, planning{root: family.root, parent: id, left: family.left, above: family.above})
+		impossible, _ := errors.AsType[*childImportError](err)
 		switch {
+		case impossible != nil:
+			in.drawn.imports.problem = impossible.text
+			e.dropNested(ctx, nested)
+			return e.apply(ctx, store.Target{Stack: parent.Key}, func(m *machine) error { return m.failNested(&set, impossible.text) })
 		case errors.Is(err, errNoChildChanges) && automatic(c):
 			same[c.LogicalID] = true
 		case err != nil:
@@ -125,6 +135,19 @@ func (m *machine) noteNested(set *store.ChangeSet, nested []store.NestedChangeSe
 	return nil
 }
 
+// failNested settles a change set that a nested stack makes impossible.
+func (m *machine) failNested(set *store.ChangeSet, reason string) error {
+	row, ok := m.view.ChangeSets[set.ID]
+	if !ok || row.State != store.ChangeSetAvailable {
+		return nil
+	}
+	body := *set.Body
+	body.Changes = json.RawMessage("[]")
+	row.State, row.Reason, row.Body = store.ChangeSetFailed, reason, &body
+	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	return nil
+}
+
 // planChild makes the change set of one nested stack. The error is errNoChildChanges if the stack stays as it is. Any other error says
 // that there is none.
 func (e *Engine) planChild(
@@ -164,7 +187,7 @@ func (e *Engine) planChild(
 	if c.Action == plan.Add {
 		child.Kind, child.Stack.Stack = store.KindCreate, withSuffix(parent.Name+"-"+c.LogicalID, e.env.random(12))
 	}
-	made, err := e.CreateChangeSet(ctx, child)
+	made, err := e.createChangeSet(ctx, &child)
 	if err != nil {
 		return Planned{}, err
 	}
@@ -173,8 +196,11 @@ func (e *Engine) planChild(
 		return made, err
 	}
 	e.dropNested(ctx, []store.NestedChangeSet{{ID: made.ID, Stack: made.StackID}})
-	if row.Reason == CloudFormation.texts().unchanged {
+	switch {
+	case row.Reason == CloudFormation.texts().unchanged:
 		return Planned{}, errNoChildChanges
+	case child.drawn != nil && child.drawn.imports.problem != "":
+		return Planned{}, &childImportError{"Nested stack " + c.LogicalID + ": " + child.drawn.imports.problem}
 	}
 	return Planned{}, errors.New(row.Reason)
 }
@@ -276,8 +302,19 @@ func (e *Engine) planOf(
 	if row.State != store.ChangeSetAvailable || row.Base != stack.Operation {
 		return template, nil, nil
 	}
-	n.planned = row.ID
+	n.planned, n.imports = row.ID, row.Body.Imports
 	return func(context.Context) (string, error) { return row.Body.Revision.Template, nil }, &stack, nil
+}
+
+// plannedImports returns what the change set imports that was made for the operation which is begun.
+func (m *machine) plannedImports(n *nesting) map[wire.LogicalID]store.Import {
+	if n == nil {
+		return nil
+	}
+	if row, ok := m.view.ChangeSets[n.planned]; !ok || row.State != store.ChangeSetAvailable || row.Base != m.view.Stack.Operation {
+		return nil
+	}
+	return n.imports
 }
 
 // executePlanned makes the operation that has begun that of the change set which was made for it, if one was.

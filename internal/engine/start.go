@@ -147,6 +147,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, DeleteOnFailure: in.DeleteOnFailure && !in.DisableRollback,
 		RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(), Caller: in.Caller, Parallelism: in.Parallelism,
+		Imports: m.plannedImports(in.nested),
 	}
 	e, err := m.expand(s, &in.Options, nil)
 	switch {
@@ -222,6 +223,7 @@ func (m *machine) startUpdate(in *UpdateStack, s *submission) error {
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
 		Caller: in.Caller, Parallelism: in.Parallelism, Replace: in.Replace, Taint: in.Taint,
+		Imports: m.plannedImports(in.nested),
 	}
 	policy := cmp.Or(in.PolicyDuring, m.view.Stack.Policy)
 	text := before.Template
