@@ -45,10 +45,11 @@ func (m *machine) concludeImport(s *store.Step, i *store.Instance, r *store.Requ
 	return nil
 }
 
-// undoesImport reports whether what undoes the operation lets an instance go instead of deleting it: the resource existed before.
-// It is false for nil.
+// undoesImport reports whether a rollback lets an instance go instead of deleting it: the resource existed before the operation. It is
+// false for nil, and in an operation that is not undone: then the policies of the resource count.
 func (m *machine) undoesImport(i *store.Instance) bool {
-	return i != nil && i.Imported && i.Number > m.op.Stood
+	undoing := m.op.Phase == store.PhaseRevert || m.op.Phase == store.PhaseRevertCleanup || m.discarding()
+	return undoing && i != nil && i.Imported && i.Number > m.op.Stood
 }
 
 // letGo ends the life of an imported instance in the stack. The resource stays.

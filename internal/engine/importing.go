@@ -322,18 +322,18 @@ func (e *Engine) existing(ctx context.Context, stack *store.Stack, r ImportResou
 	if schema := e.env.native.Schema(r.Type); schema.Recorded {
 		found.owner, err = e.holding(ctx, stack, r.Type, of.ID)
 	} else {
-		found.owner, err = e.holds(ctx, of)
+		found.owner, err = e.holds(ctx, stack, of)
 	}
 	return found, err
 }
 
-// holds returns the live stack that holds what its holder says, empty if it does not any more.
-func (e *Engine) holds(ctx context.Context, of native.Existing) (wire.StackID, error) {
+// holds returns the live stack that holds what its holder says, empty if none does any more. near is the stack that asks.
+func (e *Engine) holds(ctx context.Context, near *store.Stack, of native.Existing) (wire.StackID, error) {
 	if of.Holder == "" {
 		return "", nil
 	}
 	id, rest, _ := strings.Cut(of.Holder, "|") // see catalog.Holder
-	logical, _, _ := strings.Cut(rest, "|")
+	logical, made, _ := strings.Cut(rest, "|")
 	stack, err := e.store.Stack(ctx, wire.StackID(id))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live {
 		return "", nil
@@ -342,10 +342,26 @@ func (e *Engine) holds(ctx context.Context, of native.Existing) (wire.StackID, e
 		return "", err
 	}
 	instances, err := e.store.InstancesOf(ctx, stack.Key, []wire.LogicalID{wire.LogicalID(logical)})
-	if err != nil || !slices.ContainsFunc(instances, func(i store.Instance) bool { return i.PhysicalID == of.ID && stands(i) }) {
+	if err != nil {
 		return "", err
 	}
-	return stack.ID, nil
+	for _, i := range instances {
+		lost := stack.ID == near.ID && i.Imported && i.Unborn() // imported by a request whose answer was lost
+		if i.PhysicalID == of.ID && stands(i) && !lost {
+			return stack.ID, nil
+		}
+	}
+	// While a request runs that made the resource, no instance has its physical ID yet.
+	request, err := e.store.Request(ctx, wire.RequestID(made))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	case request.State != store.RequestSettled && request.Stack == stack.Key:
+		return stack.ID, nil
+	}
+	return "", nil
 }
 
 // stands reports whether an instance is its stack's.

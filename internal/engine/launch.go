@@ -150,6 +150,11 @@ func (m *machine) advance(s *store.Step) error {
 	if instance != nil && instance.Unborn() {
 		return m.discard(s, instance)
 	}
+	if m.op.Import && instance != nil { // an import changes no resource of the stack
+		s.Instance = instance.Number
+		m.done(s)
+		return nil
+	}
 	properties, metadata, ask, problem, err := m.resolve(declared, m.op.To)
 	if err != nil {
 		return err
@@ -248,7 +253,8 @@ func (m *machine) restore(s *store.Step) error {
 		m.done(s) // the stack stood without it
 		return nil
 	}
-	if instance == nil || (!s.Touched && !s.Stirred && instance.Body.Attempted.IsNull()) {
+	untouched := !s.Touched && (m.op.Import || !s.Stirred && instance != nil && instance.Body.Attempted.IsNull())
+	if instance == nil || untouched {
 		m.done(s)
 		return nil
 	}

@@ -147,6 +147,7 @@ func (m *machine) draft(in *Options, kind store.Kind, e expanded, text string) (
 	own.stack = m.stack
 	own.applyOptions(in)
 	own.op.Replace, own.op.Taint, own.op.Revert = in.replace, in.taint, in.revert
+	own.op.Import, own.op.Imports = false, nil // those of the operation before
 	var d draft
 	var err error
 	if kind == store.KindCreate {

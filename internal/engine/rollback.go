@@ -31,7 +31,8 @@ func (m *machine) startContinue(in *ContinueRollback) error {
 	if again, err := m.repeated(in.Token, store.CallContinue); again || err != nil {
 		return err
 	}
-	if m.stack.Kind != store.KindUpdate || m.stack.Phase != store.PhaseRevertFailed {
+	imports := m.stack.Kind == store.KindImport && m.op.From != 0
+	if m.stack.Kind != store.KindUpdate && !imports || m.stack.Phase != store.PhaseRevertFailed {
 		return invalid("RollbackUpdatedStack cannot be called from current stack status") // the call's old name
 	}
 	own, within, unknown := m.within(in.Skip)
@@ -77,7 +78,7 @@ func skipsNone(*store.Instance) bool { return false }
 func (m *machine) rollBack(
 	op store.Operation, role string, skip func(*store.Instance) bool, within map[wire.LogicalID][]string,
 ) error {
-	op.Kind, op.From, op.To, op.Tried = m.op.Kind, m.op.From, m.op.To, m.op.Tried
+	op.Kind, op.From, op.To, op.Tried, op.Import = m.op.Kind, m.op.From, m.op.To, m.op.Tried, m.op.Import
 	if op.From == 0 {
 		op.Kind = store.KindCreate // the stack never stood: there is nothing to go back to
 	}

@@ -174,7 +174,7 @@ type Import struct {
 
 // Shown returns the kind that people see.
 func (o *Operation) Shown() Kind {
-	if o.Import {
+	if o.Import && o.Kind != KindDelete {
 		return KindImport
 	}
 	return o.Kind

@@ -379,8 +379,8 @@ func TestImportExistingResources(t *testing.T) {
 	}
 }
 
-// TestImportOfAStackThatIsLeft: a stack that failed and was left has what it imported. Its rollback lets that go, and the next update
-// imports again what could not be imported.
+// TestImportOfAStackThatIsLeft: a stack that failed and was left has what it imported. Its rollback lets that go, and an update
+// keeps it.
 func TestImportOfAStackThatIsLeft(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"back", "again"} {

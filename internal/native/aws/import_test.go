@@ -143,3 +143,19 @@ func TestImportIsOfOneStack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestImportOfWhatIsBeingMade: a stack whose Create has made a resource and was not answered yet holds it.
+func TestImportOfWhatIsBeingMade(t *testing.T) {
+	w := newWorld(t)
+	text := template(map[string]string{"R": resource("AWS::SSM::Parameter", `"Name": "mine", "Type": "String", "Value": "v"`, `"DeletionPolicy": "Retain"`)})
+	_, err := w.engine.Create(w.ctx, engine.CreateStack{
+		Name: store.StackName{Account: account, Region: region, Name: "Maker"}, Template: text, Options: capabilities,
+	})
+	w.must(err)
+	_, err = w.types.Serve(w.ctx, &w.inbox[0])
+	w.must(err)
+	r := engine.ImportResource{Type: "AWS::SSM::Parameter", Logical: "R", Identifier: map[string]string{"Name": "mine"}}
+	if got := w.imports("Other", text, r); !strings.Contains(got, "mine already exists in stack ") {
+		t.Errorf("while it is created: %s", got)
+	}
+}
