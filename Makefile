@@ -9,7 +9,7 @@ ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers coldstart browser deployers
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers coldstart browser deployers vulnerabilities
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ soak: ## kill servers under load for SOAK (1h) on each database, and reconcile s
 faults: ## every write of fixed scenarios, and every fault that may befall it, on every store; every access of SQLite to its disk
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
 	go test ./internal/store/sqlite -count=1 -timeout 60m -v -run '^TestDiskErrors$$' -disk.every=1
+
+vulnerabilities: ## known vulnerabilities of modules that the code calls, and of the Go that builds it
+	tools/vulnerabilities/check
 
 bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
 	cd bench && go run ./proof -only cycles -rounds $(ROUNDS)

@@ -185,6 +185,26 @@ func ignored(t *testing.T) func(path string) bool {
 	}
 }
 
+// TestWorkflowsArePinned: a tag of an action can be moved to other code, a commit cannot.
+func TestWorkflowsArePinned(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no workflows: %v", err)
+	}
+	pinned := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if _, action, found := strings.Cut(strings.TrimSpace(line), "uses: "); found && !pinned.MatchString(action) {
+				t.Errorf("%s: %s: want a commit and its version", file, action)
+			}
+		}
+	}
+}
+
 // The container is built from files that are there and seen, runs a command that there is, and not as root.
 func TestContainerfile(t *testing.T) {
 	root := filepath.Join("..", "..")
