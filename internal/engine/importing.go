@@ -88,6 +88,7 @@ func (m *machine) draftImports(in *Options, from *plan.Side, to plan.Side, chang
 		return importsOf{}, &needLookups{m.stack, unknown}
 	}
 	result := importsOf{resources: map[wire.LogicalID]store.Import{}}
+	taken := map[recordKey]wire.LogicalID{}
 	var unretained []string
 	for _, r := range wanted {
 		switch found := of.found[r.Logical]; {
@@ -99,7 +100,11 @@ func (m *machine) draftImports(in *Options, from *plan.Side, to plan.Side, chang
 			result.problem = cmp.Or(result.problem, held)
 		case !of.only && !strings.HasPrefix(to.Template.Resource(string(r.Logical)).DeletionPolicy, policyRetain):
 			unretained = append(unretained, string(r.Logical)+" ("+r.pairs()+")")
+		case taken[recordKey{r.Type, found.of.ID}] != "":
+			first := taken[recordKey{r.Type, found.of.ID}]
+			result.problem = cmp.Or(result.problem, r.text()+" cannot be imported as "+string(first)+" and as "+string(r.Logical))
 		default:
+			taken[recordKey{r.Type, found.of.ID}] = r.Logical
 			result.resources[r.Logical] = store.Import{ID: found.of.ID, Holder: found.of.Holder}
 		}
 	}
@@ -283,13 +288,22 @@ func (e *Engine) lookUp(ctx context.Context, of *importing, decide func() error)
 		case !ok:
 			return err
 		case of == nil || try == mostTries:
-			return invalid("The stack was changed by others while existing resources were looked up. Please try again.")
+			return invalid("Other operations changed the stack while Pintle looked for existing resources. Try again.")
+		}
+		records := map[recordKey]wire.StackID{}
+		for _, r := range need.resources {
+			if e.env.native.Schema(r.Type).Recorded {
+				records[recordKey{r.Type, wire.PhysicalID(r.text())}] = ""
+			}
+		}
+		if err := e.recordOwners(ctx, &need.stack, "", records); err != nil {
+			return err
 		}
 		for _, r := range need.resources {
 			if of.found == nil {
 				of.found = map[wire.LogicalID]lookup{}
 			}
-			if of.found[r.Logical], err = e.existing(ctx, &need.stack, r); err != nil {
+			if of.found[r.Logical], err = e.existing(ctx, &need.stack, r, records); err != nil {
 				return fmt.Errorf("look for %s: %w", r.text(), err)
 			}
 		}
@@ -305,8 +319,10 @@ func (e *Engine) Identifier(resourceType string) []string {
 	return nil
 }
 
-// existing looks for a resource.
-func (e *Engine) existing(ctx context.Context, stack *store.Stack, r ImportResource) (lookup, error) {
+// existing looks for a resource. records has the owners of recorded ones.
+func (e *Engine) existing(
+	ctx context.Context, stack *store.Stack, r ImportResource, records map[recordKey]wire.StackID,
+) (lookup, error) {
 	request := &store.Request{Type: store.TypeImport, Logical: r.Logical, Body: &store.RequestBody{
 		Dialect: stack.Dialect, StackID: stack.ID, Region: stack.Region, ResourceType: r.Type,
 		PhysicalID: wire.PhysicalID(r.text()), Properties: value.Object(),
@@ -320,7 +336,7 @@ func (e *Engine) existing(ctx context.Context, stack *store.Stack, r ImportResou
 	}
 	found := lookup{exists: true, of: of}
 	if schema := e.env.native.Schema(r.Type); schema.Recorded {
-		found.owner, err = e.holding(ctx, stack, r.Type, of.ID)
+		found.owner = records[recordKey{r.Type, of.ID}]
 	} else {
 		found.owner, err = e.holds(ctx, stack, of)
 	}
@@ -372,30 +388,60 @@ func stands(i store.Instance) bool {
 // stacksAtOnce is how many stacks are read at a time.
 const stacksAtOnce = 100
 
-// holding returns the stack of the same account and region that has a recorded resource, empty for none. Such a resource exists in the
-// stacks only, so all of them are asked.
-func (e *Engine) holding(ctx context.Context, near *store.Stack, resourceType string, id wire.PhysicalID) (wire.StackID, error) {
-	for after := store.StackKey(0); ; {
+// recordKey names a recorded resource. It exists in stacks only.
+type recordKey struct {
+	resourceType string
+	id           wire.PhysicalID
+}
+
+// recordOwners finds the stacks of the same account and region that have recorded resources, and sets the owner of each record that
+// one has. It ignores the resource own of the stack near. All stacks are read, once.
+func (e *Engine) recordOwners(
+	ctx context.Context, near *store.Stack, own wire.LogicalID, records map[recordKey]wire.StackID,
+) error {
+	for after := store.StackKey(0); len(records) > 0; {
 		stacks, err := e.store.Stacks(ctx, near.Account, near.Region, false, after, stacksAtOnce)
 		if err != nil {
-			return "", err
+			return err
 		}
 		for _, stack := range stacks {
 			instances, err := e.store.Instances(ctx, stack.Key)
 			if err != nil {
-				return "", err
+				return err
 			}
 			for _, i := range instances {
-				if stands(i) && i.PhysicalID == id && i.Body.Type == resourceType {
-					return stack.ID, nil
+				of := recordKey{i.Body.Type, i.PhysicalID}
+				_, wanted := records[of]
+				failed := i.Imported && i.Unborn()
+				if wanted && stands(i) && !failed && (own == "" || stack.ID != near.ID || i.Logical != own) {
+					records[of] = stack.ID
 				}
 			}
 			after = stack.Key
 		}
 		if len(stacks) < stacksAtOnce {
-			return "", nil
+			return nil
 		}
 	}
+	return nil
+}
+
+// CheckRecordedImport refuses a request of [store.TypeImport] for a recorded resource that another resource of a stack has become since
+// the import was planned. No service knows of such a resource, so that the stacks have to be asked.
+func (e *Engine) CheckRecordedImport(ctx context.Context, r *store.Request) error {
+	stack, err := e.store.Stack(ctx, r.Body.StackID)
+	if err != nil {
+		return fmt.Errorf("%w: %w", native.ErrAgain, err)
+	}
+	of := recordKey{r.Body.ResourceType, r.Body.PhysicalID}
+	owners := map[recordKey]wire.StackID{of: ""}
+	if err := e.recordOwners(ctx, &stack, r.Logical, owners); err != nil {
+		return fmt.Errorf("%w: %w", native.ErrAgain, err)
+	}
+	if owner := owners[of]; owner != "" {
+		return errors.New(string(of.id) + " already exists in stack " + string(owner))
+	}
+	return nil
 }
 
 // listedJSON is what a change set keeps of the resources that its client listed.

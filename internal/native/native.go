@@ -96,6 +96,9 @@ type Registry struct {
 	types map[string]Type
 	off   func(context.Context, *store.Request) error
 	keep  func(context.Context, *store.Request, wire.PhysicalID) error
+	// checkImport is [Config.CheckImport].
+	checkImport func(context.Context, *store.Request) error
+
 	names []string
 }
 
@@ -135,6 +138,8 @@ type Config struct {
 	// Keep is called with each request for a recorded resource and the resource's physical id, before the request succeeds. It may be
 	// called again with the same request. Its error is that of the request. Nil is not called.
 	Keep func(ctx context.Context, r *store.Request, id wire.PhysicalID) error
+	// CheckImport is asked before a recorded resource is imported. Its error is that of the request. Nil lets all pass.
+	CheckImport func(ctx context.Context, r *store.Request) error
 }
 
 // CloudFormation returns the registry of the native types that stacks of CloudFormation and of ROS may have.
@@ -148,7 +153,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	}
 	g, err := New(append(own, c.More...)...)
 	if err == nil {
-		g.off, g.keep = c.Off, c.Keep
+		g.off, g.keep, g.checkImport = c.Off, c.Keep, c.CheckImport
 	}
 	return g, err
 }
@@ -247,6 +252,11 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 	}()
 	if t.Schema().Recorded && g.off != nil && InCloud(name) {
 		if err := g.off(ctx, r); err != nil {
+			return Result{}, err
+		}
+	}
+	if t.Schema().Recorded && r.Type == store.TypeImport && g.checkImport != nil {
+		if err := g.checkImport(ctx, r); err != nil {
 			return Result{}, err
 		}
 	}

@@ -249,7 +249,7 @@ func (t secret) Existing(ctx context.Context, c *cloud.Call) (id, holder string,
 		err = catalog.ErrNotFound
 	}
 	if err != nil {
-		return "", "", err
+		return "", "", unknownSecret(err)
 	}
 	return string(secretResult(there).PhysicalID), there.Holder, nil
 }
@@ -261,7 +261,15 @@ func (t secret) Adopt(ctx context.Context, c *cloud.Call) (native.Result, error)
 		_, err = cloud.Adopt(ctx, c, t.Catalog.Secrets, there.Place, there.Name)
 	}
 	if err != nil {
-		return native.Result{}, err
+		return native.Result{}, unknownSecret(err)
 	}
 	return secretResult(there), nil
+}
+
+// unknownSecret returns the error of a lookup: [catalog.ErrNotFound], or the reason why the text identifies no secret.
+func unknownSecret(err error) error {
+	if errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	return secretError(err)
 }

@@ -1,13 +1,16 @@
 package aws_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/native"
 	"github.com/pintle-dev/pintle/internal/native/aws"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -157,5 +160,44 @@ func TestImportOfWhatIsBeingMade(t *testing.T) {
 	r := engine.ImportResource{Type: "AWS::SSM::Parameter", Logical: "R", Identifier: map[string]string{"Name": "mine"}}
 	if got := w.imports("Other", text, r); !strings.Contains(got, "mine already exists in stack ") {
 		t.Errorf("while it is created: %s", got)
+	}
+}
+
+// TestFindOfWhatIsNoIdentifier: text that identifies no resource of a type is one that does not exist, not a fault.
+func TestFindOfWhatIsNoIdentifier(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range w.types.NamesOf(wire.CloudFormation) {
+		if w.types.Schema(name).Identifier == nil {
+			continue
+		}
+		for _, text := range []string{
+			"", "/", ":", "|", "a|b|c", "arn:", "arn:aws:secretsmanager:eu-west-1:1:secret", "arn:aws:secretsmanager::::", "arn:aws:sns:x",
+			"arn:aws:events:eu-west-1:123456789012:rule/", "none:1", "arn:aws:lambda:eu-west-1:123456789012:function:none:1", strings.Repeat("x", 5000), "é\x00\xff",
+			"arn:aws:secretsmanager:eu-west-1:123456789012:secret:none-abcdef", "arn:aws:sns:eu-west-1:123456789012:t:id:more",
+		} {
+			_, err := w.types.Find(w.ctx, &store.Request{Type: store.TypeImport, Logical: "R", Body: &store.RequestBody{
+				StackID: "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/id", Region: region, ResourceType: name, Properties: value.Object(),
+				PhysicalID: wire.PhysicalID(text),
+			}})
+			if _, missing := errors.AsType[*native.MissingError](err); !missing {
+				t.Errorf("%s %.60q: %v", name, text, err)
+			}
+		}
+	}
+}
+
+// TestImportOfOneResourceTwice refuses one resource under two logical IDs, however it is named.
+func TestImportOfOneResourceTwice(t *testing.T) {
+	w := newWorld(t)
+	w.create("Maker", template(map[string]string{"S": resource("AWS::SecretsManager::Secret", `"Name": "one"`, `"DeletionPolicy": "Retain"`)}))
+	arn := w.id("Maker", "S")
+	w.delete("Maker")
+	named := resource("AWS::SecretsManager::Secret", `"Name": "one"`, `"DeletionPolicy": "Retain"`)
+	got := w.imports("Twice", template(map[string]string{"A": named, "B": named}),
+		engine.ImportResource{Type: "AWS::SecretsManager::Secret", Logical: "A", Identifier: map[string]string{"Id": arn}},
+		engine.ImportResource{Type: "AWS::SecretsManager::Secret", Logical: "B", Identifier: map[string]string{"Id": "one"}},
+	)
+	if got != "one cannot be imported as A and as B" {
+		t.Error(got)
 	}
 }
