@@ -1,12 +1,15 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
 // TestRecordedImportIsOfOneStack: of two change sets that import one recorded resource, the first gets it.
@@ -14,7 +17,7 @@ func TestRecordedImportIsOfOneStack(t *testing.T) {
 	s := serve(t, t.TempDir(), "--unknown-types", "record")
 	client := s.client()
 	var sets []string
-	for _, stack := range []string{"first", "second"} {
+	for _, stack := range []string{"first", "second", "planned"} {
 		made, err := client.CreateChangeSet(t.Context(), &cloudformation.CreateChangeSetInput{
 			StackName: &stack, ChangeSetName: aws.String("import"), ChangeSetType: types.ChangeSetTypeImport,
 			TemplateBody: aws.String(`{"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain"}}}`),
@@ -43,5 +46,20 @@ func TestRecordedImportIsOfOneStack(t *testing.T) {
 	}
 	if text := strings.Join(reasons, "\n"); !strings.Contains(text, "orders already exists in stack arn:aws:cloudformation:") {
 		t.Error(text)
+	}
+
+	// The command deletes a new stack whose import failed before it creates it, and the console shows imports as such.
+	service := stacks.NewCloudFormation(client)
+	for stack, want := range map[string]stacks.State{"first": stacks.Updated, "second": stacks.CreateRolledBack} {
+		if got, err := service.Stack(t.Context(), stack); err != nil || got.State != want {
+			t.Errorf("%s is in state %v (%s): %v", stack, got.State, got.Status, err)
+		}
+	}
+	pages := s.pages(t)
+	if !strings.Contains(pages, "<div><dt>For</dt><dd>import</dd></div>") || !strings.Contains(pages, "IMPORT_ROLLBACK_COMPLETE") {
+		t.Error("the console does not show imports")
+	}
+	if shown := regexp.MustCompile(`[^_]ROLLBACK_COMPLETE|[^_]CREATE_IN_PROGRESS`).FindString(pages); shown != "" {
+		t.Errorf("the console shows %s", shown)
 	}
 }

@@ -49,7 +49,7 @@ func offers(stack *store.Stack) []offer {
 	switch {
 	case stack.Kind == store.KindUpdate && (stack.Phase == store.PhaseApply || stack.Phase == store.PhasePrepare):
 		list = append(list, offerCancel)
-	case stack.Kind == store.KindUpdate && stack.Phase == store.PhaseRevertFailed:
+	case (stack.Kind == store.KindUpdate || stack.Kind == store.KindImport) && stack.Phase == store.PhaseRevertFailed:
 		list = append(list, offerGoOn)
 	case stack.Kind == store.KindCreate && stack.Phase == store.PhaseFailed && ros:
 		list = append(list, offerRetry)

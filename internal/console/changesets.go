@@ -20,6 +20,14 @@ type changeSetRow struct {
 	Status, Standing status
 }
 
+// For returns what the change set does to its stack.
+func (r changeSetRow) For() store.Kind {
+	if r.Import {
+		return store.KindImport
+	}
+	return r.Kind
+}
+
 func rowOf(set engine.ChangeSet) changeSetRow {
 	row := changeSetRow{ChangeSet: set, Status: status{Text: string(set.State)}, Standing: status{Text: string(set.Execution)}}
 	if d, err := engine.DialectOf(set.Owner.Dialect); err == nil {

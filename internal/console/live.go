@@ -107,7 +107,7 @@ func (c *Console) live(v *visit) error {
 
 func stateOf(stack *store.Stack, op *store.Operation) state {
 	return state{
-		Status: statusOf(stack.Dialect, op.Kind, op.Phase).Text, Running: op.Running, Version: op.Version, Ended: op.Phase.Final(),
+		Status: statusOf(stack.Dialect, op.Shown(), op.Phase).Text, Running: op.Running, Version: op.Version, Ended: op.Phase.Final(),
 	}
 }
 

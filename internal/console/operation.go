@@ -61,7 +61,7 @@ func (c *Console) operationPage(v *visit) error {
 	}
 	q := v.r.URL.Query()
 	view := operationView{
-		Stack: &stack, Row: operationRow{&op, statusOf(stack.Dialect, op.Kind, op.Phase)}, Newest: op.Number == stack.Operation,
+		Stack: &stack, Row: operationRow{&op, statusOf(stack.Dialect, op.Shown(), op.Phase)}, Newest: op.Number == stack.Operation,
 	}
 	if show := q.Get("show"); show == "running" || show == "failed" {
 		view.Show = show

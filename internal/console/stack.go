@@ -169,7 +169,7 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 		if err != nil {
 			return err
 		}
-		view.Operations = append(view.Operations, operationRow{&op, statusOf(view.Stack.Dialect, op.Kind, op.Phase)})
+		view.Operations = append(view.Operations, operationRow{&op, statusOf(view.Stack.Dialect, op.Shown(), op.Phase)})
 	}
 	return nil
 }

@@ -133,10 +133,11 @@ func (m *machine) draftChangeSet(
 		Stack: m.stack.Key, ID: m.dialect.changeSetID(&m.stack, in.Name, m.newID()), Name: in.Name, StackID: m.stack.ID, Kind: in.Kind,
 		State: store.ChangeSetAvailable, Description: in.Description, Token: in.Token, Created: m.now,
 		Base: m.stack.Operation, OnFailure: in.OnFailure, IncludeNested: in.IncludeNested,
+		Import: in.Import, ImportExisting: in.ImportExisting,
 		DisableRollback: in.DisableRollback,
 		Body: &store.ChangeSetBody{
 			Capabilities: in.Capabilities, RoleARN: cmp.Or(in.RoleARN, m.stack.RoleARN), Replace: in.Replace, Taint: in.Taint,
-			RevertDrift: in.RevertDrift, Revert: in.Revert, Import: in.Import, ImportExisting: in.ImportExisting,
+			RevertDrift: in.RevertDrift, Revert: in.Revert,
 			Parallelism: in.Parallelism, TimeoutMinutes: in.TimeoutMinutes, Policy: in.Policy,
 		},
 	}
@@ -234,7 +235,7 @@ func (m *machine) settleChangeSet(row *store.ChangeSet, drawn draft) (err error)
 	switch words := m.dialect.texts(); {
 	case drawn.imports.problem != "":
 		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, drawn.imports.problem, []plan.Change{}
-	case row.Body.Import:
+	case row.Import:
 		row.Reason = importReview
 	case drawn.unchanged && drawn.revision.Processed != "":
 		row.State, row.Reason = store.ChangeSetFailed, m.dialect.refusals().unchanged.Error()
@@ -431,8 +432,8 @@ func (m *machine) mismatch(in *CreateChangeSet, s *submission, row *store.Change
 		{"ReplacementOption", in.Replace == body.Replace},
 		{"TaintResources", slices.Equal(in.Taint, body.Taint)},
 		{"DeploymentMode", in.RevertDrift == body.RevertDrift},
-		{"ResourcesToImport", in.Import == body.Import && bytes.Equal(listed, body.Listed)},
-		{"ImportExistingResources", in.ImportExisting == body.ImportExisting},
+		{"ResourcesToImport", in.Import == row.Import && bytes.Equal(listed, body.Listed)},
+		{"ImportExistingResources", in.ImportExisting == row.ImportExisting},
 		{"Parallelism", in.Parallelism == body.Parallelism},
 		{"TimeoutInMinutes", in.TimeoutMinutes == body.TimeoutMinutes},
 		{"StackPolicyBody", in.Policy == body.Policy},
@@ -487,7 +488,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	}
 	disable := now.DisableRollback
 	switch {
-	case row.Body.Import: // no stack is left in the middle of an import
+	case row.Import: // no stack is left in the middle of an import
 		disable = false
 	case now.Kind == store.KindUpdate && m.dialect.rules().updatesRevert:
 		disable = false
@@ -512,7 +513,7 @@ func (m *machine) startChangeSet(in *ExecuteChangeSet, row *store.ChangeSet, bef
 	begun := store.Operation{
 		Token: in.Token, DisableRollback: disable, RetainExceptOnCreate: in.RetainExceptOnCreate,
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
-		Import:          row.Body.Import, Imports: row.Body.Imports,
+		Import:          row.Import, Imports: row.Body.Imports,
 		Caller: in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
 		Revert: row.Body.Revert,
 	}

@@ -62,6 +62,10 @@ type ChangeSet struct {
 	DisableRollback bool `json:"disableRollback,omitempty"`
 	// IncludeNested says that the client asked for the sets of nested stacks too.
 	IncludeNested bool `json:"includeNested,omitempty"`
+	// Import is that of the operation that executes the set, see [Operation]. ImportExisting says that the client asked for resources
+	// to be imported that the set adds and that exist already.
+	Import         bool `json:"import,omitempty"`
+	ImportExisting bool `json:"importExisting,omitempty"`
 
 	// Parent and Root are the change sets of the stack that its stack is nested in and of the outermost one; empty for one that was
 	// made by itself. Nested are the change sets of nested stacks that were made with this one.
@@ -96,11 +100,8 @@ type ChangeSetBody struct {
 	Revert         []wire.LogicalID `json:"revert,omitempty"`
 	Parallelism    int              `json:"parallelism,omitempty"`
 	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
-	// Import and Imports are those of the operation too, and ImportExisting says that the client asked for resources that exist
-	// already to be imported.
-	Import         bool                      `json:"import,omitempty"`
-	Imports        map[wire.LogicalID]Import `json:"imports,omitempty"`
-	ImportExisting bool                      `json:"importExisting,omitempty"`
+	// Imports are those of the operation too.
+	Imports map[wire.LogicalID]Import `json:"imports,omitempty"`
 	// Listed has the identifiers of resources that the client listed, as JSON.
 	Listed json.RawMessage `json:"listed,omitempty"`
 	// Policy is the stack policy from that operation on, JSON; empty leaves the stack's own.

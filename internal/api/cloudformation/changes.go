@@ -26,16 +26,22 @@ type changeSetHeadView struct {
 	IncludeNestedStacks bool
 	ParentChangeSetID   string `query:"ParentChangeSetId,omitempty"`
 	RootChangeSetID     string `query:"RootChangeSetId,omitempty"`
+	// ImportExistingResources is nil if the client did not ask for it.
+	ImportExistingResources *bool
 }
 
 func viewChangeSet(c engine.ChangeSet) changeSetHeadView {
-	return changeSetHeadView{
+	view := changeSetHeadView{
 		ChangeSetID: string(c.ID), ChangeSetName: c.GivenName(), StackID: string(c.Owner.ID), StackName: c.Owner.Name,
 		Description: c.Description, CreationTime: c.Created,
 		ExecutionStatus: engine.CloudFormation.ExecutionStatus(c.Execution),
 		Status:          engine.CloudFormation.ChangeSetStatus(c.State), StatusReason: c.Reason,
 		IncludeNestedStacks: c.IncludeNested, ParentChangeSetID: string(c.Parent), RootChangeSetID: string(c.Root),
 	}
+	if c.ImportExisting {
+		view.ImportExistingResources = &c.ImportExisting
+	}
+	return view
 }
 
 type describeChangeSetInput struct {
@@ -47,16 +53,15 @@ type describeChangeSetInput struct {
 // describeChangeSetOutput has empty lists where the service has them.
 type describeChangeSetOutput struct {
 	changeSetHeadView
-	Parameters              []parameterView `query:",omitempty"`
-	NotificationARNs        []string
-	RollbackConfiguration   rollbackView
-	Capabilities            []string
-	Tags                    []tagView `query:",omitempty"`
-	OnStackFailure          string    `query:",omitempty"`
-	ImportExistingResources *bool
-	DeploymentMode          string `query:",omitempty"`
-	Changes                 []changeView
-	NextToken               string `query:",omitempty"`
+	Parameters            []parameterView `query:",omitempty"`
+	NotificationARNs      []string
+	RollbackConfiguration rollbackView
+	Capabilities          []string
+	Tags                  []tagView `query:",omitempty"`
+	OnStackFailure        string    `query:",omitempty"`
+	DeploymentMode        string    `query:",omitempty"`
+	Changes               []changeView
+	NextToken             string `query:",omitempty"`
 }
 
 // changeView is the structure Change.
@@ -127,9 +132,6 @@ func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput)
 	}
 	if set.Body.RevertDrift {
 		out.DeploymentMode = revertDrift
-	}
-	if set.Body.ImportExisting {
-		out.ImportExistingResources = &set.Body.ImportExisting
 	}
 	out.Parameters = viewParameters(&set.Body.Revision)
 	for _, t := range set.Body.Revision.Tags {

@@ -68,6 +68,11 @@ func (c *CloudFormation) Stack(ctx context.Context, name string) (Stack, error) 
 		Reason: aws.ToString(s.StackStatusReason), Description: aws.ToString(s.Description),
 		Created: aws.ToTime(s.CreationTime), Updated: s.LastUpdatedTime, Deleted: s.DeletionTime,
 	}
+	if s.StackStatus == types.StackStatusImportRollbackComplete {
+		if stack.State, err = c.importRolledBack(ctx, stack.ID); err != nil {
+			return Stack{}, err
+		}
+	}
 	for _, p := range s.Parameters {
 		stack.Parameters = append(stack.Parameters, project.Pair{Name: aws.ToString(p.ParameterKey), Text: aws.ToString(p.ParameterValue)})
 	}
@@ -78,6 +83,18 @@ func (c *CloudFormation) Stack(ctx context.Context, name string) (Stack, error) 
 		stack.Outputs = append(stack.Outputs, Output{aws.ToString(o.OutputKey), aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
 	}
 	return stack, nil
+}
+
+// importRolledBack returns the state of a stack in IMPORT_ROLLBACK_COMPLETE. A stack that the import was to create has no resource but
+// those that it let go, and can only be deleted.
+func (c *CloudFormation) importRolledBack(ctx context.Context, id string) (State, error) {
+	resources, err := c.Resources(ctx, id)
+	for _, r := range resources {
+		if r.Status != string(types.ResourceStatusImportRollbackComplete) {
+			return UpdateRolledBack, err
+		}
+	}
+	return CreateRolledBack, err
 }
 
 // List implements [Service].
