@@ -83,7 +83,7 @@ func (m *machine) cancel(s *store.Step) {
 		delete(m.requests, request.ID)
 		delete(m.changedReq, request.ID)
 		delete(m.newReq, request.ID)
-		instance.Reached = request.Type != wire.Create
+		instance.Reached = request.Type != wire.Create && request.Type != store.TypeImport
 		if request.Type == wire.Delete && m.dialect.rules().idsStay { // it stays what its logical ID stands for
 			instance.Role = store.RoleCurrent
 			m.changeInstance(instance)

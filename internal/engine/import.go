@@ -32,7 +32,8 @@ func (m *machine) importResource(
 	return nil
 }
 
-// concludeImport ends the import of a resource. CloudFormation then updates the resource's tags; here they follow from who holds it.
+// concludeImport ends the import of a resource. CloudFormation then updates the resource's tags; here its holder
+// decides them.
 func (m *machine) concludeImport(s *store.Step, i *store.Instance, r *store.Request, v verdict) error {
 	m.absorb(s, i, r, v)
 	if !v.success {
@@ -45,14 +46,15 @@ func (m *machine) concludeImport(s *store.Step, i *store.Instance, r *store.Requ
 	return nil
 }
 
-// undoesImport reports whether a rollback lets an instance go instead of deleting it: the resource existed before the operation. It is
-// false for nil, and in an operation that is not undone: then the policies of the resource count.
+// undoesImport reports whether a rollback lets an instance go instead of deleting it: the resource existed before
+// the operation. It is false for nil, and in an operation that is not undone: then the policies of the resource
+// count.
 func (m *machine) undoesImport(i *store.Instance) bool {
 	undoing := m.op.Phase == store.PhaseRevert || m.op.Phase == store.PhaseRevertCleanup || m.discarding()
 	return undoing && i != nil && i.Imported && i.Number > m.op.Stood
 }
 
-// letGo ends the life of an imported instance in the stack. The resource stays.
+// letGo removes an imported instance from the stack. The resource stays.
 func (m *machine) letGo(i *store.Instance) {
 	m.resourceEvent(i, store.VerbImportRollback, store.ProgressRunning, "", i.Body.Properties, false)
 	i.Role = store.RoleGone

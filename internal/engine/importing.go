@@ -28,8 +28,8 @@ type ImportResource struct {
 
 // importing is what a change set imports. Decisions only read it; what exists is looked up between them.
 type importing struct {
-	// only says that the change set does nothing else, and listed what it imports then. Otherwise it imports those of the resources
-	// to be added that exist already.
+	// only says that the change set does nothing else, and listed what it imports then. Otherwise it imports those
+	// of the resources to be added that exist already.
 	only   bool
 	listed []ImportResource
 	// found has the results of lookups by logical ID.
@@ -54,17 +54,18 @@ type needLookups struct {
 
 func (*needLookups) Error() string { return "existing resources have to be looked up" }
 
-// importsOf is what an import comes to: the resources by logical ID, or why the change set fails.
+// importsOf is the result of an import's plan: the resources by logical ID, or why the change set fails.
 type importsOf struct {
 	resources map[wire.LogicalID]store.Import
 	problem   string
 }
 
 // The status reason of a change set that imports. Source: CloudFormation, as others measured it.
-const importReview = "Verify that resources and their properties defined in the template match the intended configuration of the " +
-	"resource import to avoid unexpected changes."
+const importReview = "Verify that resources and their properties defined in the template match the intended " +
+	"configuration of the resource import to avoid unexpected changes."
 
-// draftImports decides what a draft imports. from is nil for a stack that is to be created; changes are those without imports.
+// draftImports decides what a draft imports. from is nil for a stack that is to be created; changes are those
+// without imports.
 func (m *machine) draftImports(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) (importsOf, error) {
 	of := in.importing
 	if of == nil {
@@ -102,24 +103,30 @@ func (m *machine) draftImports(in *Options, from *plan.Side, to plan.Side, chang
 			unretained = append(unretained, string(r.Logical)+" ("+r.pairs()+")")
 		case taken[recordKey{r.Type, found.of.ID}] != "":
 			first := taken[recordKey{r.Type, found.of.ID}]
-			result.problem = cmp.Or(result.problem, r.text()+" cannot be imported as "+string(first)+" and as "+string(r.Logical))
+			twice := r.text() + " cannot be imported as " + string(first) + " and as " + string(r.Logical)
+			result.problem = cmp.Or(result.problem, twice)
 		default:
 			taken[recordKey{r.Type, found.of.ID}] = r.Logical
 			result.resources[r.Logical] = store.Import{ID: found.of.ID, Holder: found.of.Holder}
 		}
 	}
 	if unretained != nil {
-		result.problem = "CloudFormation is attempting to import some resources because they already exist in your account. The " +
-			"resources must have the DeletionPolicy attribute set to 'Retain' or 'RetainExceptOnCreate' in the template for " +
-			"successful import. The affected resources are " + strings.Join(unretained, ", ")
+		result.problem = "CloudFormation is attempting to import some resources because they already exist in your " +
+			"account. The resources must have the DeletionPolicy attribute set to 'Retain' or 'RetainExceptOnCreate' in the template " +
+			"for successful import. The affected resources are " + strings.Join(unretained, ", ")
 	}
 	return result, nil
 }
 
-// checkImport refuses an import that does something else, or that is not possible. It checks in the order in which CloudFormation does.
+// checkImport refuses an import that does something else, or that is not possible. It checks in the order in which
+// CloudFormation does.
 func (m *machine) checkImport(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) error {
 	if frozen := m.frozen(in, from, to.Template); frozen != nil {
 		return invalid("As part of the import operation, you cannot modify or add [" + strings.Join(frozen, ", ") + "]")
+	}
+	active := set[string]{}
+	for _, r := range to.Template.Active(to.Scope) {
+		active.add(r.LogicalID)
 	}
 	listed := map[wire.LogicalID]bool{}
 	var undeclared []string
@@ -128,12 +135,13 @@ func (m *machine) checkImport(in *Options, from *plan.Side, to plan.Side, change
 			return invalid("Every resource to import must have unique LogicalResourceId")
 		}
 		listed[r.Logical] = true
-		if declared := to.Template.Resource(string(r.Logical)); declared == nil {
+		if !active[string(r.Logical)] { // also one whose condition is false
 			undeclared = append(undeclared, string(r.Logical))
 		}
 	}
 	if undeclared != nil {
-		return invalid("The logical resource ids [" + strings.Join(undeclared, ", ") + "] provided in ResourceToImport do not exist in the template.")
+		return invalid("The logical resource ids [" + strings.Join(undeclared, ", ") +
+			"] provided in ResourceToImport do not exist in the template.")
 	}
 	for _, r := range in.importing.listed {
 		if err := m.checkIdentifier(&r, to.Template.Resource(string(r.Logical)).Type); err != nil {
@@ -162,17 +170,19 @@ func (m *machine) checkImport(in *Options, from *plan.Side, to plan.Side, change
 	case added == nil:
 		return invalid("The template should contain at least one new resource to import.")
 	case there != nil:
-		return invalid("Resources [" + strings.Join(there, ", ") + "] passed in ResourceToImport are already in a stack and cannot be imported.")
+		return invalid("Resources [" + strings.Join(there, ", ") +
+			"] passed in ResourceToImport are already in a stack and cannot be imported.")
 	case unlisted != nil:
 		return invalid("Resources [" + strings.Join(unlisted, ", ") + "] is missing from ResourceToImport list")
 	case modified != nil:
-		return invalid("You have modified resources [" + strings.Join(modified, ", ") + "] in your template that are not being imported. " +
+		return invalid("You have modified resources [" + strings.Join(modified, ", ") +
+			"] in your template that are not being imported. " +
 			"Update, create or delete operations cannot be executed during import operations.")
 	}
 	return checkImportPolicies(in.importing.listed, to.Template)
 }
 
-// checkImportPolicies refuses an import of resources that do not say what becomes of them when they leave the stack.
+// checkImportPolicies refuses an import of resources without a DeletionPolicy.
 func checkImportPolicies(listed []ImportResource, t *template.Template) error {
 	var lacking []string
 	for _, r := range listed {
@@ -219,7 +229,8 @@ func sameTags(a, b []store.Tag) bool {
 	return maps.Equal(byKey(a), byKey(b))
 }
 
-// checkIdentifier refuses an identifier that is not one of the resource's type, and a type that does not support imports.
+// checkIdentifier refuses an identifier that is not one of the resource's type, and a type that does not support
+// imports.
 func (m *machine) checkIdentifier(r *ImportResource, declared string) error {
 	schema := m.native.Schema(r.Type)
 	if schema == nil || schema.Identifier == nil && !schema.Recorded {
@@ -228,18 +239,20 @@ func (m *machine) checkIdentifier(r *ImportResource, declared string) error {
 	if want := schema.Identifier; want != nil {
 		got := slices.Sorted(maps.Keys(r.Identifier))
 		if !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-			return invalid("Invalid resource identifier for resource type " + r.Type + ". Expected [" + strings.Join(want, ", ") + "]")
+			return invalid("Invalid resource identifier for resource type " + r.Type +
+				". Expected [" + strings.Join(want, ", ") + "]")
 		}
 	}
 	if r.Type != declared {
-		return invalid("Resource type of [" + string(r.Logical) + "] passed in ResourceToImport does not match with resource type " +
-			"defined in the template. Resource type in ResourceToImport: " + r.Type + "; Resource type in Template: " + declared + ".")
+		return invalid("Resource type of [" + string(r.Logical) +
+			"] passed in ResourceToImport does not match with resource type defined in the template. " +
+			"Resource type in ResourceToImport: " + r.Type + "; Resource type in Template: " + declared + ".")
 	}
 	return nil
 }
 
-// namedLiterally returns the resources to be added whose type supports imports and whose identifier is text in the template.
-// Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack automatically".
+// namedLiterally returns the resources to be added whose type supports imports and whose identifier is text in the
+// template. Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack automatically".
 func (m *machine) namedLiterally(t *template.Template, changes []plan.Change) []ImportResource {
 	var list []ImportResource
 	for _, c := range changes {
@@ -310,8 +323,8 @@ func (e *Engine) lookUp(ctx context.Context, of *importing, decide func() error)
 	}
 }
 
-// Identifier returns the properties that together identify an existing resource of a type for its import; nil if the type is not known
-// to support imports.
+// Identifier returns the properties that together identify an existing resource of a type for its import; nil if the
+// type is not known to support imports.
 func (e *Engine) Identifier(resourceType string) []string {
 	if schema := e.env.native.Schema(resourceType); schema != nil {
 		return schema.Identifier
@@ -343,7 +356,8 @@ func (e *Engine) existing(
 	return found, err
 }
 
-// holds returns the live stack that holds what its holder says, empty if none does any more. near is the stack that asks.
+// holds returns the live stack that holds what its holder says, empty if none does any more. near is the stack that
+// asks.
 func (e *Engine) holds(ctx context.Context, near *store.Stack, of native.Existing) (wire.StackID, error) {
 	if of.Holder == "" {
 		return "", nil
@@ -394,8 +408,8 @@ type recordKey struct {
 	id           wire.PhysicalID
 }
 
-// recordOwners finds the stacks of the same account and region that have recorded resources, and sets the owner of each record that
-// one has. It ignores the resource own of the stack near. All stacks are read, once.
+// recordOwners finds the stacks of the same account and region that have recorded resources, and sets the owner of
+// each record that one has. It ignores the resource own of the stack near. All stacks are read, once.
 func (e *Engine) recordOwners(
 	ctx context.Context, near *store.Stack, own wire.LogicalID, records map[recordKey]wire.StackID,
 ) error {
@@ -426,8 +440,9 @@ func (e *Engine) recordOwners(
 	return nil
 }
 
-// CheckRecordedImport refuses a request of [store.TypeImport] for a recorded resource that another resource of a stack has become since
-// the import was planned. No service knows of such a resource, so that the stacks have to be asked.
+// CheckRecordedImport refuses a request of [store.TypeImport] for a recorded resource that another resource of a
+// stack has become since the import was planned. No service knows of such a resource, so that the stacks have to be
+// asked.
 func (e *Engine) CheckRecordedImport(ctx context.Context, r *store.Request) error {
 	stack, err := e.store.Stack(ctx, r.Body.StackID)
 	if err != nil {

@@ -180,7 +180,7 @@ func (m *machine) draftCreate(d *draft, in *Options, e expanded, text string) er
 	return m.draftChanges(d, in, nil, to, candidates)
 }
 
-// draftChanges thinks through what becomes of the resources. What is imported is known only when it is known what is added.
+// draftChanges plans the changes of resources. It plans twice if resources are imported: only the first plan says what is added.
 func (m *machine) draftChanges(d *draft, in *Options, from *plan.Side, to plan.Side, candidates []plan.Candidate) (err error) {
 	d.changes = plan.Preview(from, to, candidates, m.world())
 	if d.imports, err = m.draftImports(in, from, to, d.changes); err != nil || d.imports.resources == nil {

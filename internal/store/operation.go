@@ -167,8 +167,8 @@ type Operation struct {
 // Import names an existing resource that becomes a resource of a stack.
 type Import struct {
 	ID wire.PhysicalID `json:"id"`
-	// Holder is who held the resource when that was looked up: see package catalog. If it is another one by the time of the
-	// import, the import fails.
+	// Holder is the resource's holder at the time of the lookup, see package catalog. The import fails if the holder has changed
+	// since.
 	Holder string `json:"holder,omitempty"`
 }
 

@@ -95,6 +95,11 @@ func TestImportExistingResourcesAgain(t *testing.T) {
 	set := n.importExisting("s", "one", types.ChangeSetTypeUpdate, with.with("B", unmakable("/b", "A")))
 	n.settles("s", set, types.StackStatusUpdateRollbackComplete)
 	set = n.importExisting("s", "two", types.ChangeSetTypeUpdate, with)
+	list, err := n.client.ListChangeSets(t.Context(), &sdk.ListChangeSetsInput{StackName: str("s")})
+	n.must(err)
+	if len(list.Summaries) != 1 || !aws.ToBool(list.Summaries[0].ImportExistingResources) {
+		t.Errorf("ListChangeSets: %+v", list.Summaries)
+	}
 	if diff := cmp.Diff([]string{"Import A /a"}, changeOf(set)); diff != "" {
 		t.Error(diff)
 	}
@@ -188,5 +193,21 @@ func TestPoliciesOfWhatWasImported(t *testing.T) {
 		if got := n.parameter(name); got != "kept" {
 			t.Errorf("%s: the value is %q", stack, got)
 		}
+	}
+}
+
+// TestImportOfWhatIsNotInForce refuses a listed resource whose condition is false.
+func TestImportOfWhatIsNotInForce(t *testing.T) {
+	n := newNatives(t)
+	_, err := n.planned(&sdk.CreateChangeSetInput{
+		StackName: str("s"), ChangeSetName: str("c"), ChangeSetType: types.ChangeSetTypeImport,
+		TemplateBody: str(`{"Conditions": {"No": {"Fn::Equals": ["a", "b"]}}, "Resources": {
+			"W": {"Type": "AWS::CloudFormation::WaitConditionHandle"},
+			"A": {"Type": "AWS::SSM::Parameter", "Condition": "No", "DeletionPolicy": "Retain",
+				"Properties": {"Name": "/a", "Type": "String", "Value": "v"}}}}`),
+		ResourcesToImport: []types.ResourceToImport{named("AWS::SSM::Parameter", "A", "Name", "/a")},
+	})
+	if err == nil || !strings.Contains(err.Error(), "The logical resource ids [A] provided in ResourceToImport do not exist in the template.") {
+		t.Error(err)
 	}
 }
