@@ -221,6 +221,7 @@ func printChange(shown *display.Difference, c *plan.Change) {
 			word = "is kept, and no longer the stack's (DeletionPolicy)"
 		}
 		shown.Resource(display.Removed, c.LogicalID, c.Type, c.PhysicalID, word)
+	case plan.Import: // only change sets import
 	case plan.Modify:
 		word := ""
 		switch {

@@ -112,8 +112,8 @@ func (m *machine) draftImports(in *Options, from *plan.Side, to plan.Side, chang
 	}
 	if unretained != nil {
 		result.problem = "CloudFormation is attempting to import some resources because they already exist in your " +
-			"account. The resources must have the DeletionPolicy attribute set to 'Retain' or 'RetainExceptOnCreate' in the template " +
-			"for successful import. The affected resources are " + strings.Join(unretained, ", ")
+			"account. The resources must have the DeletionPolicy attribute set to 'Retain' or " +
+			"'RetainExceptOnCreate' in the template for successful import. The affected resources are " + strings.Join(unretained, ", ")
 	}
 	return result, nil
 }
