@@ -119,7 +119,11 @@ func TestMakeWay(t *testing.T) {
 					if !ok {
 						return
 					}
-					from.sent <- text
+					select {
+					case from.sent <- text:
+					case <-stop:
+						return
+					}
 				case <-stop:
 					return
 				}
