@@ -111,7 +111,7 @@ func inJSON(text, special string, ascii bool) string {
 		case r == '/' && strings.ContainsRune(special, r):
 			b.WriteString(`\/`)
 		case r < ' ' || strings.ContainsRune(special, r):
-			unit(uint16(r)) //nolint:gosec // a character of ASCII
+			unit(uint16(r)) // a character of ASCII
 		case ascii && r >= utf8.RuneSelf:
 			for _, u := range utf16.Encode([]rune{r}) {
 				unit(u)

@@ -84,7 +84,7 @@ func TestFound(t *testing.T) {
 // TestBase64Anywhere: at every place in what is encoded, with any bytes around it, at most the two characters that it shares with its
 // neighbours are left at each end.
 func TestBase64Anywhere(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same bytes each time
+	random := rand.New(rand.NewPCG(1, 2)) // the same bytes each time
 	for range 3000 {
 		secret := bytesOf(random, 5+random.IntN(40))
 		before, after := bytesOf(random, random.IntN(9)), bytesOf(random, random.IntN(9))
@@ -117,7 +117,7 @@ func TestLimits(t *testing.T) {
 func bytesOf(random *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = byte(33 + random.IntN(94)) //nolint:gosec // below 127
+		b[i] = byte(33 + random.IntN(94)) // below 127
 	}
 	return string(b)
 }
