@@ -145,8 +145,8 @@ var mutations = []mutation{
 	},
 	{
 		name: "a request that is sent again keeps its silence", file: "settle.go",
-		from:  "r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout), nil",
-		to:    "r.Due = store.RequestWaiting, m.now, m.now.Add(r.Body.Timeout)",
+		from:  "r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(left), nil",
+		to:    "r.Due = store.RequestWaiting, m.now, m.now.Add(left)",
 		found: []invariant{heardOut},
 	},
 	{
@@ -266,8 +266,8 @@ var mutations = []mutation{
 	},
 	{
 		name: "a request that comes again needs its template again", file: "nesting.go", nested: true,
-		from:  "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID {",
-		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" {",
+		from:  "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {",
+		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" && made.Kind != store.KindReview {",
 		found: []invariant{allEnd, noneLeft, accounted},
 	},
 	{
