@@ -14,11 +14,29 @@ import (
 	"time"
 )
 
+// process is a process that was started.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has ended
+}
+
+// end ends the process by a signal, and by SIGKILL if that takes too long.
+func (p process) end(signal syscall.Signal) error {
+	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(patience):
+		return errors.Join(fmt.Errorf("%s does not end", p.cmd), p.cmd.Process.Kill())
+	}
+}
+
 // daemon is a program other than PostgreSQL that runs beside servers.
 type daemon struct {
-	process *exec.Cmd
-	ended   chan struct{} // closed when process has ended
-	log     string        // the file that has what it wrote
+	process
+	log string // the file that has what it wrote
 }
 
 // daemon starts a program in the server's folder, as the server's user. It ends with the test, and writes to the test's log if that
@@ -30,15 +48,15 @@ func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, 
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the process has it too
-	d := &daemon{process: exec.Command(program, args...), ended: make(chan struct{}), log: log.Name()}
-	d.process.Dir, d.process.Env, d.process.SysProcAttr = s.dir, environment(), dies(s.who)
-	d.process.Stdout, d.process.Stderr = log, log
-	if err := d.process.Start(); err != nil {
+	d := &daemon{process{exec.Command(program, args...), make(chan struct{})}, log.Name()}
+	d.cmd.Dir, d.cmd.Env, d.cmd.SysProcAttr = s.dir, environment(), dies(s.who)
+	d.cmd.Stdout, d.cmd.Stderr = log, log
+	if err := d.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
 		defer close(d.ended)
-		_ = d.process.Wait() // it is killed, or its log says why it ended
+		_ = d.cmd.Wait() // it is killed, or its log says why it ended
 	}()
 	t.Cleanup(func() {
 		if err := d.end(syscall.SIGTERM); err != nil {
@@ -49,19 +67,6 @@ func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, 
 		}
 	})
 	return d, nil
-}
-
-// end ends the program by a signal, and by SIGKILL if that takes too long.
-func (d *daemon) end(signal syscall.Signal) error {
-	if err := d.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	select {
-	case <-d.ended:
-		return nil
-	case <-time.After(patience):
-		return errors.Join(fmt.Errorf("%s does not end", d.process), d.process.Process.Kill())
-	}
 }
 
 // said returns the end of what the program wrote.
@@ -84,9 +89,9 @@ func (d *daemon) listens(port int) error {
 		select {
 		case <-tick.C:
 		case <-d.ended:
-			return fmt.Errorf("%s ended:\n%s", d.process, d.said())
+			return fmt.Errorf("%s ended:\n%s", d.cmd, d.said())
 		case <-deadline:
-			return fmt.Errorf("%s does not listen:\n%s", d.process, d.said())
+			return fmt.Errorf("%s does not listen:\n%s", d.cmd, d.said())
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -49,8 +48,7 @@ type Server struct {
 	port           int
 	who            *syscall.SysProcAttr
 
-	process *exec.Cmd
-	ended   chan struct{} // closed when process has ended
+	process *process // nil if it does not run
 	made    sync.Mutex
 	count   int // of databases made
 }
@@ -209,33 +207,30 @@ func (s *Server) Start() error {
 
 func (s *Server) start() error {
 	if s.port == 0 {
-		free, err := net.Listen("tcp", "127.0.0.1:0")
+		ports, err := free(1)
 		if err != nil {
 			return err
 		}
-		s.port = free.Addr().(*net.TCPAddr).Port
-		if err := free.Close(); err != nil {
-			return err
-		}
+		s.port = ports[0]
 	}
 	args := []string{"-D", s.data, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-c", "unix_socket_directories=",
 		"-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "log_min_messages=log", "-c", "dynamic_shared_memory_type=mmap"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	process := exec.Command(filepath.Join(s.bin, "postgres"), args...)
-	process.Dir, process.Env, process.SysProcAttr = s.dir, environment(), dies(s.who)
-	log, err := process.StderrPipe()
+	cmd := exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = s.dir, environment(), dies(s.who)
+	log, err := cmd.StderrPipe()
 	if err != nil {
 		return err
 	}
-	if err := process.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ready, ended := make(chan bool, 1), make(chan struct{})
 	var said tail
 	go func() { // until the process has closed its standard error, so until it has ended
-		defer close(ended)
+		defer close(ended) // also the last of its children has ended, which hold the same standard error
 		lines := bufio.NewScanner(log)
 		for lines.Scan() {
 			said.add(lines.Text())
@@ -246,21 +241,21 @@ func (s *Server) start() error {
 				}
 			}
 		}
-		_ = process.Wait() // a killed server is no error
+		_ = cmd.Wait() // a killed server is no error
 	}()
 	select {
 	case <-ready:
-		s.process, s.ended = process, ended
+		s.process = &process{cmd, ended}
 		return nil
 	case <-ended:
 		if !bytes.Contains(said.text(), []byte("pre-existing shared memory")) {
 			s.port = 0 // most likely somebody was quicker
 		}
-		return fmt.Errorf("%s ended:\n%s", process, said.text())
+		return fmt.Errorf("%s ended:\n%s", cmd, said.text())
 	case <-time.After(patience):
-		err := process.Process.Kill()
+		err := cmd.Process.Kill()
 		<-ended
-		return errors.Join(fmt.Errorf("%s is not ready:\n%s", process, said.text()), err)
+		return errors.Join(fmt.Errorf("%s is not ready:\n%s", cmd, said.text()), err)
 	}
 }
 
@@ -274,16 +269,11 @@ func (s *Server) end(signal syscall.Signal) error {
 	if s.process == nil {
 		return nil
 	}
-	if err := s.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.process.end(signal); err != nil {
 		return err
 	}
-	select {
-	case <-s.ended: // also the last of its children, which hold the same standard error
-		s.process = nil
-		return nil
-	case <-time.After(patience):
-		return errors.Join(errors.New("postgres does not end"), s.process.Process.Kill())
-	}
+	s.process = nil
+	return nil
 }
 
 // Remove ends the server and removes all that it has.

@@ -21,15 +21,7 @@ import (
 // returns, what the server acknowledges to be committed is durable on both: synchronous_standby_names is set.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	standby, err := place(s.bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := standby.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	standby := folder(t, s.bin)
 	standby.settings = s.settings
 	standby.Follow(t, s)
 	return standby

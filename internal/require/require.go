@@ -104,13 +104,7 @@ func FindPostgres() (string, error) {
 			return filepath.Dir(path), nil
 		}
 	}
-	newest, version := "", 0
-	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
-	for _, dir := range installed {
-		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil && v > version && hasPostgres(dir) {
-			newest, version = dir, v
-		}
-	}
+	newest := newestPostgres("initdb", "postgres")
 	if newest == "" {
 		return "", errors.New("PostgreSQL is neither named by " + PostgresVariable + " nor on PATH nor in /usr/lib/postgresql")
 	}
@@ -146,16 +140,31 @@ func Patroni(t testing.TB) HighAvailability {
 	leftOut(t, "patroni")
 	patroni, err := exec.LookPath("patroni")
 	etcd, missed := exec.LookPath("etcd")
-	rewinds, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_rewind") // the only error is of the pattern
-	if err = errors.Join(err, missed); err != nil || len(rewinds) == 0 {
+	postgres := newestPostgres("postgres", "pg_basebackup", "pg_rewind")
+	if err = errors.Join(err, missed); err != nil || postgres == "" {
 		missing(t, "patroni", "there are no patroni, etcd and pg_rewind: apt-get install patroni etcd-server postgresql")
 		return HighAvailability{}
 	}
-	return HighAvailability{Patroni: patroni, Etcd: etcd, Postgres: filepath.Dir(rewinds[len(rewinds)-1])}
+	return HighAvailability{Patroni: patroni, Etcd: etcd, Postgres: postgres}
 }
 
-func hasPostgres(dir string) bool {
-	for _, name := range []string{"initdb", "postgres"} {
+// newestPostgres returns the folder of the newest PostgreSQL below /usr/lib/postgresql that has some programs, or nothing.
+func newestPostgres(programs ...string) (newest string) {
+	version := 0
+	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
+	for _, dir := range installed {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil && v > version && has(dir, programs...) {
+			newest, version = dir, v
+		}
+	}
+	return newest
+}
+
+func hasPostgres(dir string) bool { return has(dir, "initdb", "postgres") }
+
+// has reports whether a folder has all of some programs.
+func has(dir string, programs ...string) bool {
+	for _, name := range programs {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
 			return false
 		}
