@@ -251,18 +251,22 @@ func (f *Fetcher) fromOSS(ctx context.Context, address, bucket string) (string, 
 	case !known:
 		return "", missing
 	}
-	return textOf(body)
+	defer func() { _ = body.Close() }() // it was only read
+	text, bad := textOf(body)
+	if bad != nil {
+		return "", bad
+	}
+	return text, nil
 }
 
-// textOf reads a text to its end and closes it.
-func textOf(body io.ReadCloser) (string, error) {
-	defer func() { _ = body.Close() }() // it was only read
+// textOf reads a text to its end. The error is nil or an [Error] without a place.
+func textOf(body io.Reader) (string, *Error) {
 	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
 	switch {
 	case err != nil:
 		return "", &Error{Problem: Failed, Text: err.Error()}
 	case len(all) > MaxBytes:
-		return "", &Error{Problem: TooLong}
+		return "", &Error{Problem: TooLong, Text: "too long"}
 	}
 	return string(all), nil
 }
@@ -288,14 +292,11 @@ func (f *Fetcher) here(ctx context.Context, u *url.URL, named object) (text stri
 		return "", false, nil
 	}
 	defer func() { _ = body.Close() }() // it was only read
-	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
-	switch {
-	case err != nil:
-		return "", true, problem(Failed, err.Error())
-	case len(all) > MaxBytes:
-		return "", true, problem(TooLong, "too long")
+	text, bad := textOf(body)
+	if bad != nil {
+		return "", true, problem(bad.Problem, bad.Text)
 	}
-	return string(all), true, nil
+	return text, true, nil
 }
 
 func unsupported() *Error {
@@ -326,12 +327,12 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL) (string, error) {
 	case status != http.StatusOK:
 		return "", failed(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, MaxBytes+1))
+	text, bad := textOf(response.Body)
 	switch {
-	case err != nil:
-		return "", failed(err.Error())
-	case len(text) > MaxBytes:
-		return "", &Error{Problem: TooLong, Text: "too long"}
+	case bad == nil:
+		return text, nil
+	case bad.Problem == Failed:
+		return "", failed(bad.Text)
 	}
-	return string(text), nil
+	return "", bad
 }
