@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -138,14 +139,13 @@ func TestForkedFunctionsThatDiffer(t *testing.T) {
 	code := `
 import decimal, os, sys
 def handler(event, context):
-    with open("/proc/self/cmdline") as command: # a forked process has that of its parent
-        forked = "--template" in command.read()
+    forked = None
+    if sys.platform == "linux":
+        with open("/proc/self/cmdline") as command: # a forked process has that of its parent
+            forked = "--template" in command.read()
     return {"forked": forked, "optimize": sys.flags.optimize, "own": getattr(decimal, "mine", False), "argv": [a[-8:] for a in sys.argv],
             "locale": os.environ.get("LC_CTYPE", "")}
 `
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux shows the arguments of a process")
-	}
 	k := functionKit(t, 0,
 		pythonFunction(t, "plain", code, nil, nil),
 		pythonFunction(t, "variable", code, map[string]string{"PYTHONOPTIMIZE": "2"}, nil),
@@ -162,6 +162,9 @@ def handler(event, context):
 		"locale":   `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"C.utf8"}`,
 		"library":  `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
 	} {
+		if runtime.GOOS != "linux" { // which does not show whether a process was forked
+			want = regexp.MustCompile(`"forked":\w+`).ReplaceAllString(want, `"forked":null`)
+		}
 		o := k.call(name, "{}")
 		if got := strings.ReplaceAll(string(o.Result), " ", ""); got != want {
 			t.Errorf("%s: %s, want %s (%+v)", name, got, want, o)
