@@ -269,8 +269,9 @@ func (s *Server) addFaces() error {
 	}
 	s.faces = faces{"cloudformation": QueryFace(stacks, cloudformation.Version), "sts": QueryFace(identities, sts.Version)}
 	if s.config.Parameters != nil {
+		things := catalog.New(s.config.Store)
 		parameters, err := ssm.New(ssm.Config{
-			Store: s.config.Parameters, Tags: catalog.New(s.config.Store).Tags, Records: catalog.New(s.config.Store).Records, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
+			Store: s.config.Parameters, Tags: things.Tags, Records: things.Records, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
 			Caller: func(ctx context.Context) (ssm.Caller, bool) {
 				id, ok := sigv4.FromContext(ctx)
 				return ssm.Caller{Account: id.Account, Region: id.Region}, ok

@@ -81,7 +81,7 @@ func TestTemplates(t *testing.T) {
 func TestTemplateRefusals(t *testing.T) {
 	w := newWorld(t)
 	id := w.call("CreateTemplate", "TemplateName", "shop", "TemplateBody", plain(""))["TemplateId"].(string)
-	const nobody = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
+	const missing = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
 	for _, c := range []struct {
 		action string
 		pairs  []string
@@ -97,15 +97,15 @@ func TestTemplateRefusals(t *testing.T) {
 		{"CreateTemplate", []string{"TemplateName", "a", "TemplateBody", plain(""), "ResourceGroupId", "rg"}, "400 NotSupported: "},
 		{"UpdateTemplate", []string{"TemplateId", id, "TemplateBody", "{}"}, "400 InvalidTemplateVersion: "},
 		{"UpdateTemplate", []string{"TemplateId", id, "IsDraft", "true"}, "400 NotSupported: "},
-		{"UpdateTemplate", []string{"TemplateId", nobody, "TemplateBody", plain("")}, "404 TemplateNotFound: "},
+		{"UpdateTemplate", []string{"TemplateId", missing, "TemplateBody", plain("")}, "404 TemplateNotFound: "},
 		{"GetTemplate", []string{"TemplateId", id, "TemplateVersion", "v2"}, "404 TemplateNotFound: The Tempalte (" + id + ") with version (v2) "}, //nolint:misspell // the service's
 		{"GetTemplate", []string{"TemplateId", id, "TemplateVersion", "v0"}, "404 TemplateNotFound: "},
 		{"GetTemplate", []string{"TemplateId", id, "TemplateVersion", "last"}, "404 TemplateNotFound: "},
-		{"CreateStack", []string{"StackName", "s", "TemplateId", nobody}, "404 TemplateNotFound: "},
+		{"CreateStack", []string{"StackName", "s", "TemplateId", missing}, "404 TemplateNotFound: "},
 		{"CreateStack", []string{"StackName", "s", "TemplateId", id, "TemplateBody", "{}"}, "400 InvalidParameter: "},
 		{"ListTemplateVersions", []string{"TemplateId", id, "NextToken", "9"}, "400 InvalidParameter: "},
-		{"TagResources", []string{"ResourceType", "template", "ResourceId.1", id, "ResourceId.2", nobody, "Tag.1.Key", "a"},
-			"400 InvalidParameter: The specified parameter ResourceIds is invalid, the template " + nobody + " does not exist."},
+		{"TagResources", []string{"ResourceType", "template", "ResourceId.1", id, "ResourceId.2", missing, "Tag.1.Key", "a"},
+			"400 InvalidParameter: The specified parameter ResourceIds is invalid, the template " + missing + " does not exist."},
 	} {
 		if got := w.refused(c.action, c.pairs...); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s %.60s: %s, want %s", c.action, c.pairs, got, c.want)

@@ -61,8 +61,8 @@ func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 	return syncDirectory(filepath.Dir(into))
 }
 
-// Verify checks the database of a data directory, or of a copy of one, and returns what is wrong with it. keys is where the keys are that
-// seal it; the zero source is the key file of the directory. Without keys, what is sealed is not checked: whole is false then.
+// Verify checks the database of a data directory, or of a copy of one, and returns what is wrong with it. keys are
+// those of the database; the zero source is the key file of the directory. Without keys, sealed values are not checked, and whole is false.
 func Verify(ctx context.Context, dir string, keys KeySource) (problems []string, whole bool, err error) {
 	if keys == (KeySource{}) {
 		keys.File = KeyFile(dir)
