@@ -272,6 +272,7 @@ type run struct {
 	short   []string // others that are too short to be looked for in a text
 	// address is what of the provider's URL may be a password.
 	address []string
+	// silent counts the requests of each type that were waited for to no avail.
 	silent  map[wire.RequestType]int
 	lasting []lasting     // requests that were answered and not ended
 	slowest time.Duration // answer that came

@@ -533,6 +533,31 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// The shorter time of a request whose predecessors went unanswered does not end the start of a process: neither a process that
+// crashed nor one that hung says how long the next takes to be ready.
+func TestSlowStart(t *testing.T) {
+	require.Tool(t, "python3")
+	for rule, end := range map[string]string{"crash": "os._exit(3)", "hang": "time.sleep(60)"} {
+		t.Run(rule, func(t *testing.T) {
+			c := script(t, "index.py", "import os, time\ntime.sleep(1.5)\n"+
+				strings.Replace(python, "as e:\n", "as e:\n        "+end+"\n", 1))
+			c.Only = []string{"life", "failed-create", "no-properties", "letters", "oversize", "two-at-once"}
+			if rule == "hang" {
+				c.Timeout = 5 * time.Second
+			}
+			report := run(t, c)
+			if !has(report, rule) {
+				t.Errorf("found %v", found(report))
+			}
+			for _, f := range report.Findings {
+				if strings.Contains(f.Detail, "before a process was ready") {
+					t.Errorf("in %s: %s", f.Scenario, f.Detail)
+				}
+			}
+		})
+	}
+}
+
 // A URL that is busy gets its request again, as from an engine; any other error is a refusal.
 func TestBusy(t *testing.T) {
 	for status, want := range map[int]bool{http.StatusTooManyRequests: false, http.StatusServiceUnavailable: false, http.StatusBadGateway: true} {

@@ -141,10 +141,12 @@ func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)
 	}
 	c := s.run.config
 	o := trial.Order{Request: r, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, Secrets: s.run.masked}
-	if s.run.silent[r.RequestType] > 1 { // who has been silent so often is not waited for so long
+	hurried := s.run.silent[r.RequestType] > 1 // after that much silence the next answer is not waited for so long
+	if hurried {
 		o.Timeout, o.Settle = min(o.Timeout, DefaultSettle), min(o.Settle, DefaultSettle)
 	}
 	if len(s.run.lasting) > 1 { // likewise, and its processes are ended before there are none left
+		hurried = true
 		o.Timeout, o.Linger = min(o.Timeout, max(5*time.Second, 2*s.run.slowest)), 100*time.Millisecond
 	}
 	if change != nil {
@@ -154,6 +156,11 @@ func (s *scene) exchange(r wire.Request, label string, change func(*trial.Order)
 		var err error
 		if p.Exchange, err = s.run.session.Send(s.ctx, o); err != nil {
 			s.err = err
+		}
+		if hurried && p.End.Kind == local.TimedOut && !p.End.Delivered {
+			// No process was ready so soon, which says nothing about the handler.
+			hurried, o.Timeout = false, c.Timeout
+			continue
 		}
 		if tries == maxTries || !p.End.Busy || p.Answered || len(p.Attempts) > 0 {
 			return p
@@ -173,7 +180,7 @@ func (s *scene) note(p reply) {
 	r.sent[p.Request.RequestID] = s.id
 	if p.Answered {
 		r.slowest = max(r.slowest, p.Took)
-	} else {
+	} else if p.End.Err == nil || p.End.Kind == local.TimedOut { // a crash ends the wait at once
 		r.silent[p.Request.RequestType]++
 	}
 	if p.Lingers {

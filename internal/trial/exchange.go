@@ -94,6 +94,8 @@ type End struct {
 	Err error
 	// At is when; zero if it has not ended.
 	At time.Time
+	// Delivered says that a process got the request; false for a URL.
+	Delivered bool
 	// work is that of [local.Outcome].
 	work func(context.Context) string
 	// Busy says that a URL replied 429 or 503: an engine sends the request again.
