@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -98,37 +99,30 @@ func headerTags(text string) (map[string]string, error) {
 	return tags, checkTags(tags, objects.MaxTags)
 }
 
-// headers are what is told of an object. gofakes3 sets them, but for the client's own.
-func (c *call) headers(info objects.Info, whole bool) map[string]string {
-	kind := info.ContentType
-	if kind == "" {
-		kind = untold
-	}
-	h := map[string]string{
-		"Content-Type":                 kind,
-		"Last-Modified":                info.Modified.UTC().Format(http.TimeFormat),
-		"X-Amz-Server-Side-Encryption": encryption(info),
-	}
+// describe puts what is known of an object into the headers of the answer; its checksum only if all of it is answered.
+func (c *call) describe(info objects.Info, whole bool) {
+	h := c.reply.Header()
+	h.Set("ETag", info.ETag)
+	h.Set("Last-Modified", info.Modified.UTC().Format(http.TimeFormat))
+	h.Set("Content-Type", cmp.Or(info.ContentType, untold))
+	h.Set("X-Amz-Server-Side-Encryption", encryption(info))
 	for name, value := range map[string]string{
 		"Content-Encoding": info.ContentEncoding, "Content-Language": info.ContentLanguage, "Content-Disposition": info.ContentDisposition,
 		"Cache-Control": info.CacheControl, "Expires": info.Expires, "X-Amz-Website-Redirect-Location": info.Redirect,
 	} {
 		if value != "" {
-			h[name] = value
+			h.Set(name, value)
 		}
 	}
 	for name, value := range info.Metadata {
-		c.final[strings.ToLower(metaHeader)+name] = []string{value} // clients in Python and JavaScript see the case
+		h[strings.ToLower(metaHeader)+name] = []string{value} // clients in Python and JavaScript see the case
 	}
 	if len(info.Tags) > 0 {
-		h["X-Amz-Tagging-Count"] = strconv.Itoa(len(info.Tags))
+		h.Set("X-Amz-Tagging-Count", strconv.Itoa(len(info.Tags)))
 	}
 	if whole && strings.EqualFold(c.r.Header.Get("X-Amz-Checksum-Mode"), "ENABLED") {
-		for name, value := range checksumHeaders(info.Checksum) {
-			h[name] = value
-		}
+		c.tellChecksum(info.Checksum)
 	}
-	return h
 }
 
 // encryption is what is told of an object's encryption.
@@ -139,12 +133,12 @@ func encryption(info objects.Info) string {
 	return "AES256"
 }
 
-// checksumHeaders are what is told of a checksum.
-func checksumHeaders(sum objects.Checksum) map[string]string {
-	if sum.Value == "" || !ofS3(sum.Algorithm) {
-		return nil
+// tellChecksum puts a checksum into the headers of the answer, if S3 has such.
+func (c *call) tellChecksum(sum objects.Checksum) {
+	if sum.Value != "" && ofS3(sum.Algorithm) {
+		c.reply.Header().Set(checksumName(sum.Algorithm), sum.Value)
+		c.reply.Header().Set("X-Amz-Checksum-Type", checksumType(sum))
 	}
-	return map[string]string{checksumName(sum.Algorithm): sum.Value, "X-Amz-Checksum-Type": checksumType(sum)}
 }
 
 func checksumType(sum objects.Checksum) string {
@@ -154,14 +148,13 @@ func checksumType(sum objects.Checksum) string {
 	return "FULL_OBJECT"
 }
 
-// stored tells the client of what is stored now.
+// stored puts what is known of an object that was stored into the headers of the answer.
 func (c *call) stored(info objects.Info) {
-	c.final.Set("ETag", info.ETag)
-	c.final.Set("X-Amz-Server-Side-Encryption", encryption(info))
+	h := c.reply.Header()
+	h.Set("ETag", info.ETag)
+	h.Set("X-Amz-Server-Side-Encryption", encryption(info))
 	if bucket, err := c.config.Objects.Bucket(c.ctx, c.bucket); err == nil && bucket.Of.Settings[objects.SettingVersioning] != "" {
-		c.final.Set("X-Amz-Version-Id", objects.NullVersion) // clients of a bucket with versions want to know it
+		h.Set("X-Amz-Version-Id", objects.NullVersion) // clients of a bucket with versions want to know it
 	}
-	for name, value := range checksumHeaders(info.Checksum) {
-		c.final.Set(name, value)
-	}
+	c.tellChecksum(info.Checksum)
 }

@@ -117,7 +117,7 @@ func (u *upload) verify(sums objects.Sums) error {
 	return nil
 }
 
-// receive makes the body the data of an object or part, of which c.upload says what is to be checked, and gofakes3 shall check no more.
+// receive makes the body the data of an object or part, of which c.upload says what is to be checked.
 func (c *call) receive() error {
 	u, err := c.declared()
 	if err != nil {
@@ -130,15 +130,10 @@ func (c *call) receive() error {
 		return invalidRequest("A part can not be empty.")
 	}
 	c.upload = u
-	c.r.Header.Set("Content-Length", strconv.FormatInt(u.length, 10))
-	c.r.ContentLength = u.length
-	for _, name := range []string{"X-Amz-Content-Sha256", "Content-Md5"} {
-		c.r.Header.Del(name)
-	}
 	return nil
 }
 
-// readBody reads a body that is a document into c.body, checks it, and puts it back.
+// readBody reads a body that is a document into c.body and checks it.
 func (c *call) readBody() error {
 	if c.r.ContentLength < 0 && c.r.Body != nil && c.r.Header.Get("X-Amz-Decoded-Content-Length") == "" {
 		return noLength
@@ -160,7 +155,6 @@ func (c *call) readBody() error {
 		all.Write(c.body)
 		sums.Checksum = base64.StdEncoding.EncodeToString(all.Sum(nil))
 	}
-	c.r.Body = io.NopCloser(bytes.NewReader(c.body))
 	// The parts of an upload come with the checksum of the object, not of the document.
 	if c.query.Has("uploadId") {
 		u.algo, u.trailer = "", false
@@ -200,9 +194,5 @@ func (c *call) writeCondition() (objects.Condition, error) {
 	if none != "" && none != "*" {
 		return objects.Condition{}, refuse(http.StatusNotImplemented, "NotImplemented", "If-None-Match of a request that writes is *.")
 	}
-	condition := objects.Condition{IfMatch: c.r.Header.Get("If-Match"), IfNone: none != ""}
-	// The objects see to them, gofakes3 shall not.
-	c.r.Header.Del("If-None-Match")
-	c.r.Header.Del("If-Match")
-	return condition, nil
+	return objects.Condition{IfMatch: c.r.Header.Get("If-Match"), IfNone: none != ""}, nil
 }

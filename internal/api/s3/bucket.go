@@ -48,7 +48,7 @@ func (c *call) makeBucket() error {
 	if err := c.newBucket(c.bucket, region, settings); err != nil {
 		return err
 	}
-	c.final.Set("Location", "/"+c.bucket)
+	c.reply.Header().Set("Location", "/"+c.bucket)
 	return c.reply.nothing(http.StatusOK)
 }
 
@@ -78,9 +78,12 @@ func (c *call) newBucket(name, region string, settings map[string]string) error 
 	return err
 }
 
-// listBuckets lists the caller's buckets. gofakes3 would, as those of an account that it makes up.
+// maxBuckets is how many buckets are listed.
+const maxBuckets = 10_000
+
+// listBuckets lists the caller's buckets.
 func (c *call) listBuckets() error {
-	list, err := backend{c}.ListBuckets()
+	list, err := c.config.Objects.Buckets(c.ctx, c.caller.Account, "", maxBuckets)
 	if err != nil {
 		return err
 	}
@@ -93,8 +96,8 @@ func (c *call) listBuckets() error {
 			Bucket []bucket
 		}
 	}{Namespace: namespace, Owner: ownerID{c.caller.Account, c.caller.Account}}
-	for _, info := range list {
-		document.Buckets.Bucket = append(document.Buckets.Bucket, bucket{info.Name, stamp(info.CreationDate.Time)})
+	for _, item := range list {
+		document.Buckets.Bucket = append(document.Buckets.Bucket, bucket{item.Name, stamp(item.Of.Made)})
 	}
 	return c.reply.document(document)
 }
@@ -105,8 +108,16 @@ func (c *call) headBucket() error {
 	if err != nil {
 		return err
 	}
-	c.final.Set("X-Amz-Bucket-Region", item.Of.Owner.Region)
-	return c.protocol()
+	c.reply.Header().Set("X-Amz-Bucket-Region", item.Of.Owner.Region)
+	return c.reply.nothing(http.StatusOK)
+}
+
+// deleteBucket removes a bucket that has no objects.
+func (c *call) deleteBucket() error {
+	if err := c.config.Objects.Remove(c.ctx, catalog.Place{Account: c.caller.Account}, c.bucket); err != nil {
+		return err
+	}
+	return c.reply.nothing(http.StatusNoContent)
 }
 
 // location answers where a bucket is; us-east-1 has no name there.
@@ -124,19 +135,4 @@ func (c *call) location() error {
 		Namespace string   `xml:"xmlns,attr"`
 		Region    string   `xml:",chardata"`
 	}{Namespace: namespace, Region: region})
-}
-
-// maxDeleted is how many objects one call removes.
-const maxDeleted = 1000
-
-// deleteObjects removes the objects that the body names.
-func (c *call) deleteObjects() error {
-	var document struct {
-		XMLName xml.Name               `xml:"Delete"`
-		Objects []struct{ Key string } `xml:"Object"`
-	}
-	if err := xml.Unmarshal(c.body, &document); err != nil || len(document.Objects) == 0 || len(document.Objects) > maxDeleted {
-		return malformedXML
-	}
-	return c.protocol()
 }

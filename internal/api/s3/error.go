@@ -134,18 +134,14 @@ func (c *call) refuse(err error) {
 func (r *reply) error(err error) {
 	c := r.call
 	told := c.of(err)
-	h := r.Header()
-	for _, name := range []string{"Content-Length", "Content-Range", "Content-Encoding", "Accept-Ranges"} {
-		h.Del(name)
-	}
 	body := told.body(c.id, c.bucket, c.key)
 	if told.status != http.StatusNotModified {
-		h.Set("Content-Type", "application/xml")
-		h.Set("Content-Length", strconv.Itoa(len(body)))
+		r.Header().Set("Content-Type", "application/xml")
+		r.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	r.begin(told.status)
+	r.WriteHeader(told.status)
 	if c.r.Method != http.MethodHead && told.status != http.StatusNotModified {
-		_, _ = r.ResponseWriter.Write(body) // a client that is gone needs no answer
+		_, _ = r.Write(body) // a client that is gone needs no answer
 	}
 }
 

@@ -3,159 +3,109 @@ package s3
 import (
 	"encoding/xml"
 	"io"
-	"net/url"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/johannesboyne/gofakes3"
-
 	"github.com/pintle-dev/pintle/internal/objects"
 )
 
-// CreateMultipartUpload implements [gofakes3.MultipartBackend].
-func (b backend) CreateMultipartUpload(bucket, key string, _ map[string]string) (gofakes3.UploadID, error) {
-	u, err := b.begin(bucket, key)
-	return gofakes3.UploadID(u.ID), b.fail(err)
-}
-
-func (b backend) begin(bucket, key string) (objects.Upload, error) {
-	algo, err := b.algorithm()
-	u := objects.Upload{Key: key, Algorithm: algo}
+// createMultipartUpload begins an object that comes in parts.
+func (c *call) createMultipartUpload() error {
+	algo, err := c.algorithm()
 	if err != nil {
-		return u, err
+		return err
 	}
-	kind := b.r.Header.Get("X-Amz-Checksum-Type")
+	u := objects.Upload{Key: c.key, Algorithm: algo}
+	kind := c.r.Header.Get("X-Amz-Checksum-Type")
 	crc := u.Algorithm == objects.CRC32 || u.Algorithm == objects.CRC32C || u.Algorithm == objects.CRC64NVME
 	switch {
 	case kind != "" && kind != "COMPOSITE" && kind != "FULL_OBJECT":
-		return u, invalid("The checksum type is COMPOSITE or FULL_OBJECT.")
+		return invalid("The checksum type is COMPOSITE or FULL_OBJECT.")
 	case kind == "FULL_OBJECT" && !crc, kind == "COMPOSITE" && u.Algorithm == objects.CRC64NVME:
-		return u, invalidRequest("The %s checksum type cannot be used with the %s checksum algorithm.", kind, strings.ToLower(string(u.Algorithm)))
+		return invalidRequest("The %s checksum type cannot be used with the %s checksum algorithm.", kind, strings.ToLower(string(u.Algorithm)))
 	}
 	u.Whole = kind == "FULL_OBJECT" || u.Algorithm == objects.CRC64NVME
-	if u.Attributes, err = b.attributes(); err != nil {
-		return u, err
+	if u.Attributes, err = c.attributes(); err != nil {
+		return err
 	}
-	if u, err = b.config.Objects.Begin(b.ctx, bucket, u); err != nil {
-		return u, err
+	if u, err = c.config.Objects.Begin(c.ctx, c.bucket, u); err != nil {
+		return err
 	}
-	b.final.Set("X-Amz-Server-Side-Encryption", encryption(objects.Info{Attributes: u.Attributes}))
+	h := c.reply.Header()
+	h.Set("X-Amz-Server-Side-Encryption", encryption(objects.Info{Attributes: u.Attributes}))
 	if u.Algorithm != "" {
-		b.final.Set("X-Amz-Checksum-Algorithm", string(u.Algorithm))
-		b.final.Set("X-Amz-Checksum-Type", checksumType(objects.Checksum{Composite: !u.Whole}))
+		h.Set("X-Amz-Checksum-Algorithm", string(u.Algorithm))
+		h.Set("X-Amz-Checksum-Type", checksumType(objects.Checksum{Composite: !u.Whole}))
 	}
-	return u, nil
+	return c.reply.document(struct {
+		XMLName     xml.Name `xml:"InitiateMultipartUploadResult"`
+		Namespace   string   `xml:"xmlns,attr"`
+		Bucket, Key string
+		UploadID    string `xml:"UploadId"`
+	}{Namespace: namespace, Bucket: c.bucket, Key: c.key, UploadID: u.ID})
 }
 
-// UploadPart implements [gofakes3.MultipartBackend].
-func (b backend) UploadPart(bucket, key string, id gofakes3.UploadID, number int, _ int64, input io.Reader) (string, error) {
-	info, err := b.config.Objects.PutPart(b.ctx, bucket, key, string(id), number, input, b.options(objects.Condition{}))
-	if err == nil {
-		b.stored(info)
-		b.final.Del("X-Amz-Checksum-Type") // parts have none
-	}
-	return info.ETag, b.fail(err)
-}
-
-// ListMultipartUploads implements [gofakes3.MultipartBackend].
-func (b backend) ListMultipartUploads(bucket string, marker *gofakes3.UploadListMarker, prefix gofakes3.Prefix, limit int64) (*gofakes3.ListMultipartUploadsResult, error) {
-	uploads, err := b.config.Objects.Uploads(b.ctx, bucket)
+// partNumber reads the number of a part; what is none is no part.
+func (c *call) partNumber() (int, error) {
+	number, err := strconv.Atoi(c.query.Get("partNumber"))
 	if err != nil {
-		return nil, b.fail(err)
+		return 0, objects.ErrPart
 	}
-	result := &gofakes3.ListMultipartUploadsResult{Bucket: bucket, MaxUploads: limit, Prefix: prefix.Prefix, Delimiter: prefix.Delimiter}
-	past := marker == nil
-	if marker != nil {
-		result.KeyMarker, result.UploadIDMarker = marker.Object, marker.UploadID
-	}
-	seen := map[string]bool{}
-	for _, u := range uploads {
-		if !past {
-			switch {
-			case u.Key > marker.Object:
-				past = true
-			case u.Key == marker.Object && u.ID == string(marker.UploadID):
-				past = true
-				continue
-			default:
-				continue
-			}
-		}
-		rest, ok := strings.CutPrefix(u.Key, prefix.Prefix)
-		if !ok {
-			continue
-		}
-		head, _, common := strings.Cut(rest, prefix.Delimiter)
-		common = common && prefix.Delimiter != ""
-		if name := prefix.Prefix + head + prefix.Delimiter; common && seen[name] {
-			result.NextKeyMarker, result.NextUploadIDMarker = u.Key, gofakes3.UploadID(u.ID)
-			continue
-		}
-		if int64(len(result.Uploads)+len(result.CommonPrefixes)) == limit {
-			result.IsTruncated = true
-			break
-		}
-		result.NextKeyMarker, result.NextUploadIDMarker = u.Key, gofakes3.UploadID(u.ID)
-		if common {
-			name := prefix.Prefix + head + prefix.Delimiter
-			seen[name] = true
-			result.CommonPrefixes = append(result.CommonPrefixes, gofakes3.CommonPrefix{Prefix: name})
-			continue
-		}
-		result.Uploads = append(result.Uploads, gofakes3.ListMultipartUploadItem{
-			Key: u.Key, UploadID: gofakes3.UploadID(u.ID), Initiated: gofakes3.NewContentTime(u.Begun), Owner: owner(b.caller.Account),
-			Initiator: owner(b.caller.Account),
-		})
-	}
-	if !result.IsTruncated {
-		result.NextKeyMarker, result.NextUploadIDMarker = "", ""
-	}
-	return result, nil
+	return number, nil
 }
 
-// ListParts implements [gofakes3.MultipartBackend].
-func (b backend) ListParts(bucket, key string, id gofakes3.UploadID, marker int, limit int64) (*gofakes3.ListMultipartUploadPartsResult, error) {
-	_, parts, err := b.config.Objects.Parts(bucket, key, string(id))
+// uploadPart stores the body as a part of an upload.
+func (c *call) uploadPart() error {
+	if err := c.receive(); err != nil {
+		return err
+	}
+	number, err := c.partNumber()
 	if err != nil {
-		return nil, b.fail(err)
+		return err
 	}
-	result := &gofakes3.ListMultipartUploadPartsResult{
-		Bucket: bucket, Key: key, UploadID: id, PartNumberMarker: marker, MaxParts: limit,
-		Owner: owner(b.caller.Account), Initiator: owner(b.caller.Account),
+	info, err := c.config.Objects.PutPart(c.ctx, c.bucket, c.key, c.query.Get("uploadId"), number, c.r.Body, c.options(objects.Condition{}))
+	if err != nil {
+		return err
 	}
-	for _, part := range parts {
-		if part.Number <= marker {
-			continue
+	c.stored(info)
+	c.reply.Header().Del("X-Amz-Checksum-Type") // parts have none
+	return c.reply.nothing(http.StatusOK)
+}
+
+// uploadPartCopy stores another object, or a range of it, as a part of an upload.
+func (c *call) uploadPartCopy() error {
+	from, err := c.source()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	number, err := c.partNumber()
+	if err != nil {
+		return err
+	}
+	var data io.Reader = from
+	if text := c.r.Header.Get("X-Amz-Copy-Source-Range"); text != "" {
+		part, err := parseRange(text, from.Size)
+		if err != nil || part == nil || text != part.String() {
+			return invalid("The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "+
+				"zero-based offsets of the first and last bytes to copy, within the object of %d bytes.", from.Size)
 		}
-		if int64(len(result.Parts)) == limit {
-			result.IsTruncated = true
-			break
-		}
-		result.NextPartNumberMarker = part.Number
-		result.Parts = append(result.Parts, gofakes3.ListMultipartUploadPartItem{
-			PartNumber: part.Number, LastModified: gofakes3.NewContentTime(part.Modified), ETag: part.ETag, Size: part.Size,
-		})
+		data = from.Range(part.first, part.length)
 	}
-	return result, nil
-}
-
-// AbortMultipartUpload implements [gofakes3.MultipartBackend].
-func (b backend) AbortMultipartUpload(bucket, key string, id gofakes3.UploadID) error {
-	return b.fail(b.config.Objects.Abort(b.ctx, bucket, key, string(id)))
-}
-
-// CompleteMultipartUpload implements [gofakes3.MultipartBackend]. It reads the document itself: gofakes3 knows no checksums of parts.
-func (b backend) CompleteMultipartUpload(bucket, key string, id gofakes3.UploadID, _ *gofakes3.CompleteMultipartUploadRequest) (gofakes3.VersionID, string, error) {
-	info, err := b.complete(bucket, key, string(id))
-	if err == nil {
-		b.stored(info)
-		b.final.Del("ETag") // it is in the document
+	info, err := c.config.Objects.PutPart(c.ctx, c.bucket, c.key, c.query.Get("uploadId"), number, data, objects.Options{})
+	if err != nil {
+		return err
 	}
-	return "", info.ETag, b.fail(err)
+	return c.copied("CopyPartResult", info)
 }
 
-func (b backend) complete(bucket, key, id string) (objects.Info, error) {
+// completeMultipartUpload makes an object of the parts that the body names.
+func (c *call) completeMultipartUpload() error {
+	if err := c.readBody(); err != nil {
+		return err
+	}
 	var document struct {
 		Parts []struct {
 			PartNumber        int
@@ -169,8 +119,8 @@ func (b backend) complete(bucket, key, id string) (objects.Info, error) {
 			ChecksumMD5       string
 		} `xml:"Part"`
 	}
-	if err := xml.Unmarshal(b.body, &document); err != nil || len(document.Parts) > objects.MaxParts {
-		return objects.Info{}, malformedXML
+	if err := xml.Unmarshal(c.body, &document); err != nil || len(document.Parts) > objects.MaxParts {
+		return malformedXML
 	}
 	given := make([]objects.Given, 0, len(document.Parts))
 	for _, p := range document.Parts {
@@ -178,80 +128,106 @@ func (b backend) complete(bucket, key, id string) (objects.Info, error) {
 		sums = slices.DeleteFunc(sums, func(sum string) bool { return sum == "" })
 		given = append(given, objects.Given{Number: p.PartNumber, ETag: p.ETag, Checksum: strings.Join(sums, " ")})
 	}
-	condition, err := b.writeCondition()
-	if err != nil {
-		return objects.Info{}, err
-	}
-	o := objects.Options{Condition: condition}
-	size, whole := b.r.Header.Get("X-Amz-Mp-Object-Size"), b.r.Header.Get("X-Amz-Checksum-Type") == "FULL_OBJECT"
-	o.Verify = func(sums objects.Sums) error {
-		if size != "" && size != strconv.FormatInt(sums.Size, 10) {
-			return invalidRequest("The provided 'x-amz-mp-object-size' header value %.20s does not match what was computed: %d", size, sums.Size)
-		}
-		for _, algo := range objects.Algorithms() {
-			value := b.r.Header.Get(checksumName(algo))
-			if whole && value != "" && sums.Checksum != "" && value != sums.Checksum {
-				return badDigest(string(algo))
-			}
-		}
-		return nil
-	}
-	return b.config.Objects.Complete(b.ctx, bucket, key, id, given, o)
-}
-
-// copyPart makes a part of an upload of another object, or of a range of it.
-func (c *call) copyPart() error {
-	from, err := c.source()
+	condition, err := c.writeCondition()
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	if err := c.readCondition(from.Info, "X-Amz-Copy-Source-"); err != nil {
-		return err
-	}
-	number, err := strconv.Atoi(c.query.Get("partNumber"))
-	if err != nil {
-		return objects.ErrPart
-	}
-	var data io.Reader = from
-	if text := c.r.Header.Get("X-Amz-Copy-Source-Range"); text != "" {
-		c.r.Header.Set("Range", text)
-		c.plainRange()
-		asked, err := c.ranged()
-		if err != nil {
-			return err
-		}
-		if asked == nil || asked.FromEnd || asked.End == gofakes3.RangeNoEnd || asked.End >= from.Size {
-			return invalid("The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the "+
-				"zero-based offsets of the first and last bytes to copy, within the object of %d bytes.", from.Size)
-		}
-		data = from.Range(asked.Start, asked.End-asked.Start+1)
-	}
-	info, err := c.config.Objects.PutPart(c.ctx, c.bucket, c.key, c.query.Get("uploadId"), number, data, objects.Options{})
+	o := objects.Options{Condition: condition, Verify: c.verifyObject}
+	info, err := c.config.Objects.Complete(c.ctx, c.bucket, c.key, c.query.Get("uploadId"), given, o)
 	if err != nil {
 		return err
+	}
+	c.stored(info)
+	c.reply.Header().Del("ETag") // it is in the document
+	scheme := "http"
+	if c.r.TLS != nil {
+		scheme = "https"
 	}
 	return c.reply.document(struct {
-		XMLName      xml.Name `xml:"CopyPartResult"`
-		Namespace    string   `xml:"xmlns,attr"`
-		ETag         string
-		LastModified string
-	}{Namespace: namespace, ETag: info.ETag, LastModified: stamp(info.Modified)})
+		XMLName   xml.Name `xml:"CompleteMultipartUploadResult"`
+		Namespace string   `xml:"xmlns,attr"`
+		Location  string
+		Bucket    string
+		Key       string
+		ETag      string
+	}{Namespace: namespace, Location: scheme + "://" + c.r.Host + c.r.URL.EscapedPath(), Bucket: c.bucket, Key: c.key, ETag: info.ETag})
 }
 
-// source opens the object that is copied.
-func (c *call) source() (objects.Object, error) {
-	text, version, _ := strings.Cut(c.r.Header.Get("X-Amz-Copy-Source"), "?versionId=")
-	if version == "" {
-		version = objects.NullVersion
+// verifyObject compares what was computed of a whole object with what the headers say of it.
+func (c *call) verifyObject(sums objects.Sums) error {
+	h := c.r.Header
+	if size := h.Get("X-Amz-Mp-Object-Size"); size != "" && size != strconv.FormatInt(sums.Size, 10) {
+		return invalidRequest("The provided 'x-amz-mp-object-size' header value %.20s does not match what was computed: %d", size, sums.Size)
 	}
-	name, err := url.PathUnescape(text)
-	bucket, key, ok := strings.Cut(strings.TrimPrefix(name, "/"), "/")
-	if err != nil || !ok {
-		return objects.Object{}, invalid("Copy Source must mention the source bucket and key: sourcebucket/sourcekey")
+	if h.Get("X-Amz-Checksum-Type") != "FULL_OBJECT" || sums.Checksum == "" {
+		return nil
 	}
-	if err := c.enter(bucket); err != nil {
-		return objects.Object{}, err
+	for _, algo := range objects.Algorithms() {
+		if value := h.Get(checksumName(algo)); value != "" && value != sums.Checksum {
+			return badDigest(string(algo))
+		}
 	}
-	return c.config.Objects.Open(c.ctx, bucket, key, version)
+	return nil
+}
+
+// abortMultipartUpload removes an upload and its parts.
+func (c *call) abortMultipartUpload() error {
+	if err := c.config.Objects.Abort(c.ctx, c.bucket, c.key, c.query.Get("uploadId")); err != nil {
+		return err
+	}
+	return c.reply.nothing(http.StatusNoContent)
+}
+
+type uploadedPart struct {
+	PartNumber   int
+	LastModified string
+	ETag         string
+	Size         int64
+}
+
+// listParts lists the parts of an upload.
+func (c *call) listParts() error {
+	limit, err := c.limit("max-parts")
+	if err != nil {
+		return err
+	}
+	marker := 0
+	if text := c.query.Get("part-number-marker"); text != "" {
+		if marker, err = strconv.Atoi(text); err != nil || marker < 0 {
+			return invalid("Provided part-number-marker not an integer or within integer range")
+		}
+	}
+	id := c.query.Get("uploadId")
+	_, parts, err := c.config.Objects.Parts(c.bucket, c.key, id)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		XMLName              xml.Name `xml:"ListPartsResult"`
+		Namespace            string   `xml:"xmlns,attr"`
+		Bucket, Key          string
+		UploadID             string `xml:"UploadId"`
+		Initiator, Owner     ownerID
+		StorageClass         string
+		PartNumberMarker     int
+		NextPartNumberMarker int
+		MaxParts             int
+		IsTruncated          bool
+		Parts                []uploadedPart `xml:"Part"`
+	}{
+		Namespace: namespace, Bucket: c.bucket, Key: c.key, UploadID: id, Initiator: c.owner(), Owner: c.owner(), StorageClass: standard,
+		PartNumberMarker: marker, MaxParts: limit,
+	}
+	for _, part := range parts {
+		if part.Number <= marker {
+			continue
+		}
+		if len(result.Parts) == limit {
+			result.IsTruncated = true
+			break
+		}
+		result.NextPartNumberMarker = part.Number
+		result.Parts = append(result.Parts, uploadedPart{part.Number, stamp(part.Modified), part.ETag, part.Size})
+	}
+	return c.reply.document(result)
 }

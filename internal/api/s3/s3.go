@@ -1,12 +1,8 @@
-// Package s3 answers what clients ask of S3 about the buckets and objects of this machine.
+// Package s3 is the API of S3 over the buckets and objects of package objects: the calls of handlers, SDKs, the AWS CLI and the CDK's
+// tools. Each operation is a method named as S3 names it.
 //
-// The protocol is gofakes3's, over package objects. Before it come, in this package, the things that gofakes3 lacks or that must
-// not be its: who may use a bucket, bodies that come in chunks, checksums, conditions, the settings of buckets, ListObjectsV2, tags,
-// copies of parts; and what it answers is looked over on the way out, so that no page of a browser is let in by it and errors are
-// S3's own.
-//
-// Signatures are the door's affair. A bucket is its account's alone: policies, like all settings of a bucket, are recorded and
-// answered, not enforced.
+// The caller of this package verifies signatures. Only the account that owns a bucket can use it: policies, like all settings of a
+// bucket, are recorded and answered, not enforced. No answer has a header that lets the page of a browser read it.
 //
 // Source: Amazon S3 API Reference, version 2006-03-01.
 package s3
@@ -15,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net"
@@ -24,8 +19,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/johannesboyne/gofakes3"
 
 	"github.com/pintle-dev/pintle/internal/bucketevents"
 	"github.com/pintle-dev/pintle/internal/catalog"
@@ -85,10 +78,9 @@ func New(config Config) (http.Handler, error) {
 
 // ServeHTTP implements [http.Handler].
 func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{Face: f, ctx: r.Context(), id: newRequestID(), final: http.Header{}}
+	c := &call{Face: f, ctx: r.Context(), id: newRequestID()}
 	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
-	// gofakes3 reads the request; this one is changed for it.
-	c.r = r.Clone(r.Context())
+	c.r = r.Clone(r.Context()) // its headers and its body are changed
 	c.r.Body = intake.Paced(r.Body, c.reply.limits, f.config.Idle)
 	c.query = r.URL.Query()
 	c.hoisted()
@@ -100,9 +92,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.serve(); err != nil {
 		c.refuse(err)
-		return
 	}
-	c.reply.end()
 }
 
 // call is one call.
@@ -119,10 +109,6 @@ type call struct {
 	// upload is what is to be checked of the body; body is the body, where it is read beforehand.
 	upload *upload
 	body   []byte
-	// final are headers of the answer, put in when all others are there; an empty one is taken out.
-	final http.Header
-	// err is the first error of the objects.
-	err error
 }
 
 // serve answers a call, or returns the error to answer with.
@@ -229,36 +215,37 @@ var plain = [...]string{
 
 // serveBucket answers what is asked of a bucket.
 func (c *call) serveBucket() error {
-	asked := subresources(c.r.Method, c.query)
+	asked, method := subresources(c.r.Method, c.query), c.r.Method
 	if len(asked) == 0 {
-		switch c.r.Method {
+		switch method {
 		case http.MethodGet:
 			if c.query.Get("list-type") == "2" {
 				return c.listObjectsV2()
 			}
-			return c.protocol()
+			return c.listObjects()
 		case http.MethodHead:
 			return c.headBucket()
 		case http.MethodDelete:
-			c.r.Header.Del("X-Minio-Force-Delete") // S3 has no such thing
-			return c.protocol()
+			return c.deleteBucket()
 		}
 		return notAllowed
 	}
 	switch name := asked[0]; {
 	case len(asked) > 1:
 		return unserved(asked...)
-	case name == "versions" && c.r.Method == http.MethodGet, name == "uploads" && c.r.Method == http.MethodGet:
-		return c.protocol()
-	case name == "versioning", name == "delete" && c.r.Method == http.MethodPost:
-		if err := c.readBody(); err != nil {
-			return err
-		}
-		if name == "delete" {
-			return c.deleteObjects()
-		}
-		return c.protocol()
-	case name == "location" && c.r.Method == http.MethodGet:
+	case name == "versions" && method == http.MethodGet:
+		return c.listObjectVersions()
+	case name == "uploads" && method == http.MethodGet:
+		return c.listMultipartUploads()
+	case name == "versioning" && method == http.MethodGet:
+		return c.getBucketVersioning()
+	case name == "versioning" && method == http.MethodPut:
+		return c.putBucketVersioning()
+	case name == "versioning":
+		return notAllowed
+	case name == "delete" && method == http.MethodPost:
+		return c.deleteObjects()
+	case name == "location" && method == http.MethodGet:
 		return c.location()
 	case name == "tagging":
 		return c.bucketTagging()
@@ -281,32 +268,26 @@ func (c *call) serveObject() error {
 	asked := subresources(c.r.Method, c.query)
 	is := func(names ...string) bool { return slices.Equal(asked, names) }
 	switch method := c.r.Method; {
-	case is() && method == http.MethodPut && c.copying(), is() && method == http.MethodDelete:
-		return c.protocol()
-	case is() && method == http.MethodPut:
-		if err := c.receive(); err != nil {
-			return err
-		}
-		return c.protocol()
 	case is() && (method == http.MethodGet || method == http.MethodHead):
-		c.plainRange()
-		return c.protocol()
+		return c.getObject()
+	case is() && method == http.MethodPut && c.copying():
+		return c.copyObject()
+	case is() && method == http.MethodPut:
+		return c.putObject()
+	case is() && method == http.MethodDelete:
+		return c.deleteObject()
 	case is("uploads") && method == http.MethodPost:
-		return c.protocol()
+		return c.createMultipartUpload()
 	case is("partNumber", "uploadId") && method == http.MethodPut && c.copying():
-		return c.copyPart()
+		return c.uploadPartCopy()
 	case is("partNumber", "uploadId") && method == http.MethodPut:
-		if err := c.receive(); err != nil {
-			return err
-		}
-		return c.protocol()
+		return c.uploadPart()
 	case is("uploadId") && method == http.MethodPost:
-		if err := c.readBody(); err != nil {
-			return err
-		}
-		return c.protocol()
-	case is("uploadId") && (method == http.MethodGet || method == http.MethodDelete):
-		return c.protocol()
+		return c.completeMultipartUpload()
+	case is("uploadId") && method == http.MethodGet:
+		return c.listParts()
+	case is("uploadId") && method == http.MethodDelete:
+		return c.abortMultipartUpload()
 	case is("tagging"):
 		return c.objectTagging()
 	case is():
@@ -317,13 +298,5 @@ func (c *call) serveObject() error {
 
 // copying reports whether the data come from another object.
 func (c *call) copying() bool { return c.r.Header.Get("X-Amz-Copy-Source") != "" }
-
-// protocol hands the call to gofakes3.
-func (c *call) protocol() error {
-	id := binary.BigEndian.Uint64([]byte(c.id)) // it wants to count
-	gofakes3.New(backend{c}, gofakes3.WithTimeSkewLimit(0), gofakes3.WithMetadataSizeLimit(0), gofakes3.WithRequestID(id)).
-		Server().ServeHTTP(c.reply, c.r)
-	return nil
-}
 
 func newRequestID() string { return rand.Text()[:16] }

@@ -1,9 +1,9 @@
 package s3
 
 import (
+	"encoding/xml"
+	"net/http"
 	"strings"
-
-	"github.com/johannesboyne/gofakes3"
 
 	"github.com/pintle-dev/pintle/internal/catalog"
 	"github.com/pintle-dev/pintle/internal/objects"
@@ -11,98 +11,51 @@ import (
 
 // Objects have one version, null, also in a bucket whose versioning is enabled: that is recorded.
 
-// VersioningConfiguration implements [gofakes3.VersionedBackend].
-func (b backend) VersioningConfiguration(bucket string) (gofakes3.VersioningConfiguration, error) {
-	item, err := b.config.Objects.Bucket(b.ctx, bucket)
+// The states of versioning that can be put.
+const (
+	versioningEnabled   = "Enabled"
+	versioningSuspended = "Suspended"
+)
+
+// getBucketVersioning answers whether versioning was enabled or suspended.
+func (c *call) getBucketVersioning() error {
+	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
-		return gofakes3.VersioningConfiguration{}, b.fail(err)
+		return err
 	}
-	var configuration gofakes3.VersioningConfiguration
-	for _, status := range []gofakes3.VersioningStatus{gofakes3.VersioningEnabled, gofakes3.VersioningSuspended} {
-		if strings.Contains(item.Of.Settings[objects.SettingVersioning], string(status)) { // a template may have put more
-			configuration.Status = status
+	document := struct {
+		XMLName   xml.Name `xml:"VersioningConfiguration"`
+		Namespace string   `xml:"xmlns,attr"`
+		Status    string   `xml:",omitempty"`
+	}{Namespace: namespace}
+	for _, status := range []string{versioningEnabled, versioningSuspended} {
+		if strings.Contains(item.Of.Settings[objects.SettingVersioning], status) { // a template may have put more
+			document.Status = status
 		}
 	}
-	return configuration, nil
+	return c.reply.document(document)
 }
 
-// SetVersioningConfiguration implements [gofakes3.VersionedBackend].
-func (b backend) SetVersioningConfiguration(bucket string, v gofakes3.VersioningConfiguration) error {
-	return b.fail(b.set(bucket, objects.SettingVersioning, string(v.Status)))
-}
-
-// GetObjectVersion implements [gofakes3.VersionedBackend].
-func (b backend) GetObjectVersion(bucket, key string, version gofakes3.VersionID, asked *gofakes3.ObjectRangeRequest) (*gofakes3.Object, error) {
-	if version != objects.NullVersion {
-		return nil, b.fail(objects.ErrNoVersion)
+// putBucketVersioning records whether versioning is enabled.
+func (c *call) putBucketVersioning() error {
+	if err := c.readBody(); err != nil {
+		return err
 	}
-	return b.GetObject(bucket, key, asked)
-}
-
-// HeadObjectVersion implements [gofakes3.VersionedBackend].
-func (b backend) HeadObjectVersion(bucket, key string, version gofakes3.VersionID) (*gofakes3.Object, error) {
-	if version != objects.NullVersion {
-		return nil, b.fail(objects.ErrNoVersion)
+	var document struct {
+		XMLName xml.Name `xml:"VersioningConfiguration"`
+		Status  string
 	}
-	return b.HeadObject(bucket, key)
-}
-
-// DeleteObjectVersion implements [gofakes3.VersionedBackend].
-func (b backend) DeleteObjectVersion(bucket, key string, version gofakes3.VersionID) (gofakes3.ObjectDeleteResult, error) {
-	if version != objects.NullVersion {
-		return gofakes3.ObjectDeleteResult{}, nil
+	if err := xml.Unmarshal(c.body, &document); err != nil {
+		return malformedXML
 	}
-	return b.DeleteObject(bucket, key)
-}
-
-// DeleteMultiVersions implements [gofakes3.VersionedBackend].
-func (b backend) DeleteMultiVersions(bucket string, ids ...gofakes3.ObjectID) (gofakes3.MultiDeleteResult, error) {
-	var result gofakes3.MultiDeleteResult
-	var keys []string
-	for _, id := range ids {
-		if id.VersionID == "" || id.VersionID == objects.NullVersion {
-			keys = append(keys, id.Key)
-			result.Deleted = append(result.Deleted, id)
-			continue
-		}
-		told := b.of(objects.ErrNoVersion)
-		result.Error = append(result.Error, gofakes3.ErrorResult{Key: id.Key, Code: gofakes3.ErrorCode(told.code), Message: told.message})
+	if document.Status != versioningEnabled && document.Status != versioningSuspended {
+		return refuse(http.StatusBadRequest, "IllegalVersioningConfigurationException",
+			"The versioning configuration specified in the request is invalid: its Status is Enabled or Suspended.")
 	}
-	return result, b.fail(b.config.Objects.DeleteAll(b.ctx, bucket, keys))
-}
-
-// ListBucketVersions implements [gofakes3.VersionedBackend].
-func (b backend) ListBucketVersions(bucket string, prefix *gofakes3.Prefix, page *gofakes3.ListBucketVersionsPage) (*gofakes3.ListBucketVersionsResult, error) {
-	var q objects.Query
-	if prefix != nil {
-		q.Prefix, q.Delimiter = prefix.Prefix, prefix.Delimiter
+	if err := c.set(c.bucket, objects.SettingVersioning, document.Status); err != nil {
+		return err
 	}
-	if page != nil {
-		q.After, q.Limit = page.KeyMarker, int(page.MaxKeys)
-	}
-	found, err := b.config.Objects.List(b.ctx, bucket, q)
-	if err != nil {
-		return nil, b.fail(err)
-	}
-	result := gofakes3.NewListBucketVersionsResult(bucket, prefix, page)
-	for _, info := range found.Objects {
-		result.Versions = append(result.Versions, &gofakes3.Version{
-			Key: info.Key, VersionID: objects.NullVersion, IsLatest: true, ETag: info.ETag, Size: info.Size,
-			LastModified: gofakes3.NewContentTime(info.Modified), Owner: owner(b.caller.Account),
-		})
-	}
-	for _, common := range found.Prefixes {
-		result.AddPrefix(common)
-	}
-	if found.Next != "" {
-		result.IsTruncated, result.NextKeyMarker, result.NextVersionIDMarker = true, found.Next, objects.NullVersion
-	}
-	return result, nil
-}
-
-// owner is an account, as S3 names owners.
-func owner(account string) *gofakes3.UserInfo {
-	return &gofakes3.UserInfo{ID: account, DisplayName: account}
+	return c.reply.nothing(http.StatusOK)
 }
 
 // set changes a setting of a bucket; an empty one removes it.
@@ -120,4 +73,65 @@ func (c *call) set(bucket, name, text string) error {
 		b.Settings = settings
 		return nil
 	})
+}
+
+type version struct {
+	Key          string
+	VersionID    string `xml:"VersionId"`
+	IsLatest     bool
+	LastModified string
+	ETag         string
+	Size         int64
+	Owner        ownerID
+	StorageClass string
+}
+
+// listObjectVersions lists the objects of a bucket, each as its only version.
+func (c *call) listObjectVersions() error {
+	l, err := c.listing()
+	if err != nil {
+		return err
+	}
+	marker := c.query.Get("key-marker")
+	switch {
+	case c.query.Has("version-id-marker") && c.query.Get("version-id-marker") == "":
+		return invalid("A version-id marker cannot be empty.")
+	case c.query.Has("version-id-marker") && marker == "":
+		return invalid("A version-id marker cannot be specified without a key marker.")
+	}
+	l.After = marker
+	page, err := c.config.Objects.List(c.ctx, c.bucket, l.Query)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		XMLName             xml.Name `xml:"ListVersionsResult"`
+		Namespace           string   `xml:"xmlns,attr"`
+		Name                string
+		Prefix              string
+		Delimiter           string `xml:",omitempty"`
+		KeyMarker           string
+		VersionIDMarker     string `xml:"VersionIdMarker"`
+		MaxKeys             int
+		EncodingType        string `xml:",omitempty"`
+		IsTruncated         bool
+		NextKeyMarker       string    `xml:",omitempty"`
+		NextVersionIDMarker string    `xml:"NextVersionIdMarker,omitempty"`
+		Versions            []version `xml:"Version"`
+		CommonPrefixes      []commonPrefix
+	}{
+		Namespace: namespace, Name: c.bucket, Prefix: l.text(l.Prefix), Delimiter: l.text(l.Delimiter), KeyMarker: l.text(marker),
+		VersionIDMarker: c.query.Get("version-id-marker"), MaxKeys: l.Limit, EncodingType: l.encoding,
+		CommonPrefixes: l.prefixes(page.Prefixes),
+	}
+	if page.Next != "" {
+		result.IsTruncated, result.NextKeyMarker, result.NextVersionIDMarker = true, l.text(page.Next), objects.NullVersion
+	}
+	for _, info := range page.Objects {
+		result.Versions = append(result.Versions, version{
+			Key: l.text(info.Key), VersionID: objects.NullVersion, IsLatest: true, LastModified: stamp(info.Modified),
+			ETag: info.ETag, Size: info.Size, Owner: c.owner(), StorageClass: standard,
+		})
+	}
+	return c.reply.document(result)
 }

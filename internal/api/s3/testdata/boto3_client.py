@@ -143,6 +143,11 @@ same([c["Key"] for p in pages for c in p.get("Contents", [])], ["l/1", "l/2", "l
 pages = list(s3.get_paginator("list_object_versions").paginate(Bucket="things", Prefix="l/", PaginationConfig={"PageSize": 4}))
 same([(v["Key"], v["VersionId"], v["IsLatest"]) for p in pages for v in p.get("Versions", [])],
      [(k, "null", True) for k in ("l/1", "l/2", "l/a/1", "l/a/2", "l/b", "l/ü&<")], "versions")
+pages = list(s3.get_paginator("list_objects").paginate(Bucket="things", Prefix="l/", Delimiter="/", PaginationConfig={"PageSize": 1}))
+same([c["Prefix"] for p in pages for c in p.get("CommonPrefixes", [])], ["l/a/"], "prefixes of version 1")
+same([c["Key"] for p in pages for c in p.get("Contents", [])], ["l/1", "l/2", "l/b", "l/ü&<"], "keys beside prefixes of version 1")
+status, text = fetch(s3.generate_presigned_url("list_objects", {"Bucket": "things", "Prefix": "l/ü", "EncodingType": "url"}))
+same((status, b"<Key>l/%C3%BC%26%3C</Key>" in text, b"<EncodingType>url</EncodingType>" in text), (200, True, True), "encoded keys")
 same(s3.list_objects_v2(Bucket="things", StartAfter="l/a/2", FetchOwner=True)["Contents"][0]["Owner"]["ID"], ACCOUNT, "owner")
 fails("InvalidArgument", 400, s3.list_objects_v2, Bucket="things", ContinuationToken="!")
 deleted = s3.delete_objects(Bucket="things", Delete={"Objects": [{"Key": "l/1"}, {"Key": "l/nothing"}, {"Key": "l/2", "VersionId": "null"}, {"Key": "l/b", "VersionId": "abc"}]})
@@ -208,6 +213,22 @@ etag = '"%s-2"' % hashlib.md5(hashlib.md5(big).digest() + hashlib.md5(b"end").di
 got = s3.head_object(Bucket="things", Key="big", ChecksumMode="ENABLED")
 same((done["ETag"], got["ETag"], got["ContentLength"], got["Metadata"], got["ChecksumCRC32"]), (etag, etag, len(big) + 3, {"a": "b"}, whole), "completed")
 fails("NoSuchUpload", 404, s3.upload_part, PartNumber=1, Body=b"x", **identity)
+uploads = [s3.create_multipart_upload(Bucket="things", Key=k) for k in ("u/1", "u/a/1", "u/a/2", "u/b ü", "u/b ü")]
+for number in (1, 2, 3):
+    s3.upload_part(Bucket="things", Key="u/1", UploadId=uploads[0]["UploadId"], PartNumber=number, Body=b"part")
+pages = list(s3.get_paginator("list_parts").paginate(Bucket="things", Key="u/1", UploadId=uploads[0]["UploadId"], PaginationConfig={"PageSize": 2}))
+same([[p["PartNumber"] for p in page["Parts"]] for page in pages], [[1, 2], [3]], "pages of parts")
+pages = list(s3.get_paginator("list_multipart_uploads").paginate(Bucket="things", Prefix="u/", PaginationConfig={"PageSize": 2}))
+same([(u["Key"], u["UploadId"]) for page in pages for u in page["Uploads"]], sorted((u["Key"], u["UploadId"]) for u in uploads[:3]) + [
+     (u["Key"], u["UploadId"]) for page in pages for u in page["Uploads"] if u["Key"] == "u/b ü"], "pages of uploads")
+same(len({u["UploadId"] for page in pages for u in page["Uploads"]}), 5, "all uploads")
+pages = list(s3.get_paginator("list_multipart_uploads").paginate(Bucket="things", Prefix="u/", Delimiter="/", PaginationConfig={"PageSize": 1}))
+same([c["Prefix"] for page in pages for c in page.get("CommonPrefixes", [])], ["u/a/"], "prefixes of uploads")
+same(len([u for page in pages for u in page.get("Uploads", [])]), 3, "uploads with a delimiter")
+for u in uploads:
+    s3.abort_multipart_upload(Bucket="things", Key=u["Key"], UploadId=u["UploadId"])
+fails("InvalidArgument", 400, s3.list_parts, PartNumberMarker=-1, **identity)
+fails("IllegalVersioningConfigurationException", 400, s3.put_bucket_versioning, Bucket="things", VersioningConfiguration={"Status": "On"})
 upload = s3.create_multipart_upload(Bucket="things", Key="big")
 s3.abort_multipart_upload(Bucket="things", Key="big", UploadId=upload["UploadId"])
 fails("NoSuchUpload", 404, s3.abort_multipart_upload, Bucket="things", Key="big", UploadId=upload["UploadId"])
