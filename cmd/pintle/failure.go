@@ -7,8 +7,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/aws/smithy-go"
-
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 )
 
@@ -48,8 +47,8 @@ func failed(err error, hints ...string) *failure {
 
 // readable shortens an error of the SDK to what a person needs.
 func readable(err error) error {
-	if told, ok := errors.AsType[smithy.APIError](err); ok {
-		return fmt.Errorf("%s (%s)", told.ErrorMessage(), told.ErrorCode())
+	if told, ok := errors.AsType[*awscall.Error](err); ok {
+		return fmt.Errorf("%s (%s)", told.Message, told.Code)
 	}
 	if broken, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("the engine cannot be reached: %w", broken)

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
@@ -49,7 +51,13 @@ func TestRecordedImportIsOfOneStack(t *testing.T) {
 	}
 
 	// The command deletes a new stack whose import failed before it creates it, and the console shows imports as such.
-	service := stacks.NewCloudFormation(client)
+	calls, err := awscall.New(awscall.Config{
+		Region: "us-east-1", Endpoint: s.url, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := stacks.NewCloudFormation(calls)
 	for stack, want := range map[string]stacks.State{"first": stacks.Updated, "second": stacks.CreateRolledBack} {
 		if got, err := service.Stack(t.Context(), stack); err != nil || got.State != want {
 			t.Errorf("%s is in state %v (%s): %v", stack, got.State, got.Status, err)

@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/smithy-go"
 
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -221,12 +220,12 @@ func (s *session) client() bool { return s.here == nil && s.data != "" }
 
 // use makes the clients.
 func (s *session) use(keys aws.CredentialsProvider, region string) error {
-	cfn := stacks.NewCloudFormation(cloudformation.New(cloudformation.Options{
-		BaseEndpoint: &s.url, Region: region, Credentials: keys, HTTPClient: near.Client(),
-		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts, o.MaxBackoff = 4, time.Second
-		}),
-	}))
+	calls, err := awscall.New(awscall.Config{
+		Region: region, Credentials: keys, Endpoint: s.url, HTTP: near.Client(), MaxAttempts: 4, Clock: impatient{}, UserAgent: "pintle",
+	})
+	if err != nil {
+		return failed(err)
+	}
 	client, err := rosclient.New(rosclient.Config{
 		Endpoint: s.url, Region: s.app.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), HTTP: near.Client(), Now: s.app.now,
 	})
@@ -234,13 +233,22 @@ func (s *session) use(keys aws.CredentialsProvider, region string) error {
 		return err
 	}
 	s.faces = map[template.Language]face{
-		template.CloudFormation: {cfn, &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}},
+		template.CloudFormation: {stacks.NewCloudFormation(calls), &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}},
 		template.ROS: {stacks.NewROS(client), &operatorClient{
 			base: s.url, region: client.Region(), keys: keys, now: s.app.now, dialect: engine.ROS.Name(),
 		}},
 	}
 	s.speak(s.language)
 	return nil
+}
+
+// impatient is the machine's clock, which waits a second at most before a call is tried again: the engine is on this machine or near.
+type impatient struct{}
+
+func (impatient) Now() time.Time { return time.Now() }
+
+func (impatient) Sleep(ctx context.Context, d time.Duration) error {
+	return pause(ctx, min(d, time.Second))
 }
 
 func static(c node.Credentials) aws.CredentialsProvider {

@@ -5,46 +5,105 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/project"
 )
 
 // CloudFormation is the [Service] of stacks of CloudFormation.
-type CloudFormation struct{ client *cloudformation.Client }
+type CloudFormation struct{ client *awscall.Client }
 
-// NewCloudFormation returns the service behind a client.
-func NewCloudFormation(client *cloudformation.Client) *CloudFormation { return &CloudFormation{client} }
+// NewCloudFormation returns the service that a client calls.
+func NewCloudFormation(client *awscall.Client) *CloudFormation { return &CloudFormation{client} }
+
+// members are those of a structure of a request or an answer, by name.
+type members map[string]any
+
+func (c *CloudFormation) call(ctx context.Context, action string, in members) (members, error) {
+	return c.client.Call(ctx, "cloudformation", action, in)
+}
+
+// pages calls an action until there is no next page, or each returns false, which gets the structures of a list.
+func (c *CloudFormation) pages(ctx context.Context, action string, in members, list string, each func(members) bool) error {
+	for {
+		out, err := c.call(ctx, action, in)
+		if err != nil {
+			return err
+		}
+		for _, one := range out.list(list) {
+			if !each(one) {
+				return nil
+			}
+		}
+		token := out.text("NextToken")
+		if token == "" {
+			return nil
+		}
+		in["NextToken"] = token
+	}
+}
+
+// text returns a member that is text; empty if it is absent.
+func (m members) text(name string) string {
+	text, _ := m[name].(string)
+	return text
+}
+
+// time returns a member that is a time; zero if it is absent.
+func (m members) time(name string) time.Time {
+	at, _ := m[name].(time.Time)
+	return at
+}
+
+// optionalTime returns a member that is a time; nil if it is absent.
+func (m members) optionalTime(name string) *time.Time {
+	if at, ok := m[name].(time.Time); ok {
+		return &at
+	}
+	return nil
+}
+
+// list returns a member that is a list of structures.
+func (m members) list(name string) []members {
+	all, _ := m[name].([]any)
+	list := make([]members, 0, len(all))
+	for _, one := range all {
+		structure, _ := one.(map[string]any)
+		list = append(list, structure)
+	}
+	return list
+}
 
 // cloudFormationType is the resource type of a stack's own events.
 const cloudFormationType = "AWS::CloudFormation::Stack"
 
+// importRollbackComplete is the status of a stack, and of a resource, after an import that was rolled back.
+const importRollbackComplete = "IMPORT_ROLLBACK_COMPLETE"
+
 // cloudFormationStates are the statuses at rest. Source: CloudFormation, stack status codes.
-var cloudFormationStates = map[types.StackStatus]State{
-	types.StackStatusReviewInProgress:       InReview,
-	types.StackStatusCreateComplete:         Created,
-	types.StackStatusCreateFailed:           CreateFailed,
-	types.StackStatusRollbackComplete:       CreateRolledBack,
-	types.StackStatusRollbackFailed:         CreateRollbackFailed,
-	types.StackStatusUpdateComplete:         Updated,
-	types.StackStatusUpdateFailed:           UpdateFailed,
-	types.StackStatusUpdateRollbackComplete: UpdateRolledBack,
-	types.StackStatusUpdateRollbackFailed:   UpdateRollbackFailed,
-	types.StackStatusImportComplete:         Updated,
-	types.StackStatusImportRollbackComplete: UpdateRolledBack,
-	types.StackStatusImportRollbackFailed:   UpdateRollbackFailed,
-	types.StackStatusDeleteComplete:         Deleted,
-	types.StackStatusDeleteFailed:           DeleteFailed,
+var cloudFormationStates = map[string]State{
+	"REVIEW_IN_PROGRESS":       InReview,
+	"CREATE_COMPLETE":          Created,
+	"CREATE_FAILED":            CreateFailed,
+	"ROLLBACK_COMPLETE":        CreateRolledBack,
+	"ROLLBACK_FAILED":          CreateRollbackFailed,
+	"UPDATE_COMPLETE":          Updated,
+	"UPDATE_FAILED":            UpdateFailed,
+	"UPDATE_ROLLBACK_COMPLETE": UpdateRolledBack,
+	"UPDATE_ROLLBACK_FAILED":   UpdateRollbackFailed,
+	"IMPORT_COMPLETE":          Updated,
+	importRollbackComplete:     UpdateRolledBack,
+	"IMPORT_ROLLBACK_FAILED":   UpdateRollbackFailed,
+	"DELETE_COMPLETE":          Deleted,
+	"DELETE_FAILED":            DeleteFailed,
 }
 
-func cloudFormationState(status types.StackStatus) State {
+func cloudFormationState(status string) State {
 	if state, ok := cloudFormationStates[status]; ok {
 		return state
 	}
-	if strings.HasSuffix(string(status), "_IN_PROGRESS") {
+	if strings.HasSuffix(status, "_IN_PROGRESS") {
 		return Working
 	}
 	return Other
@@ -52,37 +111,43 @@ func cloudFormationState(status types.StackStatus) State {
 
 // Stack implements [Service].
 func (c *CloudFormation) Stack(ctx context.Context, name string) (Stack, error) {
-	out, err := c.client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	out, err := c.call(ctx, "DescribeStacks", members{"StackName": name})
 	if message, ok := Refusal(err); ok && strings.Contains(message, "does not exist") {
 		return Stack{}, ErrNone
 	}
 	if err != nil {
 		return Stack{}, err
 	}
-	if len(out.Stacks) != 1 {
-		return Stack{}, fmt.Errorf("the server described %d stacks instead of one", len(out.Stacks))
+	described := out.list("Stacks")
+	if len(described) != 1 {
+		return Stack{}, fmt.Errorf("the server described %d stacks instead of one", len(described))
 	}
-	s := out.Stacks[0]
-	stack := Stack{
-		Name: aws.ToString(s.StackName), ID: aws.ToString(s.StackId), Status: string(s.StackStatus), State: cloudFormationState(s.StackStatus),
-		Reason: aws.ToString(s.StackStatusReason), Description: aws.ToString(s.Description),
-		Created: aws.ToTime(s.CreationTime), Updated: s.LastUpdatedTime, Deleted: s.DeletionTime,
-	}
-	if s.StackStatus == types.StackStatusImportRollbackComplete {
+	s := described[0]
+	stack := cloudFormationStack(s, "Description")
+	if stack.Status == importRollbackComplete {
 		if stack.State, err = c.importRolledBack(ctx, stack.ID); err != nil {
 			return Stack{}, err
 		}
 	}
-	for _, p := range s.Parameters {
-		stack.Parameters = append(stack.Parameters, project.Pair{Name: aws.ToString(p.ParameterKey), Text: aws.ToString(p.ParameterValue)})
+	for _, p := range s.list("Parameters") {
+		stack.Parameters = append(stack.Parameters, project.Pair{Name: p.text("ParameterKey"), Text: p.text("ParameterValue")})
 	}
-	for _, t := range s.Tags {
-		stack.Tags = append(stack.Tags, project.Pair{Name: aws.ToString(t.Key), Text: aws.ToString(t.Value)})
+	for _, t := range s.list("Tags") {
+		stack.Tags = append(stack.Tags, project.Pair{Name: t.text("Key"), Text: t.text("Value")})
 	}
-	for _, o := range s.Outputs {
-		stack.Outputs = append(stack.Outputs, Output{aws.ToString(o.OutputKey), aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
+	for _, o := range s.list("Outputs") {
+		stack.Outputs = append(stack.Outputs, Output{o.text("OutputKey"), o.text("OutputValue"), o.text("ExportName")})
 	}
 	return stack, nil
+}
+
+// cloudFormationStack reads a stack, whose description the member of that name is.
+func cloudFormationStack(s members, description string) Stack {
+	return Stack{
+		Name: s.text("StackName"), ID: s.text("StackId"), Status: s.text("StackStatus"), State: cloudFormationState(s.text("StackStatus")),
+		Reason: s.text("StackStatusReason"), Description: s.text(description),
+		Created: s.time("CreationTime"), Updated: s.optionalTime("LastUpdatedTime"), Deleted: s.optionalTime("DeletionTime"),
+	}
 }
 
 // importRolledBack returns the state of a stack in IMPORT_ROLLBACK_COMPLETE. A stack that the import was to create has no resource but
@@ -90,7 +155,7 @@ func (c *CloudFormation) Stack(ctx context.Context, name string) (Stack, error) 
 func (c *CloudFormation) importRolledBack(ctx context.Context, id string) (State, error) {
 	resources, err := c.Resources(ctx, id)
 	for _, r := range resources {
-		if r.Status != string(types.ResourceStatusImportRollbackComplete) {
+		if r.Status != importRollbackComplete {
 			return UpdateRolledBack, err
 		}
 	}
@@ -100,56 +165,37 @@ func (c *CloudFormation) importRolledBack(ctx context.Context, id string) (State
 // List implements [Service].
 func (c *CloudFormation) List(ctx context.Context) ([]Stack, error) {
 	var list []Stack
-	pages := cloudformation.NewListStacksPaginator(c.client, &cloudformation.ListStacksInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range page.StackSummaries {
-			list = append(list, Stack{
-				Name: aws.ToString(s.StackName), ID: aws.ToString(s.StackId), Status: string(s.StackStatus), State: cloudFormationState(s.StackStatus),
-				Reason: aws.ToString(s.StackStatusReason), Description: aws.ToString(s.TemplateDescription),
-				Created: aws.ToTime(s.CreationTime), Updated: s.LastUpdatedTime, Deleted: s.DeletionTime,
-			})
-		}
-	}
-	return list, nil
+	err := c.pages(ctx, "ListStacks", members{}, "StackSummaries", func(s members) bool {
+		list = append(list, cloudFormationStack(s, "TemplateDescription"))
+		return true
+	})
+	return list, err
 }
 
 // Events implements [Service].
 func (c *CloudFormation) Events(ctx context.Context, stack, since string, until func(Event) bool) ([]Event, error) {
 	var events []Event
-	pages := cloudformation.NewDescribeStackEventsPaginator(c.client, &cloudformation.DescribeStackEventsInput{StackName: &stack})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
+	err := c.pages(ctx, "DescribeStackEvents", members{"StackName": stack}, "StackEvents", func(told members) bool {
+		e := cloudFormationEvent(told)
+		if since != "" && e.ID == since {
+			return false
 		}
-		for _, told := range page.StackEvents {
-			e := cloudFormationEvent(told)
-			if since != "" && e.ID == since {
-				slices.Reverse(events)
-				return events, nil
-			}
-			events = append(events, e)
-			if since == "" && until(e) {
-				slices.Reverse(events)
-				return events, nil
-			}
-		}
+		events = append(events, e)
+		return since != "" || !until(e)
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.Reverse(events)
 	return events, nil
 }
 
-func cloudFormationEvent(e types.StackEvent) Event {
+func cloudFormationEvent(e members) Event {
 	event := Event{
-		ID: aws.ToString(e.EventId), Time: aws.ToTime(e.Timestamp), Logical: aws.ToString(e.LogicalResourceId),
-		Physical: aws.ToString(e.PhysicalResourceId), Type: aws.ToString(e.ResourceType),
-		Status: string(e.ResourceStatus), Reason: aws.ToString(e.ResourceStatusReason),
+		ID: e.text("EventId"), Time: e.time("Timestamp"), Logical: e.text("LogicalResourceId"), Physical: e.text("PhysicalResourceId"),
+		Type: e.text("ResourceType"), Status: e.text("ResourceStatus"), Reason: e.text("ResourceStatusReason"),
 	}
-	event.Own = event.Type == cloudFormationType && event.Physical == aws.ToString(e.StackId)
+	event.Own = event.Type == cloudFormationType && event.Physical == e.text("StackId")
 	event.Begins = event.Own && event.Reason == UserInitiated
 	return event
 }
@@ -160,114 +206,109 @@ const UserInitiated = "User Initiated"
 // Resources implements [Service].
 func (c *CloudFormation) Resources(ctx context.Context, stack string) ([]Resource, error) {
 	var list []Resource
-	pages := cloudformation.NewListStackResourcesPaginator(c.client, &cloudformation.ListStackResourcesInput{StackName: &stack})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range page.StackResourceSummaries {
-			list = append(list, Resource{
-				Logical: aws.ToString(r.LogicalResourceId), Physical: aws.ToString(r.PhysicalResourceId),
-				Type: aws.ToString(r.ResourceType), Status: string(r.ResourceStatus),
-				Reason: aws.ToString(r.ResourceStatusReason), Changed: aws.ToTime(r.LastUpdatedTimestamp),
-			})
-		}
-	}
-	return list, nil
+	err := c.pages(ctx, "ListStackResources", members{"StackName": stack}, "StackResourceSummaries", func(r members) bool {
+		list = append(list, Resource{
+			Logical: r.text("LogicalResourceId"), Physical: r.text("PhysicalResourceId"), Type: r.text("ResourceType"),
+			Status: r.text("ResourceStatus"), Reason: r.text("ResourceStatusReason"), Changed: r.time("LastUpdatedTimestamp"),
+		})
+		return true
+	})
+	return list, err
 }
 
 // Declared implements [Service].
 func (c *CloudFormation) Declared(ctx context.Context, template string) ([]string, error) {
-	checked, err := c.client.ValidateTemplate(ctx, &cloudformation.ValidateTemplateInput{TemplateBody: &template})
+	checked, err := c.call(ctx, "ValidateTemplate", members{"TemplateBody": template})
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, declared := range checked.Parameters {
-		names = append(names, aws.ToString(declared.ParameterKey))
+	for _, declared := range checked.list("Parameters") {
+		names = append(names, declared.text("ParameterKey"))
 	}
 	return names, nil
 }
 
 // Create implements [Service].
 func (c *CloudFormation) Create(ctx context.Context, want Desired) (string, error) {
-	out, err := c.client.CreateStack(ctx, &cloudformation.CreateStackInput{
-		StackName: &want.Name, TemplateBody: &want.Template, Parameters: want.given(), Tags: want.tags(),
-		DisableRollback: &want.KeepFailed, Capabilities: want.capabilities(),
-	})
-	if err != nil {
-		return "", err
-	}
-	return aws.ToString(out.StackId), nil
+	out, err := c.call(ctx, "CreateStack", want.request(want.Name))
+	return out.text("StackId"), err
 }
 
 // Update implements [Service].
 func (c *CloudFormation) Update(ctx context.Context, stack Stack, want Desired) (bool, error) {
-	_, err := c.client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
-		StackName: &stack.ID, TemplateBody: &want.Template, Parameters: want.given(), Tags: want.tags(),
-		DisableRollback: &want.KeepFailed, Capabilities: want.capabilities(),
-	})
+	_, err := c.call(ctx, "UpdateStack", want.request(stack.ID))
 	if message, ok := Refusal(err); ok && strings.Contains(message, "No updates are to be performed") {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (w Desired) given() []types.Parameter {
-	list := make([]types.Parameter, 0, len(w.Parameters))
+// request is what creates a stack or updates it.
+func (w Desired) request(stack string) members {
+	parameters := make([]any, 0, len(w.Parameters))
 	for _, p := range w.Parameters {
-		given := types.Parameter{ParameterKey: aws.String(p.Name)}
+		given := map[string]any{"ParameterKey": p.Name}
 		if p.Previous {
-			given.UsePreviousValue = aws.Bool(true)
+			given["UsePreviousValue"] = true
 		} else {
-			given.ParameterValue = aws.String(p.Text)
+			given["ParameterValue"] = p.Text
 		}
-		list = append(list, given)
+		parameters = append(parameters, given)
 	}
-	return list
+	in := members{"StackName": stack, "TemplateBody": w.Template, "Parameters": parameters, "DisableRollback": w.KeepFailed}
+	if len(w.Tags) > 0 {
+		tags := make([]any, 0, len(w.Tags))
+		for _, t := range w.Tags {
+			tags = append(tags, map[string]any{"Key": t.Name, "Value": t.Text})
+		}
+		in["Tags"] = tags
+	}
+	if len(w.Agreed) > 0 {
+		in["Capabilities"] = listed(w.Agreed)
+	}
+	return in
 }
 
-func (w Desired) tags() (list []types.Tag) {
-	for _, t := range w.Tags {
-		list = append(list, types.Tag{Key: aws.String(t.Name), Value: aws.String(t.Text)})
-	}
-	return list
-}
-
-func (w Desired) capabilities() (list []types.Capability) {
-	for _, agreed := range w.Agreed {
-		list = append(list, types.Capability(agreed))
+func listed(texts []string) []any {
+	list := make([]any, 0, len(texts))
+	for _, text := range texts {
+		list = append(list, text)
 	}
 	return list
 }
 
 // Delete implements [Service].
 func (c *CloudFormation) Delete(ctx context.Context, id string, spare Sparing) error {
-	in := &cloudformation.DeleteStackInput{StackName: &id, RetainResources: spare.Retain}
-	if spare.Force {
-		in.DeletionMode = types.DeletionModeForceDeleteStack
+	in := members{"StackName": id}
+	if len(spare.Retain) > 0 {
+		in["RetainResources"] = listed(spare.Retain)
 	}
-	_, err := c.client.DeleteStack(ctx, in)
+	if spare.Force {
+		in["DeletionMode"] = "FORCE_DELETE_STACK"
+	}
+	_, err := c.call(ctx, "DeleteStack", in)
 	return err
 }
 
 // Cancel implements [Service].
 func (c *CloudFormation) Cancel(ctx context.Context, id, token string) error {
-	_, err := c.client.CancelUpdateStack(ctx, &cloudformation.CancelUpdateStackInput{StackName: &id, ClientRequestToken: &token})
+	_, err := c.call(ctx, "CancelUpdateStack", members{"StackName": id, "ClientRequestToken": token})
 	return err
 }
 
 // Continue implements [Service].
 func (c *CloudFormation) Continue(ctx context.Context, id, token string, skip Skipping) error {
-	_, err := c.client.ContinueUpdateRollback(ctx, &cloudformation.ContinueUpdateRollbackInput{
-		StackName: &id, ClientRequestToken: &token, ResourcesToSkip: skip.Skip, ForceRollback: &skip.Force,
-	})
+	in := members{"StackName": id, "ClientRequestToken": token, "ForceRollback": skip.Force}
+	if len(skip.Skip) > 0 {
+		in["ResourcesToSkip"] = listed(skip.Skip)
+	}
+	_, err := c.call(ctx, "ContinueUpdateRollback", in)
 	return err
 }
 
 // Rollback implements [Service].
 func (c *CloudFormation) Rollback(ctx context.Context, id, token string) error {
-	_, err := c.client.RollbackStack(ctx, &cloudformation.RollbackStackInput{StackName: &id, ClientRequestToken: &token})
+	_, err := c.call(ctx, "RollbackStack", members{"StackName": id, "ClientRequestToken": token})
 	return err
 }

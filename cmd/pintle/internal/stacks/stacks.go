@@ -10,9 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/project"
 	"github.com/pintle-dev/pintle/internal/rosclient"
 )
@@ -132,23 +130,23 @@ func Refusal(err error) (string, bool) {
 	if told, ok := errors.AsType[*rosclient.Error](err); ok {
 		return told.Message, told.Status < http.StatusInternalServerError
 	}
-	told, ok := errors.AsType[smithy.APIError](err)
-	if !ok || told.ErrorFault() == smithy.FaultServer {
+	told, ok := errors.AsType[*awscall.Error](err)
+	if !ok || told.Status >= http.StatusInternalServerError {
 		return "", false
 	}
-	return told.ErrorMessage(), true
+	return told.Message, true
 }
 
 // Lost reports whether an error means that the engine has ended, or that another one has come in its place, which does
 // not know the client's key.
 func Lost(err error) bool {
-	if told, ok := errors.AsType[smithy.APIError](err); ok {
-		return told.ErrorCode() == "InvalidClientTokenId"
+	if told, ok := errors.AsType[*awscall.Error](err); ok {
+		return told.Code == "InvalidClientTokenId"
 	}
 	if told, ok := errors.AsType[*rosclient.Error](err); ok {
 		return told.Code == "InvalidAccessKeyId.NotFound"
 	}
-	_, unsent := errors.AsType[*smithyhttp.RequestSendError](err)
+	_, unsent := errors.AsType[*awscall.SendError](err)
 	_, broken := errors.AsType[*net.OpError](err)
 	return unsent || broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
