@@ -97,10 +97,10 @@ func TestPublishToFunction(t *testing.T) {
 		t.Errorf("invoked %s", got.function)
 	}
 	record := object(t, got.payload)["Records"].([]any)[0].(map[string]any)
-	sns := record["Sns"].(map[string]any)
-	w.verify(t, sns, sns["SigningCertUrl"].(string))
+	delivered := record["Sns"].(map[string]any)
+	w.verify(t, delivered, delivered["SigningCertUrl"].(string))
 	for _, name := range []string{"Signature", "Timestamp", "SigningCertUrl"} {
-		delete(sns, name)
+		delete(delivered, name)
 	}
 	if diff := cmp.Diff(map[string]any{
 		"EventSource": "aws:sns", "EventVersion": "1.0", "EventSubscriptionArn": arn, "Sns": map[string]any{
@@ -112,9 +112,9 @@ func TestPublishToFunction(t *testing.T) {
 		t.Error(diff)
 	}
 	w.publish(t, topics.Message{Message: `{"default": "d", "lambda": "l", "http": 1}`, Structure: "json"})
-	sns = object(t, (<-w.invoked).payload)["Records"].([]any)[0].(map[string]any)["Sns"].(map[string]any)
-	if sns["Message"] != "l" || sns["Subject"] != nil {
-		t.Errorf("by protocol, without a subject: %v", sns)
+	delivered = object(t, (<-w.invoked).payload)["Records"].([]any)[0].(map[string]any)["Sns"].(map[string]any)
+	if delivered["Message"] != "l" || delivered["Subject"] != nil {
+		t.Errorf("by protocol, without a subject: %v", delivered)
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 // SSMAWS is the [Config.SSM] that asks AWS.
 const SSMAWS = "aws"
 
-// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where ssm says as in [Config]. own are the
+// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where source says as in [Config]. own are the
 // server's own secrets, nil if it has none. allowed says whether stacks of an account may use the credentials of the server for a call;
 // nil allows everything.
 func NewReader(
-	rows parameters.Rows, own *secrets.Secrets, ssm string, resolveSecrets bool, allowed func(account, call string) error, log *slog.Logger,
+	rows parameters.Rows, own *secrets.Secrets, source string, resolveSecrets bool, allowed func(account, call string) error, log *slog.Logger,
 ) (*parameters.Reader, error) {
 	configured := parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
 		return builtin.Client(ctx, region)
@@ -30,22 +30,22 @@ func NewReader(
 		Parameters: parameters.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets, ResolveNative: own != nil,
 	}
 	switch {
-	case own == nil || ssm == SSMAWS:
+	case own == nil || source == SSMAWS:
 	case resolveSecrets:
 		config.Secrets = parameters.NewOwnSecrets(own, configured)
 	default:
 		config.Secrets = parameters.NewOwnSecrets(own, nil)
 	}
-	switch ssm {
+	switch source {
 	case "":
 	case SSMAWS:
 		config.Parameters = configured
 	default:
-		if u, err := url.Parse(ssm); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("parameters are read from a URL, or from %s, not from %q", SSMAWS, ssm)
+		if u, err := url.Parse(source); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("parameters are read from a URL, or from %s, not from %q", SSMAWS, source)
 		}
 		config.Parameters = parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
-			return clientAt(ctx, region, ssm, log)
+			return clientAt(ctx, region, source, log)
 		})
 	}
 	return parameters.New(config)
