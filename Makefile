@@ -70,10 +70,10 @@ report: ## write the tables and pictures of docs/performance.md anew from bench/
 	cd bench && go run ./report
 
 templatecost: ## what a template costs for each resource, with 500 and with 5,000 of them
-	go test ./internal/template -run '^$$' -bench Template -benchtime 3s
+	go test ./internal/language/template -run '^$$' -bench Template -benchtime 3s
 
 overhead: ## what an event costs a provider, in turns with one on aws-lambda-go
-	go test ./internal/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m
+	go test ./internal/dev/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m
 
 lintcost: ## what validate takes for 500 resources, in turns with cfn-lint
 	PINTLE_REQUIRE=cfn-lint go test ./cmd/pintle -count=1 -timeout 20m -run '^TestLintCost$$' -v -lint.cost
@@ -104,34 +104,34 @@ states: ## write docs/states.md anew from the engine's table
 	go generate ./internal/engine
 
 lifecycle: ## write docs/lifecycle.md anew from the transcripts that the tests play
-	go generate ./internal/lifecycle
+	go generate ./internal/dev/lifecycle
 
 models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an installed botocore
 	go run ./awscall/internal/gen -botocore "$(BOTOCORE)"
 
 calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
-	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./internal/awsapi/model -count=1 -v -run 'Botocore|Reproducible'
+	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./internal/base/awsapi/model -count=1 -v -run 'Botocore|Reproducible'
 
 oracle: ## the CDK's own handler beside ours, and its framework over our functions, under Node; installs both into a cache first
-	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle|Framework|CoreEntrypoint' ./awscall/... ./internal/functions
+	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle|Framework|CoreEntrypoint' ./awscall/... ./internal/cloud/lambda
 
 callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
-	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/bench/callcost
+	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/dev/bench/callcost
 
 handlers: ## check, deploy and serve handlers on other people's libraries; installs those into a cache first
 	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_JAVA="$$(tools/java/install)" \
 		PINTLE_REQUIRE=handlers,cdk,java.libraries,node,boto3 \
-		go test ./internal/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
+		go test ./internal/author/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
 
 cdk: ## deploy apps of the CDK with its own command; installs it into a cache first
-	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/cdk ./examples/cdk
+	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/dev/cdk ./examples/cdk
 
 cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take no time or a moment; three minutes
-	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/bench/cdktime
+	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/dev/bench/cdktime
 
 release: ## archives of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
-	go run ./internal/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
+	go run ./internal/dev/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
 
 deployers: ## SAM CLI, the Serverless Framework, Ansible and rain against pintle serve; installs them first, which takes minutes
 	go -C tools/rain install tool

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
 // maxProblems bounds what one error tells.
@@ -100,7 +100,7 @@ func (d *decoder) object(v reflect.Value, s *shape, in map[string]any, path stri
 			continue
 		}
 		shown := strings.ToValidUTF8(join(path, name)[:min(len(join(path, name)), 100)], "")
-		if near := nearest.Name(name, names); near != "" {
+		if near := suggest.Name(name, names); near != "" {
 			d.problem(shown, "is not known, did you mean %s?", near)
 		} else {
 			d.problem(shown, "is not known")

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/awssign"
+	"github.com/pintle-dev/pintle/internal/base/awssign"
 
 	"github.com/pintle-dev/pintle/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 

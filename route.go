@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
 // For returns h as the handler of one resource type, for programs that serve several:
@@ -101,7 +101,7 @@ func (t *router) Handle(ctx context.Context, r *Request) (Answer, error) {
 	}
 	types := slices.Sorted(maps.Keys(t.types))
 	hint := ""
-	if near := nearest.Name(r.ResourceType, types); near != "" {
+	if near := suggest.Name(r.ResourceType, types); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	return Answer{}, fmt.Errorf("this provider has no resource type %.100q, it has %s%s", r.ResourceType, strings.Join(types, ", "), hint)

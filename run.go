@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
 // ErrNoRuntime is the error of [Run] in a program that nobody hands requests to.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pintle-dev/pintle/internal/spelling"
+	"github.com/pintle-dev/pintle/internal/base/spelling"
 	"github.com/pintle-dev/pintle/wire"
 )
 

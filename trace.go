@@ -3,7 +3,7 @@ package pintle
 import (
 	"context"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
 // Traceparent returns the trace that a request belongs to, as the header traceparent of W3C Trace Context has it:

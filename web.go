@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -44,7 +44,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/pintle-dev/pintle/awscall/internal/endpoint"
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
 // Defaults of [Config].

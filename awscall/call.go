@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
-	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
 // Call calls an action of a service and returns its result. params may be nil; they are not changed.
@@ -89,7 +89,7 @@ func (c *call) prepare(params map[string]any) error {
 	in, err := c.operation.Coerce(params, func(path string, known []string) error {
 		if c.client.config.Strict {
 			last := path[strings.LastIndexByte(path, '.')+1:]
-			return &shape.ParameterError{Path: shorten(path), Problem: "there is no such parameter" + meant(nearest.Name(last, known))}
+			return &shape.ParameterError{Path: shorten(path), Problem: "there is no such parameter" + meant(suggest.Name(last, known))}
 		}
 		unknown = append(unknown, shorten(path))
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/mototest"
+	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
 // TestMoto makes calls as the custom resource of the CDK does them: each of every protocol, chained by their results.

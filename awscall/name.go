@@ -9,8 +9,8 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall/internal/endpoint"
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
-	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
 // service is a service of the index. Its model is read when it is first called.
@@ -94,7 +94,7 @@ func (s *shared) service(name string) (*service, error) {
 	if found := s.services[wanted]; found != nil {
 		return found, nil
 	}
-	return nil, &UnknownServiceError{Service: name, Nearest: nearest.Name(wanted, s.names)}
+	return nil, &UnknownServiceError{Service: name, Nearest: suggest.Name(wanted, s.names)}
 }
 
 // load reads the models of a service.
@@ -219,7 +219,7 @@ func (s *service) action(text string) (string, error) {
 		}
 	}
 	return "", &UnknownActionError{Service: s.entry.Name, Package: "@aws-sdk/client-" + current(s.entry.ServiceID), Action: text,
-		Nearest: nearest.Name(wanted, s.shapes.Names())}
+		Nearest: suggest.Name(wanted, s.shapes.Names())}
 }
 
 // IsUnknown reports whether an error says that there is no such service or action.

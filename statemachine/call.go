@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/awssign"
+	"github.com/pintle-dev/pintle/internal/base/awssign"
 )
 
 // service is one whose protocol is JSON.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/seal"
+	"github.com/pintle-dev/pintle/internal/base/seal"
 )
 
 // Limits of Step Functions, and what follows from them; see the package.

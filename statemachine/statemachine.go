@@ -46,7 +46,7 @@ import (
 	"sync"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/seal"
+	"github.com/pintle-dev/pintle/internal/base/seal"
 )
 
 // The environment variables of [FromEnvironment].

@@ -36,7 +36,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/seal"
+	"github.com/pintle-dev/pintle/internal/base/seal"
 )
 
 // Defaults of [Config].

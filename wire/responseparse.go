@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 // ResponseError is the error of [ParseResponse]: why a service refuses the response of a provider.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 // Stringify returns a JSON value with every number and boolean in it turned into a string of its text, at every depth:

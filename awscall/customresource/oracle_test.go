@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/awscall/customresource"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // canned is what the stand-in for AWS answers to one request.

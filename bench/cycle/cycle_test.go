@@ -9,7 +9,7 @@ import (
 
 	"github.com/pintle-dev/pintle/bench/cycle"
 	"github.com/pintle-dev/pintle/bench/measure"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // TestCycles makes a few with the engine and with the floor on each database.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/bench/measure"
-	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/base/idlemem"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/frugal"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -30,7 +30,7 @@ const linger = 50 * time.Millisecond
 // Engine runs stacks that are one chain of resources each, with the engine, delivery and server of this process on a new
 // database, and returns how fast the cycles are made.
 func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
-	defer frugal.Pace()() // as a server's collector is, for engine and floor alike
+	defer idlemem.Pace()() // as a server's collector is, for engine and floor alike
 	s, err := openStore(ctx, at)
 	if err != nil {
 		return Rate{}, err

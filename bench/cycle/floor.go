@@ -19,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pintle-dev/pintle/bench/measure"
-	"github.com/pintle-dev/pintle/internal/frugal"
+	"github.com/pintle-dev/pintle/internal/base/idlemem"
 )
 
 // floor makes the exchanges of the cycles and commits their rows, and does nothing else.
@@ -64,7 +64,7 @@ var (
 
 // Floor makes the cycles of the floor on a new database and returns how fast they are made.
 func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
-	defer frugal.Pace()()
+	defer idlemem.Pace()()
 	p := NewProvider(ctx, size)
 	defer p.Close()
 	f := &floor{p: p, size: size, client: client(), endings: make([][]ending, size.Chains)}

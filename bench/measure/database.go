@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // Database is one that nobody has used.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/bench/result"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // TestEveryoneIsMeasured runs pintle, and the others where Variable says where they are.

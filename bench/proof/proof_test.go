@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/cycle"
 	"github.com/pintle-dev/pintle/bench/measure"
 	"github.com/pintle-dev/pintle/bench/result"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // little is enough of everything to go every way.

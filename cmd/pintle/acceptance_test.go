@@ -26,7 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -151,7 +151,7 @@ func (s *served) until(what string, is func() bool) {
 
 func (s *served) client() *cloudformation.Client {
 	return cloudformation.New(cloudformation.Options{
-		BaseEndpoint: aws.String(s.url), Region: "us-east-1", HTTPClient: near.Client(),
+		BaseEndpoint: aws.String(s.url), Region: "us-east-1", HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
-	"github.com/pintle-dev/pintle/internal/trial"
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -57,7 +57,7 @@ func (i *invocation) line(text string) {
 }
 
 // report shows what came of the request, and returns the error that the command ends with.
-func (i *invocation) report(r trial.Result) error {
+func (i *invocation) report(r harness.Result) error {
 	d := i.document(r)
 	if i.asJSON {
 		if err := i.app.document(d); err != nil {
@@ -77,7 +77,7 @@ func (i *invocation) report(r trial.Result) error {
 	return nil
 }
 
-func (i *invocation) document(r trial.Result) answerDocument {
+func (i *invocation) document(r harness.Result) answerDocument {
 	d := answerDocument{
 		Type: string(i.request.RequestType), Resource: i.request.ResourceType, RequestID: string(i.request.RequestID),
 		Answered: r.Answered, Status: string(r.Response.Status), Reason: r.Response.Reason,

@@ -20,9 +20,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 )
 
 // audited returns what is on record, in a line each: who, where, what and what became of it.
@@ -130,7 +130,7 @@ func TestAuditLogOfROS(t *testing.T) {
 	log := filepath.Join(dir, "audit.log")
 	server := serve(t, filepath.Join(dir, "data"), "--audit-log", log)
 	client, err := rosclient.New(rosclient.Config{
-		Endpoint: server.url, Region: "cn-beijing", HTTP: near.Client(),
+		Endpoint: server.url, Region: "cn-beijing", HTTP: awshttp.Client(),
 		Keys: func(context.Context) (rosclient.Keys, error) {
 			return rosclient.Keys{ID: "aliyun", Secret: "test"}, nil
 		},

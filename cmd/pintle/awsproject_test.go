@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // readyMethod makes the provider of a new project one that waits: an operation is done when it is asked for the second time, and

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // The size of the window, in pixels.

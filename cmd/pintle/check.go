@@ -18,13 +18,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/check"
-	"github.com/pintle-dev/pintle/internal/delivery"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/trial"
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/author/check"
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -183,8 +183,8 @@ func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) 
 }
 
 // reached says how the provider is reached.
-func (a *app) reached(o *checkOptions, name string) (s trial.SessionConfig, err error) {
-	s = trial.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
+func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, err error) {
+	s = harness.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
 	if o.listen != "" {
 		if _, _, err := net.SplitHostPort(o.listen); err != nil {
 			return s, usagef("want for example 0.0.0.0:8080", "--listen: %w", err)

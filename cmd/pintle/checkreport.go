@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
-	"github.com/pintle-dev/pintle/internal/check"
+	"github.com/pintle-dev/pintle/internal/author/check"
 )
 
 // checkDocument is the document of check -o json.

@@ -31,7 +31,7 @@ var beyondValidate = map[string]string{
 
 // TestCorpus lets validate find what package template finds in its corpus, at the same places, and nothing in what is sound.
 func TestCorpus(t *testing.T) {
-	files, err := filepath.Glob("../../internal/template/testdata/corpus/*.txtar")
+	files, err := filepath.Glob("../../internal/language/template/testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -64,7 +64,7 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 	for name := range beyondValidate {
-		if !slices.Contains(files, "../../internal/template/testdata/corpus/"+name+".txtar") {
+		if !slices.Contains(files, "../../internal/language/template/testdata/corpus/"+name+".txtar") {
 			t.Errorf("there is no case %s", name)
 		}
 	}

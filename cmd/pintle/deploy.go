@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // deployOptions are the flags of deploy.

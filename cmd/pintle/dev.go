@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/base/filewatch"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/filewatch"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // devOptions are the flags of dev.

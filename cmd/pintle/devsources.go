@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/filewatch"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/sources"
+	"github.com/pintle-dev/pintle/internal/base/filewatch"
+	"github.com/pintle-dev/pintle/internal/provider/buildinputs"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -69,7 +69,7 @@ func (l *sourceList) find(ctx context.Context, name string) error {
 	}
 	s.group, s.found, s.built = filewatch.Group{Name: sourcePrefix + name}, true, false
 	for _, program := range programs {
-		group, problem := sources.Files(ctx, s.group.Name, program.Target)
+		group, problem := buildinputs.Files(ctx, s.group.Name, program.Target)
 		s.group.Files, s.group.Trees = append(s.group.Files, group.Files...), append(s.group.Trees, group.Trees...)
 		s.built = s.built || program.Target.Kind() == local.GoPackage
 		if problem != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/rosclient"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // The variables of Alibaba Cloud's tools. Source: Alibaba Cloud CLI and SDKs, environment variables.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // snippet is a block of commands in a page, and how it is tested: it is run, or it is said why not. A new block needs a row.
@@ -79,7 +79,7 @@ echo '{"n": 41}' > event.json
 	},
 	{page: "docs/install.md", begins: "curl", elsewhere: "it needs a release that is published"},
 	{page: "docs/install.md", begins: "go install", elsewhere: "it builds what runs this"},
-	{page: "docs/install.md", begins: "make release", elsewhere: "it builds for minutes; internal/release has its tests"},
+	{page: "docs/install.md", begins: "make release", elsewhere: "it builds for minutes; internal/dev/release has its tests"},
 	{
 		page: "docs/install.md", begins: "mkdir", before: "HOME=$PWD\n",
 		after: "bash -n .local/share/bash-completion/completions/pintle\ngrep -q pintle .local/share/man/man1/pintle-deploy.1",

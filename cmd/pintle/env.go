@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/functionenv"
+	"github.com/pintle-dev/pintle/internal/base/functionenv"
 )
 
 func (a *app) envCommand() *cobra.Command {

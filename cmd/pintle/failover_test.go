@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 var failovers = flag.Int("failovers", 1, "how often TestFailover and TestPatroni kill the primary")

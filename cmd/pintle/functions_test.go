@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // Packages of a CDK app are found from its folder and from those in it, and nothing is found elsewhere.

@@ -28,7 +28,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 var updateGitHub = flag.Bool("github.update", false, "write testdata/deployers/github.txtar from the calls of the action")

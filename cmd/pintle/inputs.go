@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/parcel"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/author/bundle"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // Bounds of what is read from files. Source of the first two: CloudFormation, quotas, template body; ROS, limits.
@@ -167,7 +167,7 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 	if len(bytes.TrimSpace(read)) == 0 {
 		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
 	}
-	text, err = parcel.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, parcel.MaxBytes) })
+	text, err = bundle.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, bundle.MaxBytes) })
 	if err != nil {
 		return "", path, usagef("TemplateURL names a file beside the template, or a URL that the server fetches", "template: %w", err)
 	}

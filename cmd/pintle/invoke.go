@@ -18,15 +18,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/nearest"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/schema"
-	"github.com/pintle-dev/pintle/internal/sigv4"
-	"github.com/pintle-dev/pintle/internal/trial"
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/author/schema"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -78,7 +78,7 @@ Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
 	flags.BoolVar(&o.ros, "ros", false, "send a request of Alibaba Cloud ROS")
 	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
 	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; with --ros cn-hangzhou)")
-	flags.DurationVar(&o.timeout, "timeout", trial.DefaultTimeout, "how long the answer may take")
+	flags.DurationVar(&o.timeout, "timeout", harness.DefaultTimeout, "how long the answer may take")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show the attributes of an answer with NoEcho")
 	fromEnvironment(flags, "region", "project")
 	outputFlag(cmd, &o.output)
@@ -115,7 +115,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 	if err != nil {
 		return err
 	}
-	config := trial.Config{
+	config := harness.Config{
 		Provider: tried.Framework, Functions: tried.Functions, Calls: tried.Calls,
 		Request: request, SNS: o.sns, Timeout: o.timeout, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET"),
 		Runtime: local.Config{
@@ -137,7 +137,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 			a.say("the handler returned without an answer; waiting %s for one, or longer if its process still works", config.Settle)
 		}
 	}
-	result, err := trial.Run(ctx, config)
+	result, err := harness.Run(ctx, config)
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -185,7 +185,7 @@ func (a *app) tried(o *invokeOptions, name string) (node.Apart, error) {
 	}
 	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
 		hint := "name one of pintle.yaml, a Go package's folder, an executable or a URL"
-		if near := nearest.Name(name, names); near != "" {
+		if near := suggest.Name(name, names); near != "" {
 			hint = "did you mean " + near + "?"
 		} else if len(names) > 0 {
 			hint = "the names are " + strings.Join(names, ", ")

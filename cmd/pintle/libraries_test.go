@@ -24,18 +24,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/clienttest"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/clienttest"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 var updateLibraries = flag.Bool("libraries.update", false, "rewrite the table of docs/check.md that says where handlers on libraries run")
 
-// library is a handler library with the handler in internal/check/testdata/handlers that uses it.
+// library is a handler library with the handler in internal/author/check/testdata/handlers that uses it.
 type library struct{ Library, Handler string }
 
 const (
-	libraryData = "../../internal/check/testdata"
+	libraryData = "../../internal/author/check/testdata"
 	noteToken   = "arn:aws:lambda:us-east-1:123456789012:function:Note"
 )
 
@@ -140,7 +140,7 @@ func openLibraryWorld(t *testing.T) *libraryWorld {
 	require.Tool(t, "node")
 	require.Python(t, "boto3")
 	w.bootstrap = filepath.Join(t.TempDir(), "bootstrap")
-	build := exec.Command("go", "build", "-o", w.bootstrap, "./internal/check/testdata/handlers/awslambdago")
+	build := exec.Command("go", "build", "-o", w.bootstrap, "./internal/author/check/testdata/handlers/awslambdago")
 	build.Dir = filepath.Join("..", "..")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -150,7 +150,7 @@ func openLibraryWorld(t *testing.T) *libraryWorld {
 	var err error
 	w.bucket, err = awscall.New(awscall.Config{
 		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-		Endpoint: w.server.url, HTTP: near.Client(),
+		Endpoint: w.server.url, HTTP: awshttp.Client(),
 	})
 	if err != nil {
 		t.Fatal(err)

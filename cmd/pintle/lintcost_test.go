@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 var lintCost = flag.Bool("lint.cost", false, "time validate beside cfn-lint")

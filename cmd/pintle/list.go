@@ -13,8 +13,8 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/rosclient"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // readOptions are the flags of the commands that only show something.

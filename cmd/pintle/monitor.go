@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/metrics"
 )
 
 // monitorOptions say how a server is watched.

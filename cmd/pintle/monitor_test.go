@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 )
 
 // scrape returns the series of a server, by what is before their values, and the whole text.
@@ -50,7 +50,7 @@ func get(t *testing.T, at, token string) (status int, text string) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := near.Client().Do(request)
+	response, err := awshttp.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestMetricsUnderLoad(t *testing.T) {
 				return
 			default:
 			}
-			response, err := near.Client().Get(at)
+			response, err := awshttp.Client().Get(at)
 			if err != nil || response.StatusCode != http.StatusOK {
 				t.Errorf("a scrape under load: %v, error %v", response, err)
 				continue
@@ -99,7 +99,7 @@ func TestMetricsUnderLoad(t *testing.T) {
 	}))
 	t.Cleanup(refuser.Close)
 	client := cloudformation.New(cloudformation.Options{
-		BaseEndpoint: aws.String(server.url), Region: "us-east-1", HTTPClient: near.Client(),
+		BaseEndpoint: aws.String(server.url), Region: "us-east-1", HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 	_, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/mototest"
+	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
 // TestMoto makes the AWS calls of the CDK's documentation against moto, a stand-in that keeps what it is told, and looks at what it

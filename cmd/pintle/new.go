@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pintle-dev/pintle/internal/scaffold"
+	"github.com/pintle-dev/pintle/internal/author/scaffold"
 )
 
 // newOptions are the flags of new.

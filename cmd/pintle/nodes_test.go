@@ -21,8 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // cluster is several servers on one database, behind a balancer that sends everything to one of them, and a provider
@@ -118,7 +118,7 @@ func (c *cluster) answer(a asking) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	response, err := near.Client().Do(put)
+	response, err := awshttp.Client().Do(put)
 	if err != nil {
 		c.t.Fatal(err)
 	}

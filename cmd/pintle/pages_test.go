@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // block returns the n-th fenced block of a language in a page, counted from 0.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // dataName is the name of a data directory beside a project file.

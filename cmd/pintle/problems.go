@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/diagnosis"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/author/diagnosis"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // problems is everything that is wrong with a template, or with the parameters given for it.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aliyun"
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/native/aliyun"
-	"github.com/pintle-dev/pintle/internal/native/aws"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 

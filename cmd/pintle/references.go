@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/dynamic"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/wire"
 )
 

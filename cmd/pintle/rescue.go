@@ -11,7 +11,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // The commands in this file get a stack out of a state in which it is stuck: each brings it back to what it was before.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // TestRollingRestart stops three servers in order, one after the other, and starts each again, while stacks are created and

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // TestROSClients plays the life of a stack of ROS by Alibaba Cloud's own clients, whose calls are signed, before a real server

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 )
 
 // rosAsked is a request that a provider of ROS got.
@@ -75,7 +75,7 @@ func newROSSheet(t *testing.T, args ...string) *rosSheet {
 	s := &rosSheet{served: serve(t, t.TempDir(), args...), plays: map[string]rosPlay{}, asked: map[string][]rosAsked{}, posts: map[string]string{}}
 	var err error
 	s.client, err = rosclient.New(rosclient.Config{
-		Endpoint: s.url, Region: "cn-beijing", HTTP: near.Client(),
+		Endpoint: s.url, Region: "cn-beijing", HTTP: awshttp.Client(),
 		Keys: func(context.Context) (rosclient.Keys, error) { return rosclient.Keys{ID: "test", Secret: "test"}, nil },
 	})
 	if err != nil {

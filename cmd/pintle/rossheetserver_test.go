@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 	"github.com/pintle-dev/pintle/wire"

@@ -23,7 +23,7 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -28,8 +28,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 var (
@@ -278,7 +278,7 @@ func (w *soakStack) call(what string, do func(context.Context, *cloudformation.C
 	return errGiveUp
 }
 
-var soakClient = near.Client()
+var soakClient = awshttp.Client()
 
 func (w *soakStack) create() bool {
 	token := "create-" + w.name

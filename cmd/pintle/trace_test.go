@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
 // A client's trace is that of what its call leads to: at providers, in the log and in the audit log. One

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite" // the driver that data are changed with
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // passed makes the time of the request over that the data have in flight, whatever the clock of this machine says.

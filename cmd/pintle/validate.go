@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pintle-dev/pintle/internal/diagnosis"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/author/diagnosis"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // validateOptions are the flags of validate.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
-	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 )
 
 // validationsDocument is the document of validate -o json.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/diagnosis"
+	"github.com/pintle-dev/pintle/internal/author/diagnosis"
+	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/schema"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // validator is one run of validate.

@@ -23,8 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/pgtest"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // waiterVar is where the provider of the tests below finds the test that says what it is to do.

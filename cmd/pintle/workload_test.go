@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/pintle-dev/pintle/internal/near"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 )
 
 // balancer spreads requests over servers in turn, and passes over one that takes no connection.
@@ -122,7 +122,7 @@ type answer struct {
 
 func newLedger(t *testing.T) *ledger {
 	t.Helper()
-	l := &ledger{t: t, http: near.Client(), asked: map[string]int{}, things: map[string]*answer{}, deleted: map[string]bool{}}
+	l := &ledger{t: t, http: awshttp.Client(), asked: map[string]int{}, things: map[string]*answer{}, deleted: map[string]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.ctx = ctx
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -261,7 +261,7 @@ type workload struct {
 // load begins a workload of several stacks at a time, each of a few chains of resources.
 func load(t *testing.T, l *ledger, at string, workers int) *workload {
 	w := &workload{t: t, ledger: l, stop: make(chan struct{}), client: cloudformation.New(cloudformation.Options{
-		BaseEndpoint: aws.String(at), Region: "us-east-1", HTTPClient: near.Client(), RetryMaxAttempts: 20,
+		BaseEndpoint: aws.String(at), Region: "us-east-1", HTTPClient: awshttp.Client(), RetryMaxAttempts: 20,
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})}
 	for worker := range workers {

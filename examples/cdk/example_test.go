@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // TestREADME types what the README says, in a copy of this folder.

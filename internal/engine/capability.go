@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // The capabilities: what a client has to agree to. Source: CloudFormation, CreateStack.

@@ -22,10 +22,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/base/trace"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
-	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/asl"
+	"github.com/pintle-dev/pintle/internal/engine/asl"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/asl"
+	"github.com/pintle-dev/pintle/internal/engine/asl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )

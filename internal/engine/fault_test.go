@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/pgtest"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 

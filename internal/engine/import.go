@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // The words of CloudFormation's events about an import. Source: events of imports as users have published them.

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/plan"
+	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // fetch reads what the template of a revision imports, and the outputs of other stacks that it asks for, and freezes it in

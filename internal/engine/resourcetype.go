@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // parse reads a template and refuses types that nobody provides, and declarations that a native type cannot have.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 // shortSecret is the length below which a secret is not searched for in free text: to replace every "1" or "no" would

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -210,7 +210,7 @@ var mutations = []mutation{
 		found: []invariant{runsEnd, settledOnce},
 	},
 	{
-		name: "the retriers of a state have one count", file: "../asl/asl.go",
+		name: "the retriers of a state have one count", file: "asl/asl.go",
 		from:  "		tries[n]++",
 		to:    "		tries[0]++",
 		found: []invariant{byDefinition, runsEnd},

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // The stack whose life is lived has neighbours: "Net" exports what it imports, "App" imports what it exports. They hold

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // submission is a template as a client submits it, with what its macros need that is not in it.

@@ -3,8 +3,8 @@ package engine
 import (
 	"sync"
 
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 )
 
 // templates keeps the templates that were parsed last. An operation needs that of its revision again and again, and they

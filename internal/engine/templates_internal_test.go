@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 func TestTemplatesAreParsedOnce(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 

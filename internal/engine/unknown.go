@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/nearest"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -37,7 +37,7 @@ func (e *environment) checkType(dialect Dialect, resourceType string) error {
 	text := "nobody provides " + resourceType + " here"
 	if native.InCloud(resourceType) {
 		text += ": this server does not run code from templates: start it with --run-functions or --dev"
-	} else if near := nearest.Name(resourceType, e.native.NamesOf(schema.Dialect)); near != "" {
+	} else if near := suggest.Name(resourceType, e.native.NamesOf(schema.Dialect)); near != "" {
 		text += ", did you mean " + near + "?"
 	}
 	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in %s",

@@ -17,8 +17,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // TestAbsent checks that clients of services that this server does not have get an error that they can read, in all
@@ -98,7 +98,7 @@ func TestAbsentBoto3(t *testing.T) {
 func TestAbsentGo(t *testing.T) {
 	w := newWorld(t, nil)
 	config := aws.Config{
-		BaseEndpoint: &w.url, Region: region, HTTPClient: near.Client(), RetryMaxAttempts: 1,
+		BaseEndpoint: &w.url, Region: region, HTTPClient: awshttp.Client(), RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	}
 	_, err := sns.NewFromConfig(config).ListTopics(t.Context(), nil)

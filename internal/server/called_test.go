@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // The server says who makes a call before it is served, whether that may change something, and that it failed.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/intake"
+	"github.com/pintle-dev/pintle/internal/api/intake"
 )
 
 // connections limits how many connections are open on which no request was authenticated. A new connection is always accepted: if there are

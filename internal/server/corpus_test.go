@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -30,7 +30,7 @@ var beyondCreate = map[string]string{
 // sound becomes a stack, whose templates can be read back. What the parameter store is to have is put there; cases that need
 // other stacks, or zones, are left to that package.
 func TestCorpus(t *testing.T) {
-	files, err := filepath.Glob("../template/testdata/corpus/*.txtar")
+	files, err := filepath.Glob("../language/template/testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -97,7 +97,7 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 	for name := range beyondCreate {
-		if !slices.Contains(files, "../template/testdata/corpus/"+name+".txtar") {
+		if !slices.Contains(files, "../language/template/testdata/corpus/"+name+".txtar") {
 			t.Errorf("there is no case %s", name)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
 )
 
 // The doors that requests are for.
@@ -116,7 +116,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodOptions:
 		refuse(denied("OPTIONS is refused: nothing here is for pages of a browser."))
 		return
-	case s.config.Dev && !isLoopback(r.Host) && !(service == ossService && oss.Host(r.Host)): // no page is of such a host
+	case s.config.Dev && !isLoopback(r.Host) && !(service == ossService && ossapi.Host(r.Host)): // no page is of such a host
 		refuse(denied("This is a development server: it is reached as localhost, 127.0.0.1 or [::1] only. " +
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return

@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -167,7 +167,7 @@ pintle_role = deployer
 	w := newWorld(t, func(_ *world, c *server.Config) { c.Dev, c.Keys = false, keys.Lookup })
 	list := func(id, secret string) error {
 		_, err := cloudformation.New(cloudformation.Options{
-			BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(), Credentials: credentials.NewStaticCredentialsProvider(id, secret, ""),
+			BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: awshttp.Client(), Credentials: credentials.NewStaticCredentialsProvider(id, secret, ""),
 		}).ListStacks(t.Context(), &cloudformation.ListStacksInput{})
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	"github.com/pintle-dev/pintle/internal/trace"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/awsapi/names"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/names"
 )
 
 // Face is a service of AWS that the door serves.

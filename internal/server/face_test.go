@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // TestFaces: a service that is given gets the calls that are signed for it, with its own paths and times, and refuses

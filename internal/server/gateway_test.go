@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/gatewaytest"
+	"github.com/pintle-dev/pintle/internal/dev/gatewaytest"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/pintle-dev/pintle/internal/api/oss"
+	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/audit"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -18,7 +18,7 @@ const ossService = "oss"
 
 // claimed returns the service that a request says it is for, "" if it says none.
 func (s *Server) claimed(r *http.Request) string {
-	if _, ok := s.faces[ossService]; ok && oss.Claimed(r) {
+	if _, ok := s.faces[ossService]; ok && ossapi.Claimed(r) {
 		return ossService
 	}
 	return sigv4.Claimed(r)
@@ -27,24 +27,24 @@ func (s *Server) claimed(r *http.Request) string {
 // OSSFace returns the face of OSS.
 func OSSFace(handler http.Handler) Face {
 	return Face{Handler: handler, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
-		oss.WriteError(w, r, &oss.Error{Code: e.Code, Message: e.Message, Status: e.Status})
+		ossapi.WriteError(w, r, &ossapi.Error{Code: e.Code, Message: e.Message, Status: e.Status})
 	}}
 }
 
 // enterOSS serves a call of OSS, or refuses it.
 func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) {
 	var holder sigv4.Holder
-	refused := oss.Verify(r, s.config.Now(), func(keyID, token, region string) (oss.Key, *oss.Error) {
+	refused := ossapi.Verify(r, s.config.Now(), func(keyID, token, region string) (ossapi.Key, *ossapi.Error) {
 		var err error
 		if holder, err = s.verifier.Find(keyID, token, region, ossService); err != nil {
-			return oss.Key{}, unknownOSSKey(token, err)
+			return ossapi.Key{}, unknownOSSKey(token, err)
 		}
 		holder.Account = engine.ROSAccount(holder.Account)
-		return oss.Key{Secret: string(holder.Secret), Known: holder.Known}, nil
+		return ossapi.Key{Secret: string(holder.Secret), Known: holder.Known}, nil
 	})
 	if refused != nil {
 		s.extend(w, 0) // the rest of the body is not waited for
-		oss.WriteError(w, r, refused)
+		ossapi.WriteError(w, r, refused)
 		return
 	}
 	s.connections.verified(r.Context())
@@ -58,23 +58,23 @@ func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*q
 			serve()
 			return
 		}
-		e := audit.Entry{Door: audit.DoorAPI, Service: ossService, Action: r.Method + " " + wire.Redact(oss.Path(r))}
+		e := audit.Entry{Door: audit.DoorAPI, Service: ossService, Action: r.Method + " " + wire.Redact(ossapi.Path(r))}
 		s.record(w, r, holder.Identity, e, serve)
 	})
 }
 
 // unknownOSSKey says in OSS's words why a key is not accepted.
-func unknownOSSKey(token string, err error) *oss.Error {
+func unknownOSSKey(token string, err error) *ossapi.Error {
 	refused, ok := errors.AsType[*sigv4.Error](err)
 	switch {
 	case ok && refused.Code == "ExpiredToken":
-		return &oss.Error{
+		return &ossapi.Error{
 			Code: "SecurityTokenExpired", Message: "The security token you provided has expired.", Status: http.StatusForbidden,
 		}
 	case token != "":
-		return &oss.Error{
+		return &ossapi.Error{
 			Code: "InvalidSecurityToken", Message: "The security token you provided is invalid.", Status: http.StatusForbidden,
 		}
 	}
-	return oss.UnknownKey()
+	return ossapi.UnknownKey()
 }

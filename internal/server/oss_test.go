@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/acs"
-	"github.com/pintle-dev/pintle/internal/audit"
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/acs"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // TestOSS is about the way of calls of OSS to its face, on a development server that has one key.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/delivery"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/ros"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // openROS makes the face of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.

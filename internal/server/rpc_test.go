@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/acs"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/acs"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // rosCall is a call of ROS that V1 signs with a secret.

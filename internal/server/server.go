@@ -39,17 +39,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/api/intake"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
-	"github.com/pintle-dev/pintle/internal/api/ssm"
-	"github.com/pintle-dev/pintle/internal/api/sts"
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm/ssmapi"
+	"github.com/pintle-dev/pintle/internal/cloud/sts"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/intake"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -96,7 +96,7 @@ type Config struct {
 	// PublicURL is where providers reach this server; only its path matters here. Nil means a URL without a path.
 	PublicURL *url.URL
 	// Parameters are what the face of the Parameter Store has; nil means that there is no such face.
-	Parameters ssm.Store
+	Parameters ssmapi.Store
 	// Faces are more services, by their names in the scope of a signature.
 	Faces map[string]Face
 	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
@@ -269,12 +269,12 @@ func (s *Server) addFaces() error {
 	}
 	s.faces = faces{"cloudformation": QueryFace(stacks, cloudformation.Version), "sts": QueryFace(identities, sts.Version)}
 	if s.config.Parameters != nil {
-		things := catalog.New(s.config.Store)
-		parameters, err := ssm.New(ssm.Config{
+		things := registry.New(s.config.Store)
+		parameters, err := ssmapi.New(ssmapi.Config{
 			Store: s.config.Parameters, Tags: things.Tags, Records: things.Records, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
-			Caller: func(ctx context.Context) (ssm.Caller, bool) {
+			Caller: func(ctx context.Context) (ssmapi.Caller, bool) {
 				id, ok := sigv4.FromContext(ctx)
-				return ssm.Caller{Account: id.Account, Region: id.Region}, ok
+				return ssmapi.Caller{Account: id.Account, Region: id.Region}, ok
 			},
 		})
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/parameters"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -177,7 +177,7 @@ func TestParametersOfStacks(t *testing.T) {
 	if p := summary.Parameters[0]; *p.ParameterType != "AWS::SSM::Parameter::Value<String>" || *p.DefaultValue != name {
 		t.Errorf("the summary has %s, %s", *p.ParameterType, *p.DefaultValue)
 	}
-	_, err = parameters.NewOwn(w.store).Put(t.Context(), store.Parameter{
+	_, err = ssm.NewOwn(w.store).Put(t.Context(), store.Parameter{
 		ParameterKey: store.ParameterKey{Account: "000000000000", Region: region, Name: name}, Type: store.ParameterString, Value: "2",
 	}, false)
 	w.must(err)

@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -95,13 +95,13 @@ func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	w.must(err)
 	config := server.Config{
 		Signer: w.signer, Signals: signer, Dev: true, Listener: listener, Version: "test",
-		Parameters: parameters.NewOwn(w.store),
+		Parameters: ssm.NewOwn(w.store),
 		Log:        slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(w, &config)
 	}
-	reader, err := parameters.New(parameters.Config{Parameters: parameters.NewOwn(w.store)})
+	reader, err := ssm.New(ssm.Config{Parameters: ssm.NewOwn(w.store)})
 	w.must(err)
 	w.engine, err = engine.Open(t.Context(), engine.Config{
 		Store: w.store, Alone: true, Dispatch: w.deliver, Native: w.types, Stored: reader.Stored,
@@ -148,7 +148,7 @@ func (w *world) end() error {
 // client is the SDK's own, with any key.
 func (w *world) client() *cloudformation.Client {
 	return cloudformation.New(cloudformation.Options{
-		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(),
+		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	})
 }

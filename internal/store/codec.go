@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 // Codec turns rows into bytes for a database and back. A row's plain fields become JSON; its values become a second

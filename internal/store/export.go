@@ -3,7 +3,7 @@ package store
 import (
 	"fmt"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -13,7 +13,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/secretfile"
+	"github.com/pintle-dev/pintle/internal/base/secretfile"
 )
 
 // maxKeyFile bounds what is read of a key file.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/wire"
 )
 

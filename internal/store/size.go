@@ -1,6 +1,6 @@
 package store
 
-import "github.com/pintle-dev/pintle/internal/value"
+import "github.com/pintle-dev/pintle/internal/language/value"
 
 // size is about how many bytes of memory a body takes that an image keeps: what can be large of it. None takes none.
 func (p *StepPlan) size() int {

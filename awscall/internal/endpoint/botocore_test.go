@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall/internal/endpoint"
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 func open(t testing.TB) (*model.Bundle, *endpoint.Partitions) {

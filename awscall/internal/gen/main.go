@@ -1,6 +1,6 @@
 // Command gen makes the bundle of models from a folder of botocore's data:
 //
-//	go run ./awscall/internal/gen -botocore DIR -out internal/awsapi/model/bundle
+//	go run ./awscall/internal/gen -botocore DIR -out internal/base/awsapi/model/bundle
 //
 // DIR is the folder "data" of an installed botocore, or the folder "botocore" above it, whose licence and version are taken over too.
 package main
@@ -15,12 +15,12 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
 func main() {
 	botocore := flag.String("botocore", "", "folder of botocore, or of its data")
-	out := flag.String("out", "internal/awsapi/model/bundle", "folder to write to")
+	out := flag.String("out", "internal/base/awsapi/model/bundle", "folder to write to")
 	flag.Parse()
 	if err := run(*botocore, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)

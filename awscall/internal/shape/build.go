@@ -17,7 +17,7 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/restxml"
 	"github.com/aws/smithy-go/transport/http/protocol/rpcv2"
 
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
 // Service builds the operations of one service as they are asked for. It may be used by many goroutines at once.

@@ -23,8 +23,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 var all = flag.Bool("aws.all", false, "compare every operation of every service with botocore, not a sample")

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
-	"github.com/pintle-dev/pintle/internal/value"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 // ErrEventStream is what [Service.Operation] returns for an operation that answers, or is asked, by a stream of events.

@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
-	"github.com/pintle-dev/pintle/internal/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
 // everything is a model of one operation with a member of every type; it speaks protocol.

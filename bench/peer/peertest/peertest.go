@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/chain"
 	"github.com/pintle-dev/pintle/bench/cycle"
 	"github.com/pintle-dev/pintle/bench/measure"
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // patience bounds a run. It is no assertion: it only ends one that hangs.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/api/s3"
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/gatewaytest"
-	"github.com/pintle-dev/pintle/internal/objects"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/s3api"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/dev/gatewaytest"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/pintletest"
 )
@@ -41,19 +41,19 @@ func newOwn(t *testing.T) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := objects.New(objects.Config{Dir: t.TempDir(), Buckets: catalog.New(rows).Buckets})
+	kept, err := objects.New(objects.Config{Dir: t.TempDir(), Buckets: registry.New(rows).Buckets})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{bucket, otherBucket} {
-		place := catalog.Place{Account: sigv4.DefaultAccount, Region: "eu-west-1"}
-		if _, err := kept.Make(t.Context(), catalog.Item[catalog.Bucket]{Place: place, Name: name}); err != nil {
+		place := registry.Place{Account: sigv4.DefaultAccount, Region: "eu-west-1"}
+		if _, err := kept.Make(t.Context(), registry.Item[registry.Bucket]{Place: place, Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	face, err := s3.New(s3.Config{Objects: kept, Caller: func(ctx context.Context) (s3.Caller, bool) {
+	face, err := s3api.New(s3api.Config{Objects: kept, Caller: func(ctx context.Context) (s3api.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
-		return s3.Caller{Account: id.Account, Region: id.Region}, ok
+		return s3api.Caller{Account: id.Account, Region: id.Region}, ok
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func newOwn(t *testing.T) *store {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := verifier.Verify(r)
 		if err != nil {
-			s3.WriteError(w, r, "SignatureDoesNotMatch", err.Error(), http.StatusForbidden)
+			s3api.WriteError(w, r, "SignatureDoesNotMatch", err.Error(), http.StatusForbidden)
 			return
 		}
 		face.ServeHTTP(w, r.WithContext(sigv4.WithIdentity(r.Context(), id)))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )

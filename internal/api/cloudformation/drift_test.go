@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -71,7 +71,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("the stack is %s, %d resources drifted, %d were checked", status, count, len(found))
 	}
 
-	home, place := catalog.Place{Account: account, Region: region}, parameters.Place{Account: account, Region: region}
+	home, place := registry.Place{Account: account, Region: region}, ssm.Place{Account: account, Region: region}
 	for name, text := range map[string]string{"/plain": "two", "/hidden": "hunter3"} {
 		_, err := n.own.Put(t.Context(), store.Parameter{
 			ParameterKey: store.ParameterKey{Account: account, Region: region, Name: name}, Type: store.ParameterString, Value: text,
@@ -79,7 +79,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		n.must(err)
 	}
 	n.must(n.own.Delete(t.Context(), place, "/gone"))
-	_, err = n.catalog.Groups.Change(t.Context(), home, "g", func(i *catalog.Item[catalog.LogGroup]) error {
+	_, err = n.catalog.Groups.Change(t.Context(), home, "g", func(i *registry.Item[registry.LogGroup]) error {
 		i.Of.Retention, i.Of.Tags = 30, map[string]string{"a": "2", "c": "3"}
 		return nil
 	})
@@ -201,7 +201,7 @@ func TestRevertDrift(t *testing.T) {
 	if set := create("nothing"); set.Status != types.ChangeSetStatusFailed || !strings.HasPrefix(aws.ToString(set.StatusReason), "The submitted information didn't contain changes.") {
 		t.Errorf("without drift the change set is %s %s", set.Status, aws.ToString(set.StatusReason))
 	}
-	home := catalog.Place{Account: account, Region: region}
+	home := registry.Place{Account: account, Region: region}
 	plain := store.ParameterKey{Account: account, Region: region, Name: "/plain"}
 	_, err = n.own.Put(t.Context(), store.Parameter{ParameterKey: plain, Type: store.ParameterString, Value: "two"}, true)
 	n.must(err)
@@ -226,10 +226,10 @@ func TestRevertDrift(t *testing.T) {
 	if status, _, found := n.drifts("s"); status != types.StackDriftStatusInSync {
 		t.Errorf("the stack is %s: %+v", status, found)
 	}
-	if p, err := n.own.Parameter(t.Context(), parameters.Place(home), "/plain", 0); err != nil || p.Value != "one" || p.Description != "d" {
+	if p, err := n.own.Parameter(t.Context(), ssm.Place(home), "/plain", 0); err != nil || p.Value != "one" || p.Description != "d" {
 		t.Errorf("the parameter is %+v %v", p, err)
 	}
-	if kept, err := n.own.Parameter(t.Context(), parameters.Place(home), "/kept", 0); err != nil || kept.Version != 1 {
+	if kept, err := n.own.Parameter(t.Context(), ssm.Place(home), "/kept", 0); err != nil || kept.Version != 1 {
 		t.Errorf("a parameter without drift is %+v %v", kept, err)
 	}
 	id := *n.settled("s").StackId

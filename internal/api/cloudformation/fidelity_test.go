@@ -13,7 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -28,9 +28,9 @@ var fidelityRows = map[string]string{
 	"a parameter that is given a name that is not in the Parameter Store":                          "recorded_d21_test.go TestRecordedD21",
 	"a refusal of a resource type, of `RetainResources` or of DetectStackResourceDrift":            "fidelity_test.go TestFidelityOfRefusals",
 	"a change set that is known to fail":                                                           "recorded_d17_test.go TestRecordedD17",
-	"a template behind any `http(s)` URL":                                                          "../../fetch/fetch_test.go TestTemplateFromS3",
+	"a template behind any `http(s)` URL":                                                          "../fetch/fetch_test.go TestTemplateFromS3",
 	"a Create in progress when another resource fails":                                             "../../engine/transcript_test.go TestTranscriptC",
-	"a declared provider under a `ServiceToken` of another Region":                                 "../../delivery/region_test.go TestRecordedD22",
+	"a declared provider under a `ServiceToken` of another Region":                                 "../../provider/delivery/region_test.go TestRecordedD22",
 	"a local handler that returns without an answer":                                               "../../engine/silent_test.go TestSilent",
 	"reasons of events, such as an invalid response or a timeout":                                  "../../../cmd/pintle/fidelity_test.go TestFidelity",
 }

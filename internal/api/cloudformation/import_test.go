@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -56,7 +56,7 @@ func (n *natives) puts(name, text string) {
 
 func (n *natives) parameter(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), parameters.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), ssm.Place{Account: account, Region: region}, name, 0)
 	if errors.Is(err, store.ErrNotFound) {
 		return ""
 	}
@@ -159,7 +159,7 @@ func TestImport(t *testing.T) {
 	}
 
 	group := map[string]any{"Type": "AWS::Logs::LogGroup", "DeletionPolicy": "Delete", "Properties": map[string]any{"LogGroupName": "g"}}
-	_, err = n.catalog.Groups.Put(t.Context(), catalog.Item[catalog.LogGroup]{Place: catalog.Place{Account: account, Region: region}, Name: "g"})
+	_, err = n.catalog.Groups.Put(t.Context(), registry.Item[registry.LogGroup]{Place: registry.Place{Account: account, Region: region}, Name: "g"})
 	n.must(err)
 	set, err = n.importing("s", first.with("G", group), named("AWS::Logs::LogGroup", "G", "LogGroupName", "g"))
 	n.must(err)
@@ -181,7 +181,7 @@ func TestImport(t *testing.T) {
 	if stack := n.settled(id); stack.StackStatus != types.StackStatusDeleteComplete || n.parameter("/a") != "" {
 		t.Errorf("%s, and there is a value %q", stack.StackStatus, n.parameter("/a"))
 	}
-	if _, err := n.catalog.Groups.Get(t.Context(), catalog.Place{Account: account, Region: region}, "g"); !errors.Is(err, catalog.ErrNotFound) {
+	if _, err := n.catalog.Groups.Get(t.Context(), registry.Place{Account: account, Region: region}, "g"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("the group is there: %v", err)
 	}
 }
@@ -210,7 +210,7 @@ func TestImportIsRolledBack(t *testing.T) {
 		}
 		set, err := n.importing(stack, template, listed...)
 		n.must(err)
-		n.must(n.own.Delete(t.Context(), parameters.Place{Account: account, Region: region}, "/b"))
+		n.must(n.own.Delete(t.Context(), ssm.Place{Account: account, Region: region}, "/b"))
 		n.executes(set)
 		if got := n.settled(stack); got.StackStatus != types.StackStatusImportRollbackComplete {
 			t.Fatalf("%s: %s\n%s", stack, got.StackStatus, n.reasons(stack))

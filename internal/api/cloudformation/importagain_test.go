@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/parameters"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 )
 
 // unmakable is a resource whose Create fails after that of another one.
@@ -42,7 +42,7 @@ func (n *natives) settles(stack string, set *sdk.DescribeChangeSetOutput, want t
 
 func (n *natives) drops(name string) {
 	n.Helper()
-	n.must(n.own.Delete(n.Context(), parameters.Place{Account: account, Region: region}, name))
+	n.must(n.own.Delete(n.Context(), ssm.Place{Account: account, Region: region}, name))
 }
 
 // creates creates a stack with a template.
@@ -147,8 +147,8 @@ func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 		}
 		if stack == "lost" { // the resource was imported, and the answer was lost
 			id := *n.settled(stack).StackId
-			_, err := n.catalog.Records.Put(t.Context(), catalog.Item[catalog.Record]{
-				Place: catalog.Place{Account: account, Region: region}, Name: "AWS::SSM::Parameter/" + name, Holder: id + "|A|request",
+			_, err := n.catalog.Records.Put(t.Context(), registry.Item[registry.Record]{
+				Place: registry.Place{Account: account, Region: region}, Name: "AWS::SSM::Parameter/" + name, Holder: id + "|A|request",
 			})
 			n.must(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 type describeAccountLimitsInput struct{ pageInput }

@@ -6,9 +6,9 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/native/aws"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/wire"
 )
 

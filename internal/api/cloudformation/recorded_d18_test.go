@@ -6,7 +6,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/wire"
 )
 

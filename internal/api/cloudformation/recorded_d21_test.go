@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/fetch"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 // Texts. Those without a date are of the row D21 of the recorded answers, which has none.

@@ -1,3 +1,3 @@
 package cloudformation_test
 
-// Row D22, a Lambda ServiceToken of another region, is the delivery's: TestRecordedD22 is in internal/delivery.
+// Row D22, a Lambda ServiceToken of another region, is the delivery's: TestRecordedD22 is in internal/provider/delivery.

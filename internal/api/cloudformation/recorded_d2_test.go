@@ -14,15 +14,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/delivery"
-	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/native/aws"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/parameters"
-	"github.com/pintle-dev/pintle/internal/secrets"
+	"github.com/pintle-dev/pintle/internal/engine/drift"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
@@ -31,15 +31,15 @@ import (
 // noStreams are the streams of log groups in which nothing was written.
 type noStreams struct{}
 
-func (noStreams) DeleteGroup(catalog.Place, string) error { return nil }
+func (noStreams) DeleteGroup(registry.Place, string) error { return nil }
 
 // natives is the API before an engine whose native types act on parameters, secrets and records.
 type natives struct {
 	*testing.T
 	client  *sdk.Client
-	own     *parameters.Own
-	secrets *secrets.Secrets
-	catalog *catalog.Catalog
+	own     *ssm.Own
+	secrets *secretsmanager.Secrets
+	catalog *registry.Catalog
 }
 
 func newNatives(t *testing.T) *natives {
@@ -47,8 +47,8 @@ func newNatives(t *testing.T) *natives {
 	n := &natives{T: t}
 	rows, err := memory.New(memory.Config{})
 	n.must(err)
-	n.catalog, n.own = catalog.New(rows), parameters.NewOwn(rows)
-	n.secrets = secrets.New(n.catalog.Secrets, nil)
+	n.catalog, n.own = registry.New(rows), ssm.NewOwn(rows)
+	n.secrets = secretsmanager.New(n.catalog.Secrets, nil)
 	registry, err := native.CloudFormation(native.Config{
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More:      aws.Types(aws.Config{Parameters: n.own, Secrets: n.secrets, Logs: noStreams{}, Catalog: n.catalog}),
@@ -61,10 +61,10 @@ func newNatives(t *testing.T) *natives {
 		}
 	}})
 	n.must(err)
-	reader, err := parameters.New(parameters.Config{Parameters: n.own, Secrets: parameters.NewOwnSecrets(n.secrets, nil), ResolveNative: true})
+	reader, err := ssm.New(ssm.Config{Parameters: n.own, Secrets: ssm.NewOwnSecrets(n.secrets, nil), ResolveNative: true})
 	n.must(err)
 	d, err := delivery.New(delivery.Config{
-		Table: rows, Node: e.Node, Native: registry, References: parameters.NewHidden(reader, rows), WebhookSecret: make([]byte, 24),
+		Table: rows, Node: e.Node, Native: registry, References: ssm.NewHidden(reader, rows), WebhookSecret: make([]byte, 24),
 		ResponseURL: func(store.Request) (string, error) { return "http://127.0.0.1:1/", nil },
 		Report: func(ctx context.Context, id wire.RequestID, outcome delivery.Outcome) error {
 			told := engine.Outcome{Delivered: true}
@@ -98,7 +98,7 @@ func newNatives(t *testing.T) *natives {
 	server := httptest.NewServer(http.Handler(service))
 	t.Cleanup(server.Close)
 	n.client = sdk.New(sdk.Options{
-		BaseEndpoint: &server.URL, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(),
+		BaseEndpoint: &server.URL, Region: region, RetryMaxAttempts: 1, HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	})
 	return n
@@ -144,7 +144,7 @@ func (n *natives) reasons(name string) string {
 
 func (n *natives) value(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), parameters.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), ssm.Place{Account: account, Region: region}, name, 0)
 	n.must(err)
 	return p.Value
 }
@@ -153,14 +153,14 @@ func (n *natives) value(name string) string {
 func TestRecordedD2References(t *testing.T) {
 	n := newNatives(t)
 	text := `{"password": "hunter2", "port": 5432}`
-	home := catalog.Place{Account: account, Region: region}
-	made, err := n.secrets.Create(t.Context(), secrets.NewSecret{Place: home, Name: "db", Value: secrets.Value{Text: &text}})
+	home := registry.Place{Account: account, Region: region}
+	made, err := n.secrets.Create(t.Context(), secretsmanager.NewSecret{Place: home, Name: "db", Value: secretsmanager.Value{Text: &text}})
 	n.must(err)
 	parameter := func(name, value string) string {
 		return `{"Type": "AWS::SSM::Parameter", "Properties": {"Name": "` + name + `", "Type": "String", "Value": ` + value + `}}`
 	}
 	resources := `"A": ` + parameter("/a", `"x={{resolve:secretsmanager:db:SecretString:password}};{{resolve:secretsmanager:db:SecretString:port}}"`) + `,
-		"B": ` + parameter("/b", `{"Fn::Join": [":", ["{{resolve", "secretsmanager", "`+secrets.ARN(made)+`", "SecretString", "password", "AWSCURRENT", "}}"]]}`) + `,
+		"B": ` + parameter("/b", `{"Fn::Join": [":", ["{{resolve", "secretsmanager", "`+secretsmanager.ARN(made)+`", "SecretString", "password", "AWSCURRENT", "}}"]]}`) + `,
 		"C": ` + parameter("/c", `"{{resolve:secretsmanager:db:SecretString:password::`+made.Of.Versions[0].ID+`}}"`)
 	stack := n.create("s", `{"Resources": {`+resources+`}, "Outputs": {"V": {"Value": {"Fn::GetAtt": ["A", "Value"]}}}}`)
 	if stack.StackStatus != types.StackStatusCreateComplete {
@@ -181,7 +181,7 @@ func TestRecordedD2References(t *testing.T) {
 func TestRecordedD2Refusals(t *testing.T) {
 	n := newNatives(t)
 	text := `{"name": "hunter2"}`
-	_, err := n.secrets.Create(t.Context(), secrets.NewSecret{Place: catalog.Place{Account: account, Region: region}, Name: "db", Value: secrets.Value{Text: &text}})
+	_, err := n.secrets.Create(t.Context(), secretsmanager.NewSecret{Place: registry.Place{Account: account, Region: region}, Name: "db", Value: secretsmanager.Value{Text: &text}})
 	n.must(err)
 	for name, of := range map[string]struct{ resource, want string }{
 		"missing": {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
 type getTemplateSummaryInput struct {

@@ -17,9 +17,9 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
+	"github.com/pintle-dev/pintle/internal/api/fetch"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/fetch"
-	"github.com/pintle-dev/pintle/internal/near"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
@@ -80,7 +80,7 @@ func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *wor
 	})
 	w.url = "http://" + listener.Addr().String()
 	w.client = sdk.New(sdk.Options{
-		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: near.Client(),
+		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""),
 	})
 	return w

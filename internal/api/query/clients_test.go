@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/near"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 type pair struct {
@@ -121,7 +121,7 @@ func (f *face) serve(t *testing.T) string {
 func TestSDKForGo(t *testing.T) {
 	var f face
 	client := cloudformation.New(cloudformation.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String(f.serve(t)), RetryMaxAttempts: 1, HTTPClient: near.Client(),
+		Region: "eu-west-1", BaseEndpoint: aws.String(f.serve(t)), RetryMaxAttempts: 1, HTTPClient: awshttp.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 	})
 	_, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{

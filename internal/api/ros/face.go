@@ -19,8 +19,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 

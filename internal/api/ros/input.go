@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/fetch"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 type previewStackInput struct {

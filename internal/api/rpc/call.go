@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pintle-dev/pintle/internal/acs"
+	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
 // Call is a request of the protocol.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/acs"
-	"github.com/pintle-dev/pintle/internal/intake"
+	"github.com/pintle-dev/pintle/internal/api/intake"
+	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
 // Defaults of [VerifierConfig].

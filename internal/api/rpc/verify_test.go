@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/acs"
+	"github.com/pintle-dev/pintle/internal/api/intake"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
-	"github.com/pintle-dev/pintle/internal/intake"
+	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
 const secret = "correct horse battery staple"

@@ -5,7 +5,7 @@ import (
 	"path"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // Shared is the server of all tests that need only a database.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/pgtest"
+	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )

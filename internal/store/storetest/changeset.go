@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // changeSetOf returns a change set of a stack, of which everything is filled in.

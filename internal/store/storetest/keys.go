@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/value"
 )
 
 // Reopen opens one database again and again, each time with the given keys.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/statemachine"
 	"github.com/pintle-dev/pintle/wire"
 )

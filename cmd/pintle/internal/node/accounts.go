@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
 // AccountRule lets stacks of an account use the cloud credentials of the server for calls.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/require"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -248,8 +248,8 @@ func TestFunctionsInTemplatesOfROS(t *testing.T) {
 	r.want(update(false, "X", "10", "Word", "total", "Spare", "other"), "ROLLBACK_COMPLETE", outputs)
 	outputs["Unused"] = strings.ReplaceAll(outputs["Unused"], "spare", "other")
 	r.want(update(true, "X", "10", "Word", "total", "Spare", "other"), "UPDATE_COMPLETE", outputs)
-	place := catalog.Place{Account: tenant, Region: "cn-hangzhou"}
-	if _, err := r.cloud.catalog.Functions.Get(t.Context(), place, "services/tools/functions/spare"); !errors.Is(err, catalog.ErrNotFound) {
+	place := registry.Place{Account: tenant, Region: "cn-hangzhou"}
+	if _, err := r.cloud.catalog.Functions.Get(t.Context(), place, "services/tools/functions/spare"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("the function that was replaced is there still: %v", err)
 	}
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
 // Apart is a provider of functions with all that runs it, for a [local.Runtime] that is no node's.
@@ -15,7 +15,7 @@ type Apart struct {
 	// Functions are what it calls.
 	Functions []local.Provider
 	// Calls are those calls. They are to use the runtime, and to get its reports.
-	Calls *remote.Calls
+	Calls *cdkframework.Calls
 	// Later says that its answers may come long after its handler has returned, from elsewhere.
 	Later bool
 }

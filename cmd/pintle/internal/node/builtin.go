@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/wire"
 )
 

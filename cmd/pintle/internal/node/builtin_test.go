@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
 

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/functionenv"
-	"github.com/pintle-dev/pintle/internal/functions"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/functionenv"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // awsRule says where the AWS calls of local providers go that do not say so themselves.
@@ -76,27 +76,27 @@ func (r awsRule) apply(p *local.Provider, d Definition) {
 	}
 }
 
-// declarations are the local providers as functions of Lambda. It fulfils [functions.Declarations].
+// declarations are the local providers as functions of Lambda. It fulfils [lambda.Declarations].
 type declarations struct{ *providers }
 
-// Account implements [functions.Declarations].
+// Account implements [lambda.Declarations].
 func (d declarations) Account() string { return d.aws.account }
 
-// Function implements [functions.Declarations].
-func (d declarations) Function(name string) (functions.Declared, bool) {
+// Function implements [lambda.Declarations].
+func (d declarations) Function(name string) (lambda.Declared, bool) {
 	for _, f := range d.Functions() {
 		if f.Name == name {
 			return f, true
 		}
 	}
-	return functions.Declared{}, false
+	return lambda.Declared{}, false
 }
 
-// Functions implements [functions.Declarations]. Of two providers whose functions have one name, the first by name counts.
-func (d declarations) Functions() []functions.Declared {
+// Functions implements [lambda.Declarations]. Of two providers whose functions have one name, the first by name counts.
+func (d declarations) Functions() []lambda.Declared {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	byName := map[string]functions.Declared{}
+	byName := map[string]lambda.Declared{}
 	for _, name := range slices.Sorted(maps.Keys(d.known)) {
 		k := d.known[name]
 		for _, f := range k.functions {
@@ -106,17 +106,17 @@ func (d declarations) Functions() []functions.Declared {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(byName), func(a, b functions.Declared) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(byName), func(a, b lambda.Declared) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // callablePrograms returns the functions that the programs of a provider are.
-func callablePrograms(parsed parsed) []functions.Declared {
-	var list []functions.Declared
+func callablePrograms(parsed parsed) []lambda.Declared {
+	var list []lambda.Declared
 	for _, program := range parsed.programs {
 		if program.Contract == bootstrap.FC {
 			continue
 		}
-		list = append(list, functions.Declared{
+		list = append(list, lambda.Declared{
 			Name: local.FunctionName(program.Name), Program: program.Name, Runtime: shownRuntime(program), Handler: program.Handler,
 			Timeout: cmp.Or(program.Timeout, local.DefaultTimeout),
 		})

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/bucketevents"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/functionenv"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sns"
+	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/functionenv"
-	"github.com/pintle-dev/pintle/internal/functions"
-	"github.com/pintle-dev/pintle/internal/notification"
-	"github.com/pintle-dev/pintle/internal/objects"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/topics"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -35,10 +35,10 @@ const (
 
 // cloud is the cloud of this machine: what templates and clients make of AWS here, and what runs it.
 type cloud struct {
-	catalog   *catalog.Catalog
+	catalog   *registry.Catalog
 	objects   *objects.Store
-	functions *functions.Functions
-	topics    *topics.Topics
+	functions *lambda.Functions
+	topics    *sns.Topics
 	logs      *functionLogs
 	events    *bucketevents.Events
 	root      store.Root
@@ -48,7 +48,7 @@ type cloud struct {
 
 // openCloud opens what there is of the cloud. It needs the store, the listener, and the providers with their runtime.
 func (n *Node) openCloud(base *url.URL) (err error) {
-	c := &cloud{catalog: catalog.New(n.store), root: n.store.Root(), url: n.record.URL, accounts: n.accounts}
+	c := &cloud{catalog: registry.New(n.store), root: n.store.Root(), url: n.record.URL, accounts: n.accounts}
 	n.cloud = c
 	if err := n.openLogs(c); err != nil {
 		return err
@@ -59,11 +59,11 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return fmt.Errorf("buckets: %w", err)
 	}
-	c.functions, err = functions.New(functions.Config{
+	c.functions, err = lambda.New(lambda.Config{
 		Declared: declarations{n.providers}, Secrets: n.secretsOf, Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
 		Inside: n.invokeInside,
-		Environment: func(place catalog.Place, name string) map[string]string {
+		Environment: func(place registry.Place, name string) map[string]string {
 			key := n.processKeys.issue(place.Account, name)
 			if strings.HasPrefix(name, fcNames) {
 				return n.localAliyun(place.Region, key)
@@ -74,10 +74,10 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
-	c.topics, err = topics.New(topics.Config{
+	c.topics, err = sns.New(sns.Config{
 		Catalog: c.catalog, PublicURL: strings.TrimSuffix(base.String(), "/"), AllowPrivate: n.config.AllowPrivate, Log: n.log,
 		Invoke: func(ctx context.Context, functionARN string, payload []byte) error {
-			return c.functions.InvokeEvent(ctx, functions.Call{Function: functionARN, Payload: payload})
+			return c.functions.InvokeEvent(ctx, lambda.Call{Function: functionARN, Payload: payload})
 		},
 	})
 	if err != nil {
@@ -91,9 +91,9 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	return n.providers.standForCDK(c.variables, c.logical)
 }
 
-// invokeInside is [functions.Config].Inside. It answers calls of the functions that the CDK makes for BucketDeployments: cdk deploy
+// invokeInside is [lambda.Config].Inside. It answers calls of the functions that the CDK makes for BucketDeployments: cdk deploy
 // --hotswap calls them without a stack operation.
-func (n *Node) invokeInside(ctx context.Context, place catalog.Place, holder string, payload []byte) ([]byte, error, bool) {
+func (n *Node) invokeInside(ctx context.Context, place registry.Place, holder string, payload []byte) ([]byte, error, bool) {
 	parts := strings.Split(holder, "|")
 	if len(parts) != 3 || !builtin.IsDeployment(parts[1]) || n.providers.deployments == nil {
 		return nil, nil, false
@@ -110,7 +110,7 @@ func (n *Node) openNotifications(base *url.URL) (err error) {
 		n.notifications = n.cloud.topics.Signer()
 	default:
 		n.notifications, err = notification.NewSigner(notification.Config{
-			Keys: catalog.New(n.store).Keys, PublicURL: base.String(), Log: n.log,
+			Keys: registry.New(n.store).Keys, PublicURL: base.String(), Log: n.log,
 		})
 	}
 	return err
@@ -118,8 +118,8 @@ func (n *Node) openNotifications(base *url.URL) (err error) {
 
 // openDeclared opens the Lambda API of a node without local AWS emulation: it has the local providers and nothing else.
 func (n *Node) openDeclared() (err error) {
-	n.functions, err = functions.New(functions.Config{
-		Catalog: catalog.New(n.store), Runtime: n.runtime, Declared: declarations{n.providers}, DeclaredOnly: true,
+	n.functions, err = lambda.New(lambda.Config{
+		Catalog: registry.New(n.store), Runtime: n.runtime, Declared: declarations{n.providers}, DeclaredOnly: true,
 		Secrets: n.secretsOf, Log: n.log,
 	})
 	if err == nil {
@@ -219,7 +219,7 @@ func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
 	if err != nil || parsed.Service != wire.Lambda {
 		return "", false
 	}
-	reference, err := functions.ParseReference(catalog.Place{Account: parsed.Account, Region: parsed.Region}, string(token), "")
+	reference, err := lambda.ParseReference(registry.Place{Account: parsed.Account, Region: parsed.Region}, string(token), "")
 	if err != nil {
 		return "", false
 	}
@@ -243,18 +243,18 @@ func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	things, place := catalog.New(n.store), catalog.Place{Account: parsed.Account, Region: parsed.Region}
+	things, place := registry.New(n.store), registry.Place{Account: parsed.Account, Region: parsed.Region}
 	switch parsed.Service {
 	case wire.Lambda:
 		_, err = things.Functions.Get(ctx, place, parsed.Name)
 	case wire.SNS:
 		_, err = things.Topics.Get(ctx, place, parsed.Name)
 	case wire.FC:
-		_, err = things.Functions.Get(ctx, place, catalog.FCName(parsed.FCService, parsed.Name))
+		_, err = things.Functions.Get(ctx, place, registry.FCName(parsed.FCService, parsed.Name))
 	case wire.HTTP, wire.Queue, wire.Topic, wire.Web, wire.Other:
 		return false
 	}
-	return !errors.Is(err, catalog.ErrNotFound) // what cannot be read now is looked up again
+	return !errors.Is(err, registry.ErrNotFound) // what cannot be read now is looked up again
 }
 
 // lookupTimeout is how long it may take to find a function in the store.
@@ -263,11 +263,11 @@ const lookupTimeout = 5 * time.Second
 // bucketCode is the code of functions in buckets.
 type bucketCode struct{ objects *objects.Store }
 
-// Open implements [functions.Objects].
+// Open implements [lambda.Objects].
 func (b bucketCode) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
 	object, err := b.objects.OpenFor(ctx, account, bucket, key, version)
 	if isMissing(err) {
-		return nil, 0, fmt.Errorf("%w: %w", catalog.ErrNotFound, err)
+		return nil, 0, fmt.Errorf("%w: %w", registry.ErrNotFound, err)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/objects"
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
@@ -20,7 +20,7 @@ func TestTemplateOfAnotherAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	buckets, err := objects.New(objects.Config{Dir: t.TempDir(), Buckets: catalog.New(rows).Buckets})
+	buckets, err := objects.New(objects.Config{Dir: t.TempDir(), Buckets: registry.New(rows).Buckets})
 	if err != nil {
 		t.Fatal(err)
 	}

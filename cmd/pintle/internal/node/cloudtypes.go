@@ -6,15 +6,15 @@ import (
 	"io"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/api/recorded"
-	"github.com/pintle-dev/pintle/internal/asl"
-	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/cloud/recorded"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aliyun"
+	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/native/aliyun"
-	"github.com/pintle-dev/pintle/internal/native/aws"
-	"github.com/pintle-dev/pintle/internal/parameters"
-	"github.com/pintle-dev/pintle/internal/secrets"
+	"github.com/pintle-dev/pintle/internal/engine/asl"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -28,7 +28,7 @@ func (n *Node) cloudTypes() []native.Type {
 		Functions: n.cloud.functions, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
 	}), aws.Types(aws.Config{
 		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
-		Parameters: parameters.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Notifications: n.cloud.events, Secrets: secrets.New(n.cloud.catalog.Secrets, nil),
+		Parameters: ssm.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Notifications: n.cloud.events, Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil),
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
 			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)
 			return body, err
@@ -45,7 +45,7 @@ func (n *Node) cloudTypes() []native.Type {
 
 // cloudOff returns what is asked before a resource of one of those types is served as a record, for a node that has no cloud.
 func (n *Node) cloudOff() func(context.Context, *store.Request) error {
-	things, recording := catalog.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded
+	things, recording := registry.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded
 	ofAWS, ofAliyun := aws.Off(things, recording), aliyun.Off(things, recording)
 	return func(ctx context.Context, r *store.Request) error {
 		if r.Body.Dialect == wire.ROS.String() {

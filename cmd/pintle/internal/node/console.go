@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/console"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
-	"github.com/pintle-dev/pintle/internal/trace"
 )
 
 // openConsole adds the pages for people to what the server is made of. keys are those of the credentials file.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/wire"
 )
 

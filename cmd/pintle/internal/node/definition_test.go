@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // handlers returns a folder with files that functions may be.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/clienttest"
+	"github.com/pintle-dev/pintle/internal/base/loopbacktls"
+	"github.com/pintle-dev/pintle/internal/dev/clienttest"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/loopbacktls"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 

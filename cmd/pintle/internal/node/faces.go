@@ -6,21 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/api/events"
-	"github.com/pintle-dev/pintle/internal/api/lambda"
-	"github.com/pintle-dev/pintle/internal/api/logs"
-	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/api/query"
-	"github.com/pintle-dev/pintle/internal/api/recorded"
-	"github.com/pintle-dev/pintle/internal/api/s3"
-	"github.com/pintle-dev/pintle/internal/api/secretsmanager"
-	"github.com/pintle-dev/pintle/internal/api/sns"
-	"github.com/pintle-dev/pintle/internal/api/states"
-	"github.com/pintle-dev/pintle/internal/awsapi"
-	"github.com/pintle-dev/pintle/internal/notification"
-	"github.com/pintle-dev/pintle/internal/secrets"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/awsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/events/eventsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda/lambdaapi"
+	"github.com/pintle-dev/pintle/internal/cloud/logs/logsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/s3api"
+	"github.com/pintle-dev/pintle/internal/cloud/recorded"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager/secretsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/sns/snsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/states"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 )
 
 // The bounds of faces whose calls are larger, or longer, than others.
@@ -44,8 +44,8 @@ func (n *Node) openFaces(c *server.Config) error {
 		}
 		return nil
 	}
-	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody, "events": events.MaxBody}
-	functions, err := lambda.New(lambda.Config{Functions: n.functions, Caller: caller[lambda.Caller], Log: n.log})
+	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody, "events": eventsapi.MaxBody}
+	functions, err := lambdaapi.New(lambdaapi.Config{Functions: n.functions, Caller: caller[lambdaapi.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (n *Node) openFaces(c *server.Config) error {
 	if err != nil {
 		return err
 	}
-	schedules, err := events.New(events.Config{Rules: n.rules, Caller: n.rulesCaller, Tokens: tokens, Log: n.log})
+	schedules, err := eventsapi.New(eventsapi.Config{Rules: n.rules, Caller: n.rulesCaller, Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 
-	buckets, err := s3.New(s3.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: caller[s3.Caller], Log: n.log})
+	buckets, err := s3api.New(s3api.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: caller[s3api.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}
 	c.Faces["s3"] = long(server.Face{Handler: buckets, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
-		s3.WriteError(w, r, e.Code, e.Message, e.Status)
+		s3api.WriteError(w, r, e.Code, e.Message, e.Status)
 	}}, objectTimeout)
 
-	store, err := oss.New(oss.Config{Objects: n.cloud.objects, Caller: caller[oss.Caller], Log: n.log})
+	store, err := ossapi.New(ossapi.Config{Objects: n.cloud.objects, Caller: caller[ossapi.Caller], Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -88,35 +88,35 @@ func (n *Node) openFaces(c *server.Config) error {
 	}
 	c.Faces["states"] = server.JSONFace(machines)
 
-	groups, err := logs.New(logs.Config{
+	groups, err := logsapi.New(logsapi.Config{
 		Groups: n.cloud.catalog.Groups, Records: n.cloud.catalog.Records, Streams: n.cloud.logs.streams,
-		Caller: caller[logs.Caller], Tokens: tokens, Log: n.log,
+		Caller: caller[logsapi.Caller], Tokens: tokens, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	c.Faces["logs"], c.Bodies["logs"] = server.JSONFace(groups), logs.MaxBody
+	c.Faces["logs"], c.Bodies["logs"] = server.JSONFace(groups), logsapi.MaxBody
 
-	stored, err := secretsmanager.New(secretsmanager.Config{
-		Secrets: secrets.New(n.cloud.catalog.Secrets, nil), Caller: caller[secretsmanager.Caller], Tokens: tokens, Log: n.log,
+	stored, err := secretsapi.New(secretsapi.Config{
+		Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil), Caller: caller[secretsapi.Caller], Tokens: tokens, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	c.Faces["secretsmanager"], c.Bodies["secretsmanager"] = server.JSONFace(stored), secretsmanager.MaxBody
+	c.Faces["secretsmanager"], c.Bodies["secretsmanager"] = server.JSONFace(stored), secretsapi.MaxBody
 
 	if err := n.openRecorded(c); err != nil {
 		return err
 	}
 
-	messages, err := sns.New(sns.Config{Topics: n.cloud.topics, Caller: caller[sns.Caller], Tokens: tokens, Log: n.log})
+	messages, err := snsapi.New(snsapi.Config{Topics: n.cloud.topics, Caller: caller[snsapi.Caller], Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err
 	}
-	c.Faces["sns"] = server.QueryFace(messages, sns.Version)
-	open, follow := c.Unsigned, sns.Follow(messages)
+	c.Faces["sns"] = server.QueryFace(messages, snsapi.Version)
+	open, follow := c.Unsigned, snsapi.Follow(messages)
 	c.Unsigned = func(r *http.Request) http.Handler {
-		if sns.Unsigned(r) {
+		if snsapi.Unsigned(r) {
 			return follow
 		}
 		return open(r)

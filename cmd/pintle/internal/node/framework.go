@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -35,7 +35,7 @@ func (p *providers) framework(name string, parsed parsed) (local.Provider, error
 	}
 	handler := pintle.Remote(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: parsed.interval, Total: parsed.total})
 	return local.Provider{
-		Name: name, Concurrency: parsed.concurrency, Serve: remote.Serve(handler, memory, remote.Brief),
+		Name: name, Concurrency: parsed.concurrency, Serve: cdkframework.Serve(handler, memory, cdkframework.Brief),
 		// After onEvent, isComplete is called in the same event at least once.
 		Timeout: 2*cmp.Or(parsed.timeout, local.DefaultTimeout) + frameworkMargin,
 	}, nil

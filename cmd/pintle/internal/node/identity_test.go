@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 

@@ -10,19 +10,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/bootstrap"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/console"
-	"github.com/pintle-dev/pintle/internal/delivery"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/author/bundle"
+	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/native"
-	"github.com/pintle-dev/pintle/internal/parcel"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/internal/topics"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -132,7 +132,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.U
 
 // nestedTemplate fetches the template of a nested stack, from a URL or from what a command has packed.
 func (n *Node) nestedTemplate(ctx context.Context, url string) (string, error) {
-	if text, ok, err := parcel.Open(url); ok {
+	if text, ok, err := bundle.Open(url); ok {
 		return text, err
 	}
 	return n.texts.Template(ctx, url)
@@ -143,7 +143,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 	var here delivery.Topics
 	away := n.away
 	if n.cloud != nil {
-		here, away = topics.Carrier{Topics: n.cloud.topics}, nil
+		here, away = sns.Carrier{Topics: n.cloud.topics}, nil
 	}
 	n.delivery, err = delivery.New(delivery.Config{
 		Topics: here, Away: away,

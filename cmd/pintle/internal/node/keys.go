@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/sigv4"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/catalog"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/streams"
+	"github.com/pintle-dev/pintle/internal/cloud/logs"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
 // logsDir is the folder of the events of log groups in the data directory.
@@ -21,7 +21,7 @@ const maxOrigins = 4096
 // functionLogs puts what functions and local providers print into their log groups.
 type functionLogs struct {
 	node    *Node
-	streams *streams.Store
+	streams *logs.Store
 
 	mu    sync.Mutex
 	known map[local.Origin]bool
@@ -29,9 +29,9 @@ type functionLogs struct {
 
 // openLogs opens the log groups' events. It needs the catalog.
 func (n *Node) openLogs(c *cloud) error {
-	kept, err := streams.New(streams.Config{
+	kept, err := logs.New(logs.Config{
 		Dir: n.config.Lock.path(logsDir), Log: n.log,
-		Retention: func(ctx context.Context, place catalog.Place, group string) (int, error) {
+		Retention: func(ctx context.Context, place registry.Place, group string) (int, error) {
 			item, err := c.catalog.Groups.Get(ctx, place, group)
 			return item.Of.Retention, err
 		},
@@ -45,11 +45,11 @@ func (n *Node) openLogs(c *cloud) error {
 
 // print adds a line to the stream of a process. The group is made if it does not exist.
 func (l *functionLogs) print(o local.Origin, line string) {
-	place := catalog.Place{Account: o.Account, Region: o.Region}
+	place := registry.Place{Account: o.Account, Region: o.Region}
 	err := l.ensure(place, o)
 	if err == nil {
 		var made bool
-		made, err = l.streams.Append(place, o.Group, o.Stream, streams.Event{Time: time.Now().UnixMilli(), Message: line})
+		made, err = l.streams.Append(place, o.Group, o.Stream, logs.Event{Time: time.Now().UnixMilli(), Message: line})
 		if made && err == nil {
 			err = l.group(place, o.Group) // the group may have been deleted meanwhile, and its streams with it
 		}
@@ -60,7 +60,7 @@ func (l *functionLogs) print(o local.Origin, line string) {
 }
 
 // ensure makes the group of a stream that had no line yet.
-func (l *functionLogs) ensure(place catalog.Place, o local.Origin) error {
+func (l *functionLogs) ensure(place registry.Place, o local.Origin) error {
 	l.mu.Lock()
 	known := l.known[o]
 	l.mu.Unlock()
@@ -80,15 +80,15 @@ func (l *functionLogs) ensure(place catalog.Place, o local.Origin) error {
 }
 
 // group makes a group if it does not exist.
-func (l *functionLogs) group(place catalog.Place, name string) error {
+func (l *functionLogs) group(place registry.Place, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
 	groups := l.node.cloud.catalog.Groups
 	_, err := groups.Get(ctx, place, name)
-	if errors.Is(err, catalog.ErrNotFound) {
-		_, err = groups.Put(ctx, catalog.Item[catalog.LogGroup]{Place: place, Name: name, Of: catalog.LogGroup{Implicit: true, Made: time.Now().UTC()}})
+	if errors.Is(err, registry.ErrNotFound) {
+		_, err = groups.Put(ctx, registry.Item[registry.LogGroup]{Place: place, Name: name, Of: registry.LogGroup{Implicit: true, Made: time.Now().UTC()}})
 	}
-	if errors.Is(err, catalog.ErrExists) {
+	if errors.Is(err, registry.ErrExists) {
 		err = nil
 	}
 	return err

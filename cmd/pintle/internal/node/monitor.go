@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/delivery"
-	"github.com/pintle-dev/pintle/internal/metrics"
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/metrics"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 )
 

@@ -19,28 +19,28 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pintle-dev/pintle/internal/audit"
-	"github.com/pintle-dev/pintle/internal/console"
-	"github.com/pintle-dev/pintle/internal/delivery"
-	"github.com/pintle-dev/pintle/internal/drift"
+	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/console"
+	"github.com/pintle-dev/pintle/internal/api/fetch"
+	"github.com/pintle-dev/pintle/internal/api/intake"
+	"github.com/pintle-dev/pintle/internal/api/metrics"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/idlemem"
+	"github.com/pintle-dev/pintle/internal/base/loopbacktls"
+	"github.com/pintle-dev/pintle/internal/cloud/events"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/fetch"
-	"github.com/pintle-dev/pintle/internal/frugal"
-	"github.com/pintle-dev/pintle/internal/functions"
-	"github.com/pintle-dev/pintle/internal/intake"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/loopbacktls"
-	"github.com/pintle-dev/pintle/internal/metrics"
-	"github.com/pintle-dev/pintle/internal/notification"
-	"github.com/pintle-dev/pintle/internal/parameters"
-	"github.com/pintle-dev/pintle/internal/rules"
+	"github.com/pintle-dev/pintle/internal/engine/drift"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/server"
-	"github.com/pintle-dev/pintle/internal/sigv4"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/internal/store/maintenance"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
-	"github.com/pintle-dev/pintle/internal/template"
-	"github.com/pintle-dev/pintle/internal/upkeep"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -146,11 +146,11 @@ type Node struct {
 	notes     *notes
 	providers *providers
 	texts     *fetch.Fetcher
-	runtime   *local.Runtime       // nil in a Reader
-	delivery  *delivery.Delivery   // nil in a Reader
-	cloud     *cloud               // nil if there is none
-	functions *functions.Functions // nil in a Reader
-	rules     *rules.Rules         // nil in a Reader
+	runtime   *local.Runtime     // nil in a Reader
+	delivery  *delivery.Delivery // nil in a Reader
+	cloud     *cloud             // nil if there is none
+	functions *lambda.Functions  // nil in a Reader
+	rules     *events.Rules      // nil in a Reader
 	// notifications signs what goes to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
@@ -159,10 +159,10 @@ type Node struct {
 	account    string // that of the server's own keys
 	accounts   *accounts
 	fileKeys   *sigv4.Keys // those of the credentials file
-	references *parameters.Hidden
+	references *ssm.Hidden
 	// processKeys are the keys of local providers and template functions, with the calls that those made.
 	processKeys *processKeys
-	upkeep      *upkeep.Upkeep
+	upkeep      *maintenance.Upkeep
 	keys        *store.Keys
 	metrics     *metrics.Metrics
 	scrapes     net.Listener // of scrapes, nil if they come to the main one or to none
@@ -289,7 +289,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n.upkeep, err = upkeep.New(upkeep.Config{Store: n.store, Keep: config.Keep, Log: n.log})
+	n.upkeep, err = maintenance.New(maintenance.Config{Store: n.store, Keep: config.Keep, Log: n.log})
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +308,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		},
 		Intake:   intake.New(intake.Config{Dir: n.config.Lock.directory}),
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		Parameters: parameters.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
+		Parameters: ssm.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
 		Drift:  drift.New(types, n.store, nil),
 		Called: n.processKeys.note,
 		Keys: func(id string) (sigv4.Key, bool) {
@@ -445,8 +445,8 @@ func (n *Node) Run(ctx context.Context) error {
 	})
 	group.Go(func() error {
 		if n.config.Role == Server { // a command is over before it could rest
-			defer frugal.Pace()()
-			frugal.Run(ctx, n.log)
+			defer idlemem.Pace()()
+			idlemem.Run(ctx, n.log)
 		}
 		return nil
 	})

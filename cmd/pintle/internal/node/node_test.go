@@ -23,7 +23,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 func acquire(t *testing.T, directory string) *node.Lock {

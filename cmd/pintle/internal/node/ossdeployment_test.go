@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pintle-dev/pintle/internal/require"
+	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
 // withPython puts a python3 on PATH that finds the modules of a directory, as that of a virtual environment does.

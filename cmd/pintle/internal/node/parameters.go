@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/parameters"
-	"github.com/pintle-dev/pintle/internal/secrets"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
 )
 
 // SSMAWS is the [Config.SSM] that asks AWS.
@@ -21,20 +21,20 @@ const SSMAWS = "aws"
 // server's own secrets, nil if it has none. allowed says whether stacks of an account may use the credentials of the server for a call;
 // nil allows everything.
 func NewReader(
-	rows parameters.Rows, own *secrets.Secrets, source string, resolveSecrets bool, allowed func(account, call string) error, log *slog.Logger,
-) (*parameters.Reader, error) {
-	configured := parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
+	rows ssm.Rows, own *secretsmanager.Secrets, source string, resolveSecrets bool, allowed func(account, call string) error, log *slog.Logger,
+) (*ssm.Reader, error) {
+	configured := ssm.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
 		return builtin.Client(ctx, region)
 	})
-	config := parameters.Config{
-		Parameters: parameters.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets, ResolveNative: own != nil,
+	config := ssm.Config{
+		Parameters: ssm.NewOwn(rows), Secrets: configured, ResolveSecrets: resolveSecrets, ResolveNative: own != nil,
 	}
 	switch {
 	case own == nil || source == SSMAWS:
 	case resolveSecrets:
-		config.Secrets = parameters.NewOwnSecrets(own, configured)
+		config.Secrets = ssm.NewOwnSecrets(own, configured)
 	default:
-		config.Secrets = parameters.NewOwnSecrets(own, nil)
+		config.Secrets = ssm.NewOwnSecrets(own, nil)
 	}
 	switch source {
 	case "":
@@ -44,23 +44,23 @@ func NewReader(
 		if u, err := url.Parse(source); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, fmt.Errorf("parameters are read from a URL, or from %s, not from %q", SSMAWS, source)
 		}
-		config.Parameters = parameters.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
+		config.Parameters = ssm.NewRemote(allowed, func(ctx context.Context, region string) (*awscall.Client, error) {
 			return clientAt(ctx, region, source, log)
 		})
 	}
-	return parameters.New(config)
+	return ssm.New(config)
 }
 
 func (n *Node) openParameters() error {
-	var own *secrets.Secrets
+	var own *secretsmanager.Secrets
 	if n.cloud != nil {
-		own = secrets.New(n.cloud.catalog.Secrets, nil)
+		own = secretsmanager.New(n.cloud.catalog.Secrets, nil)
 	}
 	reader, err := NewReader(n.store, own, n.config.SSM, n.config.ResolveSecrets, n.accounts.allowed, n.log)
 	if err != nil {
 		return err
 	}
-	n.references = parameters.NewHidden(reader, n.store)
+	n.references = ssm.NewHidden(reader, n.store)
 	return nil
 }
 

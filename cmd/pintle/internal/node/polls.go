@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/pintle-dev/pintle/internal/local"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
 // Bounds of what is read of a handler to see whether it polls.

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/builtin"
-	"github.com/pintle-dev/pintle/internal/delivery"
-	"github.com/pintle-dev/pintle/internal/functions"
-	"github.com/pintle-dev/pintle/internal/local"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/remote"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -36,7 +36,7 @@ const (
 type providers struct {
 	rows    rows
 	runtime *local.Runtime
-	calls   *remote.Calls
+	calls   *cdkframework.Calls
 	notes   *notes
 	log     *slog.Logger
 	region  string // of calls that name none
@@ -86,12 +86,12 @@ type known struct {
 	builds  []string // the Go packages of it, by their names in the runtime
 	built   bool     // they were, or are being, built
 	// functions are what its programs are as functions of Lambda; elsewhere says that their AWS calls do not go to this server.
-	functions []functions.Declared
+	functions []lambda.Declared
 	elsewhere bool
 }
 
 func newProviders(rows rows, notes *notes, region string, log *slog.Logger) *providers {
-	p := &providers{rows: rows, notes: notes, region: region, log: log, calls: remote.NewCalls(), known: map[string]*known{}}
+	p := &providers{rows: rows, notes: notes, region: region, log: log, calls: cdkframework.NewCalls(), known: map[string]*known{}}
 	p.calledOut = func(string, time.Time) bool { return false }
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p

@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pintle-dev/pintle/internal/api/events"
-	"github.com/pintle-dev/pintle/internal/catalog"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/events"
+	"github.com/pintle-dev/pintle/internal/cloud/events/eventsapi"
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/functions"
-	"github.com/pintle-dev/pintle/internal/rules"
-	"github.com/pintle-dev/pintle/internal/sigv4"
-	"github.com/pintle-dev/pintle/internal/topics"
 )
 
 // openRules opens the rules of EventBridge. It needs the functions, and the cloud if there is one.
 func (n *Node) openRules() (err error) {
-	n.rules, err = rules.New(rules.Config{
-		Catalog: catalog.New(n.store), Send: n.sendToTarget, Alone: n.config.Database == "", Exact: n.config.Fidelity == engine.FidelityAWS, Log: n.log,
+	n.rules, err = events.New(events.Config{
+		Catalog: registry.New(n.store), Send: n.sendToTarget, Alone: n.config.Database == "", Exact: n.config.Fidelity == engine.FidelityAWS, Log: n.log,
 	})
 	return err
 }
@@ -29,22 +29,22 @@ var errNoEmulation = errors.New("this server calls functions and local providers
 
 // sendToTarget hands a payload to the target of a rule, and calls ended when the target is done with it, or has it if that is not
 // waited for.
-func (n *Node) sendToTarget(ctx context.Context, place catalog.Place, arn string, payload []byte, ended func()) error {
+func (n *Node) sendToTarget(ctx context.Context, place registry.Place, arn string, payload []byte, ended func()) error {
 	parts := strings.SplitN(arn, ":", 7)
 	if len(parts) < 6 {
 		return fmt.Errorf("%s is not an ARN", arn)
 	}
 	switch parts[2] {
 	case "lambda":
-		return n.functions.InvokeEvent(ctx, functions.Call{Place: place, Function: arn, Payload: payload, Ended: ended})
+		return n.functions.InvokeEvent(ctx, lambda.Call{Place: place, Function: arn, Payload: payload, Ended: ended})
 	case "sns":
 		if n.cloud == nil {
 			return errNoEmulation
 		}
-		if of, _, err := topics.ParseARN(arn); err != nil || of.Account != place.Account {
+		if of, _, err := sns.ParseARN(arn); err != nil || of.Account != place.Account {
 			return errors.Join(err, fmt.Errorf("%s is not a topic of the rule's account", arn))
 		}
-		if _, err := n.cloud.topics.Publish(ctx, arn, topics.Message{Message: string(payload)}); err != nil {
+		if _, err := n.cloud.topics.Publish(ctx, arn, sns.Message{Message: string(payload)}); err != nil {
 			return err
 		}
 	case "states":
@@ -62,7 +62,7 @@ func (n *Node) sendToTarget(ctx context.Context, place catalog.Place, arn string
 }
 
 // startMachine starts a state machine of a place.
-func (n *Node) startMachine(ctx context.Context, place catalog.Place, parts []string, input []byte) error {
+func (n *Node) startMachine(ctx context.Context, place registry.Place, parts []string, input []byte) error {
 	arn := strings.Join(parts, ":")
 	if len(parts) != 7 || parts[3] != place.Region || parts[4] != place.Account {
 		return fmt.Errorf("%s is not a state machine of the rule's account and region", arn)
@@ -78,8 +78,8 @@ func (n *Node) startMachine(ctx context.Context, place catalog.Place, parts []st
 }
 
 // rulesCaller returns who has signed a call of EventBridge.
-func (n *Node) rulesCaller(ctx context.Context) (events.Caller, bool) {
+func (n *Node) rulesCaller(ctx context.Context) (eventsapi.Caller, bool) {
 	id, ok := sigv4.FromContext(ctx)
 	_, function := n.processKeys.lookup(id.AccessKeyID)
-	return events.Caller{Account: id.Account, Region: id.Region, Function: function || n.processKeys.shared(id.AccessKeyID)}, ok
+	return eventsapi.Caller{Account: id.Account, Region: id.Region, Function: function || n.processKeys.shared(id.AccessKeyID)}, ok
 }

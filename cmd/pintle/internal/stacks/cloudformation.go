@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/project"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // CloudFormation is the [Service] of stacks of CloudFormation.

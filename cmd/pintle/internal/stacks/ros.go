@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/rosclient"
-	"github.com/pintle-dev/pintle/internal/template"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // ROS is the [Service] of stacks of ROS.

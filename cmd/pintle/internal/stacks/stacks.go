@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/project"
-	"github.com/pintle-dev/pintle/internal/rosclient"
+	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // ErrNone says that there is no stack of that name.

@@ -1,0 +1,220 @@
+package console
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// changeSetRow is a change set in a list.
+type changeSetRow struct {
+	engine.ChangeSet
+	Status, Standing status
+}
+
+// For returns what the change set does to its stack.
+func (r changeSetRow) For() store.Kind {
+	if r.Import {
+		return store.KindImport
+	}
+	return r.Kind
+}
+
+func rowOf(set engine.ChangeSet) changeSetRow {
+	row := changeSetRow{ChangeSet: set, Status: status{Text: string(set.State)}, Standing: status{Text: string(set.Execution)}}
+	if d, err := engine.DialectOf(set.Owner.Dialect); err == nil {
+		row.Status.Text, row.Standing.Text = d.ChangeSetStatus(set.State), d.ExecutionStatus(set.Execution)
+	}
+	switch set.State {
+	case store.ChangeSetPreparing:
+		row.Status.Class = picture.Running
+	case store.ChangeSetFailed:
+		row.Status.Class = picture.Failed
+	case store.ChangeSetAvailable, store.ChangeSetExecuted:
+		row.Status.Class = picture.Done
+	}
+	switch set.Execution {
+	case engine.ExecutionRunning:
+		row.Standing.Class = picture.Running
+	case engine.ExecutionSucceeded:
+		row.Standing.Class = picture.Done
+	case engine.ExecutionFailed:
+		row.Standing.Class = picture.Failed
+	case engine.ExecutionAvailable:
+		row.Standing.Class = picture.Waiting
+	case engine.ExecutionObsolete, engine.ExecutionUnavailable:
+		row.Standing.Class = picture.Stopped
+	}
+	return row
+}
+
+// changeSetsView is what the list of change sets shows.
+type changeSetsView struct {
+	Stack *store.Stack
+	Rows  []changeSetRow
+}
+
+// changeSetsPage lists the change sets of a stack, of which there are 100 at most.
+func (c *Console) changeSetsPage(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	sets, err := c.Engine.ChangeSets(v.r.Context(), stack)
+	if err != nil {
+		return err
+	}
+	view := changeSetsView{Stack: &stack}
+	for _, set := range sets {
+		view.Rows = append(view.Rows, rowOf(set))
+	}
+	c.show(v, 200, "changesets.html", page{Title: "Change sets of " + stack.Name, Here: "stacks", Content: view})
+	return nil
+}
+
+// changeSetView is what the page of a change set shows.
+type changeSetView struct {
+	Stack *store.Stack
+	Row   changeSetRow
+	// Changes are a page of them, of All.
+	Changes    []engine.Change
+	All        int
+	Next       string
+	Later      bool
+	Parameters []field
+	Executable bool
+	// Once tells one form from another, as in a stackView.
+	Once string
+}
+
+// changeSetPage shows a change set with its changes.
+func (c *Console) changeSetPage(v *visit) error {
+	stack, set, err := c.changeSet(v)
+	if err != nil {
+		return err
+	}
+	return c.showChangeSet(v, 200, &stack, &set, "")
+}
+
+// changeSet returns the change set that the path names.
+func (c *Console) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, err error) {
+	if stack, err = c.stack(v); err != nil {
+		return stack, set, err
+	}
+	sets, err := c.Engine.ChangeSets(v.r.Context(), stack)
+	if err != nil {
+		return stack, set, err
+	}
+	for _, one := range sets {
+		if one.Name == v.r.PathValue("name") {
+			set, err = c.Engine.ChangeSet(v.r.Context(), refOfSet(&stack, &one))
+			return stack, set, err
+		}
+	}
+	return stack, set, store.ErrNotFound
+}
+
+// refOfSet names a change set by its id, as the engine's doors take it.
+func refOfSet(stack *store.Stack, set *engine.ChangeSet) engine.ChangeSetRef {
+	ref := refOf(stack)
+	if ref.ByID {
+		ref.Stack = ""
+	}
+	return engine.ChangeSetRef{Ref: ref, Name: string(set.ID)}
+}
+
+func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *engine.ChangeSet, problem string) error {
+	from, err := count(v.r.URL.Query(), "from")
+	if err != nil {
+		return err
+	}
+	view := changeSetView{Stack: stack, Row: rowOf(*set), Later: from > 0, Executable: set.Execution == engine.ExecutionAvailable, Once: rand.Text()}
+	if set.Body != nil && len(set.Body.Changes) > 0 {
+		changes, err := set.Changes()
+		if err != nil {
+			return err
+		}
+		view.All = len(changes)
+		view.Changes = changes[min(from, len(changes)):min(from+pageSize, len(changes))]
+		if err := c.hideIn(v, stack, set, view.Changes); err != nil {
+			return err
+		}
+		if from+pageSize < len(changes) {
+			view.Next = stackURL(stack.ID, "changesets", set.Name) + "?" + url.Values{"from": {strconv.Itoa(from + pageSize)}}.Encode()
+		}
+	}
+	if set.Body != nil {
+		for _, p := range set.Body.Revision.Parameters.Members() {
+			view.Parameters = append(view.Parameters, field{Name: p.Key, Value: plainText(p.Value)})
+		}
+	}
+	p := page{Title: "Change set " + set.GivenName(), Here: "stacks", Problem: problem, Content: view}
+	if v.r.Method == http.MethodPost {
+		p.Path = stackURL(stack.ID, "changesets", set.Name)
+	}
+	c.show(v, code, "changeset.html", p)
+	return nil
+}
+
+// hideIn masks what holds a secret of the stack or of the change set that a provider has handed out.
+func (c *Console) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, changes []engine.Change) error {
+	before, err := c.Engine.Revision(v.r.Context(), *stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
+		return err
+	}
+	hidden := slices.Concat(secretsOf(&before), secretsOf(&set.Body.Revision))
+	for i := range changes {
+		for n := range changes[i].Details {
+			for _, text := range []*string{changes[i].Details[n].Before, changes[i].Details[n].After} {
+				if text != nil {
+					*text = plainText(value.Str(*text).TaintedWith(hidden))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// changeSetAction executes or deletes a change set.
+func (c *Console) changeSetAction(v *visit) error {
+	stack, set, err := c.changeSet(v)
+	if err != nil {
+		return err
+	}
+	ctx := v.r.Context()
+	action, path := Action{Name: actionOf(v.r), Object: set.GivenName()}, stackURL(stack.ID)
+	switch action.Name {
+	case "execute":
+		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" executed by "+v.by())
+		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
+			ChangeSet: refOfSet(&stack, &set), Token: onceOf(v), Caller: callerOf(&stack),
+		})
+	case "delete-change-set":
+		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" deleted by "+v.by())
+		err = c.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))
+		path = stackURL(stack.ID, "changesets")
+	default:
+		return errNothing
+	}
+	if err != nil {
+		return c.refused(v, &stack, action, err, func(code int, problem string) error {
+			return c.showChangeSet(v, code, &stack, &set, problem)
+		})
+	}
+	if action.Name == "delete-change-set" {
+		// A stack that was there for its change sets alone goes with the last one.
+		if now, err := c.Rows.StackOf(ctx, stack.Key); errors.Is(err, store.ErrNotFound) || err == nil && !now.Live {
+			path = Prefix
+		}
+	}
+	c.done(v, &stack, action, path, action.Name)
+	return nil
+}

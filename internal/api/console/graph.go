@@ -1,0 +1,128 @@
+package console
+
+import (
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxDrawn is how many resources a picture of a graph has.
+const maxDrawn = 150
+
+// graphView is what the page of the dependency graph shows.
+type graphView struct {
+	Stack  *store.Stack
+	Chosen string
+	// Missing says that there is no resource of the name that the reader chose.
+	Missing bool
+	Graph   template.HTML
+	Rows    []graphRow
+	All     int
+}
+
+// graphRow is a resource of the graph in words.
+type graphRow struct {
+	engine.Dependency
+	Status status
+}
+
+// graphPage shows what depends on what, or of a large stack what is nearest to one resource.
+func (c *Console) graphPage(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	ctx := v.r.Context()
+	all, err := c.Engine.Dependencies(ctx, stack)
+	if err != nil {
+		return err
+	}
+	view := graphView{Stack: &stack, Chosen: strings.TrimSpace(v.r.URL.Query().Get("around")), All: len(all)}
+	drawn, found := neighbours(all, wire.LogicalID(view.Chosen), maxDrawn)
+	view.Missing = view.Chosen != "" && !found
+	ids := make([]wire.LogicalID, len(drawn))
+	for i, d := range drawn {
+		ids[i] = d.Logical
+	}
+	instances, err := c.Rows.InstancesOf(ctx, stack.Key, ids)
+	if err != nil {
+		return err
+	}
+	stands := map[wire.LogicalID]status{}
+	for _, i := range instances {
+		if i.Role == store.RoleCurrent {
+			stands[i.Logical] = resourceStatus(stack.Dialect, i.Verb, i.Progress)
+		}
+	}
+	nodes := make([]picture.Node, len(drawn))
+	for i, d := range drawn {
+		is, ok := stands[d.Logical]
+		if !ok {
+			is = status{"not there", picture.Waiting}
+		}
+		nodes[i] = picture.Node{
+			ID: string(d.Logical), Status: is.Text, State: is.Class,
+			Link: stackURL(stack.ID) + "?logical=" + template.URLQueryEscaper(string(d.Logical)) + "#resources",
+		}
+		for _, need := range d.Needs {
+			nodes[i].Needs = append(nodes[i].Needs, string(need))
+		}
+		view.Rows = append(view.Rows, graphRow{d, is})
+	}
+	var svg strings.Builder
+	options := picture.Options{Title: "Dependencies of " + stack.Name, Chosen: view.Chosen, Limit: maxDrawn}
+	if err := picture.Graph(&svg, nodes, options); err != nil {
+		return err
+	}
+	view.Graph = template.HTML(svg.String()) // which escapes what it is given
+	c.show(v, 200, "graph.html", page{Title: "Dependencies of " + stack.Name, Here: "stacks", Content: view})
+	return nil
+}
+
+// neighbours returns up to limit resources: all if there are no more, else those that are nearest to the chosen one or, if there
+// is none of that name, to the first. They come in the order of the template. found says whether the chosen one is there.
+func neighbours(all []engine.Dependency, chosen wire.LogicalID, limit int) (near []engine.Dependency, found bool) {
+	at := make(map[wire.LogicalID]int, len(all))
+	for i, d := range all {
+		at[d.Logical] = i
+	}
+	begin, found := at[chosen]
+	if len(all) <= limit {
+		return all, found
+	}
+	beside := make([][]int, len(all))
+	for i, d := range all {
+		for _, need := range d.Needs {
+			if j, ok := at[need]; ok {
+				beside[i], beside[j] = append(beside[i], j), append(beside[j], i)
+			}
+		}
+	}
+	taken := make([]bool, len(all))
+	var queue []int
+	take := func(i int) {
+		if !taken[i] && len(queue) < limit {
+			taken[i] = true
+			queue = append(queue, i)
+		}
+	}
+	take(begin)
+	for next, other := 0, 0; len(queue) < limit; next++ {
+		for ; next == len(queue); other++ { // nothing else is connected with these
+			take(other)
+		}
+		for _, j := range beside[queue[next]] {
+			take(j)
+		}
+	}
+	slices.Sort(queue)
+	for _, i := range queue {
+		near = append(near, all[i])
+	}
+	return near, found
+}

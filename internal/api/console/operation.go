@@ -1,0 +1,181 @@
+package console
+
+import (
+	"context"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// maxDeadlines is how many unsettled requests are looked through for those of a page.
+const maxDeadlines = 1000
+
+// operationView is what the page of an operation shows.
+type operationView struct {
+	Stack    *store.Stack
+	Row      operationRow
+	Newest   bool // that it is the stack's newest
+	Counts   tally
+	Phases   []eventLine
+	Bars     []barRow
+	Timeline template.HTML
+	// Show is which bars are shown: empty for all, running or failed.
+	Show     string
+	From, To int // of the bars shown, counted from 1
+	Total    int
+	// Previous and Next are paths of pages of bars, empty where there is none.
+	Previous, Next string
+	Cut            bool
+}
+
+// Path is that of the page without what was chosen on it.
+func (v operationView) Path() string {
+	return stackURL(v.Stack.ID, "operations", strconv.Itoa(v.Row.Number))
+}
+
+// barRow is a bar in words, for those who do not see the picture.
+type barRow struct {
+	bar
+	Status  status
+	Request *store.Request // that waits, nil if none is known
+	// Deadline is when the request fails; zero if it is not with its provider.
+	Deadline time.Time
+}
+
+// operationPage shows an operation with its timeline.
+func (c *Console) operationPage(v *visit) error {
+	stack, err := c.stack(v)
+	if err != nil {
+		return err
+	}
+	op, err := c.operation(v, &stack)
+	if err != nil {
+		return err
+	}
+	q := v.r.URL.Query()
+	view := operationView{
+		Stack: &stack, Row: operationRow{&op, statusOf(stack.Dialect, op.Shown(), op.Phase)}, Newest: op.Number == stack.Operation,
+	}
+	if show := q.Get("show"); show == "running" || show == "failed" {
+		view.Show = show
+	}
+	offset := -1 // where it moves
+	if q.Has("from") || op.Phase.Final() {
+		if offset, err = count(q, "from"); err != nil {
+			return err
+		}
+	}
+	bars, err := c.bars(v.r.Context(), &view, &op, offset)
+	if err != nil {
+		return err
+	}
+	if err := c.draw(v, &view, &op, bars); err != nil {
+		return err
+	}
+	p := page{Title: "Operation " + strconv.Itoa(op.Number) + " of " + stack.Name, Here: "stacks", Content: view}
+	if !op.Phase.Final() {
+		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(op.Number), "live"), 10
+	}
+	c.show(v, 200, "operation.html", p)
+	return nil
+}
+
+// operation returns the operation that the path names.
+func (c *Console) operation(v *visit, stack *store.Stack) (store.Operation, error) {
+	number, err := strconv.Atoi(v.r.PathValue("number"))
+	if err != nil {
+		return store.Operation{}, store.ErrNotFound
+	}
+	return c.Rows.Operation(v.r.Context(), stack.Key, number)
+}
+
+// bars fills in a page of what the operation has done.
+func (c *Console) bars(ctx context.Context, view *operationView, op *store.Operation, offset int) ([]bar, error) {
+	l := c.ledgers.of(ledgerKey{view.Stack.Key, op.Number})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := c.follow(ctx, l, view.Stack, op); err != nil {
+		return nil, err
+	}
+	page, begin, total, counts := l.window(picture.State(view.Show), offset, pageSize)
+	view.Counts, view.Cut, view.Phases = counts, l.cut, append([]eventLine(nil), l.phases...)
+	view.From, view.To, view.Total = min(begin+1, total), begin+len(page), total
+	at := func(from int) string {
+		q := url.Values{"from": {strconv.Itoa(from)}}
+		if view.Show != "" {
+			q.Set("show", view.Show)
+		}
+		return stackURL(view.Stack.ID, "operations", strconv.Itoa(op.Number)) + "?" + q.Encode()
+	}
+	if begin > 0 {
+		view.Previous = at(max(begin-pageSize, 0))
+	}
+	if view.To < total {
+		view.Next = at(view.To)
+	}
+	return page, nil
+}
+
+// draw makes the picture, with the deadlines of what is still asked.
+func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars []bar) error {
+	waiting, deadlines := map[wire.LogicalID]*store.Request{}, map[wire.RequestID]time.Time{}
+	if !op.Phase.Final() {
+		rows, err := c.Rows.OpenRequests(v.r.Context(), view.Stack.Key, maxDeadlines)
+		if err != nil {
+			return err
+		}
+		deadlines = engine.Deadlines(rows)
+		tries := map[wire.RequestID]int{}
+		for i := range rows {
+			if rows[i].Wait != nil {
+				tries[rows[i].Wait.For] = rows[i].Wait.Try
+			}
+		}
+		for i := range rows {
+			if r := &rows[i]; r.Asks() && !r.Cancelled {
+				if r.Wait == nil && tries[r.ID] > 0 {
+					r.Wait = &store.Wait{For: r.ID, Try: tries[r.ID]}
+				}
+				waiting[r.Logical] = r
+			}
+		}
+	}
+	drawn := make([]picture.Bar, len(bars))
+	for i, b := range bars {
+		row := barRow{bar: b, Status: resourceStatus(view.Stack.Dialect, b.Verb, b.Progress)}
+		d := picture.Bar{Name: string(b.Logical), Status: row.Status.Text, State: row.Status.Class, Start: b.Start, End: b.End}
+		if r := waiting[b.Logical]; r != nil && b.End.IsZero() {
+			row.Request, row.Deadline = r, deadlines[r.ID]
+			d.Link, d.Deadline = requestURL(r.ID), row.Deadline
+			if r.Wait != nil {
+				d.Status += ", try " + strconv.Itoa(r.Wait.Try)
+			}
+		} else if path := b.Failure(); path != "" {
+			d.Link = path
+		}
+		drawn[i] = d
+		view.Bars = append(view.Bars, row)
+	}
+	options := picture.Options{
+		Title: "Timeline of operation " + strconv.Itoa(op.Number), Width: 1120, Rows: pageSize,
+		Offset: max(view.From-1, 0), Total: view.Total,
+	}
+	if op.Phase.Final() {
+		options.Start = op.Started
+	} else {
+		options.Now = v.now
+	}
+	var svg strings.Builder
+	if err := picture.Timeline(&svg, drawn, options); err != nil {
+		return err
+	}
+	view.Timeline = template.HTML(svg.String()) // which escapes what it is given
+	return nil
+}

@@ -1,0 +1,299 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// requestView is what the page of a request shows.
+type requestView struct {
+	Stack    *store.Stack
+	Request  *store.Request
+	Status   status
+	Progress string
+	// Deadline is when it fails; zero if it is not with its provider. Answer is as that of a [requestRow].
+	Deadline time.Time
+	Answer   string
+	Lines    []string // of its provider's log
+	// NoLines says why there are none; empty if there are.
+	NoLines string
+	// Audit is what the audit list says of this request, oldest first.
+	Audit []store.Audit
+	// Token is the service token, Properties and Old what was sent, and Config how a URL is called: JSON, secrets masked.
+	Token, Properties, Old, Config string
+	// Instance is the resource that it is about; nil if that is not known any more.
+	Instance *resourceRow
+	// Answered says that the attributes are those that this request was answered with: Data, JSON, secrets masked.
+	Answered bool
+	Data     string
+	// Responds says that it can be answered by hand.
+	Responds bool
+	NoEcho   bool // that attributes may be kept secret
+	// Nested is the stack that it is for, nil if it is for a provider, or that is not known yet.
+	Nested *store.Stack
+	// Reads are the attributes that others read, for people; empty for none. Secret says that the resource has attributes that are
+	// secret, which an empty Form.Data keeps.
+	Reads  string
+	Secret bool
+	// Form is what the form of an answer begins with. Refused says that it is an answer that was refused, for its writer to correct.
+	Form    form
+	Refused bool
+}
+
+// form is an answer by hand.
+type form struct {
+	Status, PhysicalID, Reason, Data string
+	NoEcho, Force                    bool
+}
+
+// requestPage shows a request and its answer.
+func (c *Console) requestPage(v *visit) error {
+	r, stack, err := c.request(v)
+	if err != nil {
+		return err
+	}
+	return c.showRequest(v, 200, &r, &stack, "")
+}
+
+// request returns the request that the path names, and its stack, if the session may see that.
+func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
+	r, err := c.Rows.Request(v.r.Context(), wire.RequestID(v.r.PathValue("id")))
+	if err != nil {
+		return r, store.Stack{}, err
+	}
+	stack, err := c.Rows.StackOf(v.r.Context(), r.Stack)
+	if err == nil && (!v.session.sees(stack.Account) || !r.Asks()) {
+		err = store.ErrNotFound
+	}
+	return r, stack, err
+}
+
+func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
+	view := requestView{
+		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r), Answer: answer(stack, r),
+		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
+	}
+	if r.State == store.RequestWaiting {
+		open, err := c.Rows.OpenRequests(v.r.Context(), stack.Key, maxDeadlines)
+		if err != nil {
+			return err
+		}
+		view.Deadline = engine.Deadlines(append(open, *r))[r.ID] // it may not be among the first
+	}
+	revision, err := c.Engine.Revision(v.r.Context(), *stack)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	config := r.Body.HTTPConfig
+	if key, ok := config.Get("SignKey"); ok {
+		config = config.With("SignKey", key.Tainted(value.OfAttribute)) // however short it is
+	}
+	hidden := slices.Concat(secretsOf(&revision), r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(),
+		store.TokenSecrets(r.Body.Token), store.ConfigSecrets(config))
+	shown := func(v value.Value) string { return indented(v.TaintedWith(hidden)) }
+	view.Properties, view.Old, view.Config = shown(r.Body.Properties), shown(r.Body.OldProperties), shown(config)
+	if !r.Body.Native() {
+		view.Token = store.ShownURL(plainText(r.Body.Token))
+	}
+	if err := c.fillAnswer(v.r.Context(), &view, shown); err != nil {
+		return err
+	}
+	if view.Responds && v.session.acts() {
+		if err := c.fillForm(v.r.Context(), &view, hidden); err != nil {
+			return err
+		}
+	}
+	if typed := v.r.PostForm; problem != "" {
+		view.Refused = true
+		view.Form = form{
+			typed.Get("status"), typed.Get("physicalId"), typed.Get("reason"), typed.Get("data"), typed.Get("noEcho") != "", typed.Get("force") != "",
+		}
+		if view.Form.NoEcho {
+			view.Form.Data = "" // they are to be seen nowhere
+		}
+	}
+	if err := c.fillNested(v, &view); err != nil {
+		return err
+	}
+	if c.Logs != nil {
+		lines, err := c.Logs(v.r.Context(), r.ID)
+		if err != nil {
+			return err
+		}
+		view.Lines = lines
+	}
+	if len(view.Lines) == 0 {
+		view.NoLines = noLines(r)
+	}
+	audit, err := c.Rows.Audit(v.r.Context(), stack.Key, maxAudit)
+	if err != nil {
+		return err
+	}
+	for _, entry := range slices.Backward(audit) {
+		if entry.Request == r.ID {
+			view.Audit = append(view.Audit, entry)
+		}
+	}
+	p := page{Title: string(r.Type) + " of " + string(r.Logical), Here: "stacks", Problem: problem, Content: view}
+	if v.r.Method == http.MethodPost {
+		p.Path = requestURL(r.ID)
+	}
+	if r.State != store.RequestSettled {
+		p.Refresh, p.Fills = 10, view.Responds && v.session.acts()
+	}
+	c.show(v, code, "request.html", p)
+	return nil
+}
+
+// maxAudit is how many entries of a stack's audit list are searched for those of a request, the newest first.
+const maxAudit = 1000
+
+// noLines says why no line of a log is shown for a request.
+func noLines(r *store.Request) string {
+	switch token := plainText(r.Body.Token); {
+	case r.Body.Aim != "":
+		return "A nested stack has no log."
+	case r.Body.Native():
+		return "This server provides the resource type itself, without a log."
+	case r.Delivered.IsZero() && r.State != store.RequestSettled:
+		return "No log yet: the provider has not received the request."
+	case strings.HasPrefix(token, "http://"), strings.HasPrefix(token, "https://"), strings.HasPrefix(token, "web:"),
+		strings.Contains(token, ":sns:"):
+		return "The provider runs elsewhere and keeps its own log."
+	}
+	return "No log: the provider printed nothing, runs elsewhere or on another node, or this server was restarted. " +
+		"A server keeps the last lines of the newest requests that it ran itself, in memory."
+}
+
+// fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.
+func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(value.Value) string) error {
+	if view.Request.Instance == 0 {
+		return nil
+	}
+	rows, err := c.Rows.InstancesAfter(ctx, view.Stack.Key, view.Request.Instance-1, 1)
+	if err != nil || len(rows) == 0 || rows[0].Number != view.Request.Instance {
+		return err
+	}
+	row := resourceOf(view.Stack, rows[0])
+	view.Instance = &row
+	if row.Body.AnsweredBy == view.Request.ID {
+		view.Answered, view.Data, view.Status.Class = true, shown(row.Body.Data), picture.Done
+	}
+	return nil
+}
+
+// fillForm adds what an answer by hand begins with: the id that the resource has and, for an Update, its attributes. Secret ones stay
+// out of the page.
+func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []string) error {
+	view.Form.PhysicalID = string(view.Request.Body.PhysicalID)
+	if row := view.Instance; row != nil {
+		view.Form.PhysicalID = cmp.Or(view.Form.PhysicalID, string(row.PhysicalID))
+		if data := row.Body.Data; view.Request.Type == wire.Update && !data.IsNull() {
+			var plain bytes.Buffer
+			err := json.Indent(&plain, data.JSON(), "", "  ")
+			if view.Secret = err != nil || plain.String() != indented(data.TaintedWith(hidden)); !view.Secret {
+				view.Form.Data = plain.String()
+			}
+			view.Form.NoEcho = row.Body.NoEcho
+		}
+	}
+	if view.Request.Type == wire.Delete {
+		return nil
+	}
+	reads, err := c.Engine.AttributeReads(ctx, *view.Stack, view.Request.Logical)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	view.Reads = engine.DescribeReads(reads)
+	return err
+}
+
+// fillNested finds the stack that a request is for which no provider answers.
+func (c *Console) fillNested(v *visit, view *requestView) error {
+	if view.Request.Body.Aim == "" || view.Instance == nil || view.Instance.PhysicalID == "" {
+		return nil
+	}
+	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(view.Instance.PhysicalID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !v.session.sees(stack.Account) {
+		return nil
+	}
+	view.Nested = &stack
+	return err
+}
+
+// respond answers a request in its provider's place.
+func (c *Console) respond(v *visit) error {
+	r, stack, err := c.request(v)
+	if err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	in := engine.Respond{
+		Stack: refOf(&stack), Logical: r.Logical, Request: r.ID, Status: wire.Status(form.Get("status")),
+		PhysicalID: wire.PhysicalID(strings.TrimSpace(form.Get("physicalId"))), Reason: strings.TrimSpace(form.Get("reason")),
+		NoEcho: form.Get("noEcho") != "", Force: form.Get("force") != "", By: v.by(),
+	}
+	if data := strings.TrimSpace(form.Get("data")); data != "" {
+		in.Data = []byte(data)
+	}
+	action := Action{Name: "respond", Object: string(r.Logical)}
+	if !in.Status.Valid() {
+		return c.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was done."},
+			func(code int, problem string) error { return c.showRequest(v, code, &r, &stack, problem) })
+	}
+	if _, err := c.Engine.Respond(v.r.Context(), in); err != nil {
+		return c.refused(v, &stack, action, err, func(code int, problem string) error {
+			return c.showRequest(v, code, &r, &stack, problem)
+		})
+	}
+	c.done(v, &stack, action, requestURL(r.ID), "respond")
+	return nil
+}
+
+// refused tells of an action that was refused, and shows the page again with the reason.
+func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, show func(code int, problem string) error) error {
+	code, problem := 0, ""
+	if input, ok := engine.InputError(err); ok {
+		code, problem = http.StatusBadRequest, input.Message
+	} else if f, ok := errors.AsType[*failure](err); ok {
+		code, problem = f.Status, f.Message
+	}
+	a.Refused, a.Status = problem, code
+	if problem == "" {
+		a.Refused, a.Status = "internal failure", http.StatusInternalServerError
+	}
+	c.tell(v, stack, a)
+	if problem == "" {
+		return err
+	}
+	return show(code, problem)
+}
+
+// done tells of an action that was carried out, and sends the browser to a page that says so.
+func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice string) {
+	a.Status = http.StatusSeeOther
+	c.tell(v, stack, a)
+	http.Redirect(v.w, v.r, path+"?done="+notice, http.StatusSeeOther)
+}
+
+func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
+	v.told = true
+	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
+	c.record(v.w, v.r, &v.session.Identity, a)
+}
+
+// by says who acts, for the audit list.
+func (v *visit) by() string { return v.session.Name + " in the console, from " + addressOf(v.r) }

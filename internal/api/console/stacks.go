@@ -1,0 +1,185 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+const (
+	// maxRegions is how many regions are looked through for stacks.
+	maxRegions = 100
+	// maxScanned bounds how many stacks one page of a filtered list looks at. It may then have less than fit, and yet a next
+	// page.
+	maxScanned = 20 * pageSize
+)
+
+// stacksView is what the list of stacks shows.
+type stacksView struct {
+	Name, Status, Region string
+	Deleted              bool
+	Regions              []store.Region
+	Stacks               []store.Stack
+	// Next is the path of the next page, empty if there is none; Partly says that this one was cut because it looked at many.
+	Next   string
+	Partly bool
+	// ManyRegions says that more regions have stacks than are looked through.
+	ManyRegions bool
+	// Running and Failed count those on this page.
+	Running, Failed int
+}
+
+// stacksPage lists the stacks, newest first, of all regions and both dialects.
+func (c *Console) stacksPage(v *visit) error {
+	q := v.r.URL.Query()
+	view := stacksView{
+		Name: strings.TrimSpace(q.Get("name")), Status: q.Get("status"), Region: q.Get("region"), Deleted: q.Get("deleted") != "",
+	}
+	after, err := stackKey(q.Get("after"))
+	if err != nil {
+		return err
+	}
+	ctx := v.r.Context()
+	if view.Regions, err = c.Rows.Regions(ctx, v.session.accounts(), maxRegions+1); err != nil {
+		return err
+	}
+	view.ManyRegions = len(view.Regions) > maxRegions
+	view.Regions = view.Regions[:min(len(view.Regions), maxRegions)]
+	regions := slices.DeleteFunc(slices.Clone(view.Regions), func(r store.Region) bool {
+		return view.Region != "" && r.Name != view.Region
+	})
+	last, err := c.pageOfStacks(ctx, regions, after, &view)
+	if errors.Is(err, store.ErrNotFound) {
+		return &failure{404, "The stack at which this page began is gone: begin at the first page."}
+	}
+	if err != nil {
+		return err
+	}
+	if last != 0 {
+		q.Set("after", strconv.FormatInt(int64(last), 10))
+		view.Next = Prefix + "stacks?" + q.Encode()
+	}
+	for i := range view.Stacks {
+		switch stackStatus(&view.Stacks[i]).Class {
+		case picture.Running:
+			view.Running++
+		case picture.Failed:
+			view.Failed++
+		case picture.Waiting, picture.Done, picture.Stopped:
+		}
+	}
+	c.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view})
+	return nil
+}
+
+// pageOfStacks fills a page and returns where the next one begins, 0 if there is none.
+func (c *Console) pageOfStacks(
+	ctx context.Context, regions []store.Region, after store.StackKey, view *stacksView,
+) (store.StackKey, error) {
+	for scanned := 0; ; {
+		rows, more, err := c.newest(ctx, regions, view.Deleted, after)
+		if err != nil {
+			return 0, err
+		}
+		for i, row := range rows {
+			after = row.Key
+			scanned++
+			if view.wants(&row) {
+				view.Stacks = append(view.Stacks, row)
+			}
+			if len(view.Stacks) == pageSize && (more || i < len(rows)-1) {
+				return after, nil
+			}
+		}
+		if !more {
+			return 0, nil
+		}
+		if scanned >= maxScanned {
+			view.Partly = true
+			return after, nil
+		}
+	}
+}
+
+// newest merges the stacks of regions, newest first: as many as fit on a page, and whether there are more.
+func (c *Console) newest(
+	ctx context.Context, regions []store.Region, deleted bool, after store.StackKey,
+) (page []store.Stack, more bool, err error) {
+	for _, region := range regions {
+		rows, err := c.Rows.Stacks(ctx, region.Account, region.Name, deleted, after, pageSize+1)
+		if err != nil {
+			return nil, false, err
+		}
+		page = append(page, rows...)
+	}
+	slices.SortFunc(page, func(a, b store.Stack) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.Key, a.Key)) })
+	return page[:min(len(page), pageSize)], len(page) > pageSize, nil
+}
+
+// wants reports whether a stack is one of those that the reader asked for.
+func (v *stacksView) wants(stack *store.Stack) bool {
+	if v.Name != "" && !strings.Contains(strings.ToLower(stack.Name), strings.ToLower(v.Name)) {
+		return false
+	}
+	s := stackStatus(stack)
+	switch v.Status {
+	case "":
+		return true
+	case "running", "failed", "done":
+		return string(s.Class) == v.Status || v.Status == "done" && s.Class == picture.Stopped
+	}
+	return strings.EqualFold(s.Text, v.Status)
+}
+
+// Pointers returns the stacks as the parts of pages take them.
+func (v stacksView) Pointers() []*store.Stack {
+	list := make([]*store.Stack, len(v.Stacks))
+	for i := range v.Stacks {
+		list[i] = &v.Stacks[i]
+	}
+	return list
+}
+
+// Names returns the regions without their accounts, each once.
+func (v stacksView) Names() []string {
+	var names []string
+	for _, r := range v.Regions {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// stackKey reads the place of a page; 0 for none.
+func stackKey(text string) (store.StackKey, error) {
+	if text == "" {
+		return 0, nil
+	}
+	key, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || key <= 0 {
+		return 0, &failure{400, "The address of this page is not right: begin at the first page."}
+	}
+	return store.StackKey(key), nil
+}
+
+// count reads a number that is not negative; 0 for none.
+func count(q url.Values, name string) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32) // what is added to it does not overflow
+	if err != nil || n < 0 {
+		return 0, &failure{400, "The address of this page is not right: begin at the first page."}
+	}
+	return int(n), nil
+}

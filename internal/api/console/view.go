@@ -1,0 +1,231 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/console/picture"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// status is how something stands: in words, and as a class for its looks.
+type status struct {
+	Text  string
+	Class picture.State
+}
+
+// Sign stands before the words, for those who look over many.
+func (s status) Sign() string {
+	switch s.Class {
+	case picture.Running:
+		return "◐"
+	case picture.Done:
+		return "✓"
+	case picture.Failed:
+		return "✗"
+	case picture.Waiting:
+		return "○"
+	case picture.Stopped:
+	}
+	return "–"
+}
+
+// statusOf renders how a stack, or an operation of it, stands.
+func statusOf(dialect string, kind store.Kind, phase store.Phase) status {
+	text := string(kind) + " " + string(phase)
+	if d, err := engine.DialectOf(dialect); err == nil {
+		text = d.StackStatus(kind, phase)
+	}
+	return status{text, classOf(kind, phase)}
+}
+
+func classOf(kind store.Kind, phase store.Phase) picture.State {
+	switch phase {
+	case store.PhaseSucceeded:
+		if kind == store.KindReview {
+			return picture.Waiting
+		}
+		return picture.Done
+	case store.PhaseFailed, store.PhaseRevertFailed:
+		return picture.Failed
+	case store.PhaseReverted:
+		return picture.Stopped
+	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup:
+	}
+	return picture.Running
+}
+
+func stackStatus(stack *store.Stack) status { return statusOf(stack.Dialect, stack.Kind, stack.Phase) }
+
+// resourceStatus renders how a resource stands.
+func resourceStatus(dialect string, verb store.Verb, progress store.Progress) status {
+	if verb == "" {
+		return status{"not begun", picture.Waiting}
+	}
+	text := string(verb) + " " + string(progress)
+	if d, err := engine.DialectOf(dialect); err == nil {
+		text = d.ResourceStatus(verb, progress)
+	}
+	switch progress {
+	case store.ProgressRunning:
+		return status{text, picture.Running}
+	case store.ProgressFailed:
+		return status{text, picture.Failed}
+	case store.ProgressSkipped:
+		return status{text, picture.Stopped}
+	case store.ProgressSucceeded:
+	}
+	return status{text, picture.Done}
+}
+
+// requestStatus renders how a request stands. Of one that is settled its row does not say whether it succeeded.
+func requestStatus(r *store.Request) status {
+	switch {
+	case r.State == store.RequestSettled:
+		return status{"settled: " + r.Ending, picture.Stopped}
+	case r.Cancelled:
+		return status{string(r.State) + ", cancelled", picture.Stopped}
+	case r.State == store.RequestWaiting && engine.Deadlines([]store.Request{*r})[r.ID].IsZero():
+		return status{"with its nested stack", picture.Running}
+	case r.State == store.RequestWaiting:
+		return status{"with its provider", picture.Running}
+	case r.State == store.RequestDelayed:
+		return status{"to be sent again at " + r.Due.UTC().Format("15:04:05"), picture.Waiting}
+	}
+	return status{"on its way to its provider", picture.Waiting}
+}
+
+// answer returns the command that answers for a provider whose handler returned without an answer, empty for all others.
+func answer(stack *store.Stack, r *store.Request) string {
+	if engine.Standing(r) == "" {
+		return ""
+	}
+	return "pintle respond " + stack.Name + " " + string(r.Logical) + " --status SUCCESS"
+}
+
+// childURL is the path of the stack that an instance is, empty if it is none.
+func childURL(i store.Instance) string {
+	if i.PhysicalID == "" || i.Body.Type != engine.CloudFormation.StackType() && i.Body.Type != engine.ROS.StackType() {
+		return ""
+	}
+	return stackURL(wire.StackID(i.PhysicalID))
+}
+
+// dialectName is how people call a dialect.
+func dialectName(dialect string) string {
+	if dialect == engine.ROS.Name() {
+		return "ROS"
+	}
+	return "CloudFormation"
+}
+
+// place is a page of those of a stack.
+type place struct {
+	Stack *store.Stack
+	Here  string
+}
+
+// field is a name and a value, both as they are shown.
+type field struct {
+	Name, Value string
+	// Note is what else is known, e.g. an export's name.
+	Note string
+}
+
+// plainText returns a value as a text of its own, secrets masked, and signatures in URLs: who may only look is not to act by one that
+// somebody has signed. Of a secret list not even the length is shown.
+func plainText(v value.Value) string {
+	switch {
+	case v.Kind() == value.List && v.HasSecret():
+		return value.ParameterMask
+	case v.IsScalar():
+		return wire.Redact(v.Masked().Text())
+	}
+	return wire.Redact(v.String())
+}
+
+// indented returns a value as JSON for people, with the masks of [plainText]; empty for null.
+func indented(v value.Value) string {
+	if v.IsNull() {
+		return ""
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(v.String()), "", "  "); err != nil {
+		return wire.Redact(v.String())
+	}
+	return wire.Redact(b.String())
+}
+
+// functions are those that pages call.
+func (c *Console) functions() template.FuncMap {
+	return template.FuncMap{
+		"asset": func(name string) string { return Prefix + "static/" + name + "?v=" + c.assets[name].tag },
+		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"ago":   func(now, t time.Time) string { return short(now.Sub(t)) },
+		"upto":  func(now, t time.Time) string { return short(max(t.Sub(now), 0)) },
+		"stack": func(s *store.Stack, parts ...any) string {
+			texts := make([]string, len(parts))
+			for i, part := range parts {
+				texts[i] = fmt.Sprint(part)
+			}
+			return stackURL(s.ID, texts...)
+		},
+		"request": requestURL,
+		"lines":   func(text string) bool { return strings.Contains(text, "\n") },
+		"child":   childURL,
+		"dialect": dialectName,
+		"stands":  func(s *store.Stack) status { return stackStatus(s) },
+		"join":    strings.Join,
+		"parent":  func(s *store.Stack) string { return stackURL(s.Parent) },
+		"below":   func(s *store.Stack, here string) place { return place{s, here} },
+	}
+}
+
+// namedRequest finds the request that the reason of a failure names: the engine does so behind what a provider said, and in the text
+// of CloudFormation for one that said nothing.
+var namedRequest = regexp.MustCompile(`(?s).*\(RequestId: ([\w-]+)\)|^.*? for requestId \[([\w-]+)\]`)
+
+// failureURL is the path of the request by which a resource failed, empty for none. Rows of earlier versions have it in the reason only.
+func failureURL(failedBy wire.RequestID, reason string) string {
+	if failedBy != "" {
+		return requestURL(failedBy)
+	}
+	return requestIn(reason)
+}
+
+// requestIn returns the path of the request that a reason names, empty if it names none.
+func requestIn(reason string) string {
+	found := namedRequest.FindStringSubmatch(reason)
+	if found == nil {
+		return ""
+	}
+	return requestURL(wire.RequestID(found[1] + found[2])) // one of the two is empty
+}
+
+// short writes a duration in the two largest units that say something.
+func short(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < 0 {
+		return "0 s"
+	}
+	days, hours := int(d/(24*time.Hour)), int(d/time.Hour)%24
+	minutes, seconds := int(d/time.Minute)%60, int(d/time.Second)%60
+	switch {
+	case days > 0:
+		return fmt.Sprintf("%d d %d h", days, hours)
+	case hours > 0:
+		return fmt.Sprintf("%d h %d min", hours, minutes)
+	case minutes > 0:
+		return fmt.Sprintf("%d min %d s", minutes, seconds)
+	}
+	return fmt.Sprintf("%d s", seconds)
+}

@@ -1,0 +1,338 @@
+// Package fetch gets the texts that calls and templates only name: templates by their URL and snippets by their location, from S3
+// and from web servers. It is used at the edge, before a decision: what it returns is kept with what is decided.
+//
+// # What a URL may be
+//
+//	https://BUCKET.s3.REGION.amazonaws.com/KEY    and the other spellings of S3's hosts
+//	https://s3.REGION.amazonaws.com/BUCKET/KEY
+//	s3://BUCKET/KEY
+//	ENDPOINT/BUCKET/KEY                           of the S3 that the AWS SDK's configuration names
+//	http(s)://HOST/PATH                           of any other server
+//
+// Who has buckets here ([Config.Objects]) is asked first, whatever the URL. Else S3 is called by the AWS SDK's own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles; without credentials the call is
+// not signed, which reads what is public. Other servers are asked without a proxy and without following redirects, and those in
+// private networks only if [Config.AllowPrivate] is set. The real service knows S3 alone, and so does this package if it is to be
+// like it.
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/guard"
+)
+
+// Bounds of what is fetched.
+const (
+	// MaxBytes is how long a text may be. Source: CloudFormation, quotas, template passed by URL.
+	MaxBytes = 1_000_000
+	// DefaultTimeout is how long one text may take.
+	DefaultTimeout = 20 * time.Second
+)
+
+// Config configures a [Fetcher]. Zero fields mean what they say.
+type Config struct {
+	// Region is where S3 is called for a URL that names none. Empty means us-east-1.
+	Region string
+	// AllowPrivate lets URLs lead into private networks, this machine included.
+	AllowPrivate bool
+	// S3Only refuses what is not in S3, as the real service does.
+	S3Only bool
+	// Timeout is how long one text may take. Zero means [DefaultTimeout].
+	Timeout time.Duration
+	// S3 is where objects are read. Nil means the S3 of the AWS SDK's configuration, which is read when it is first needed.
+	S3 S3
+	// Allowed returns an error if the caller of a context may not use the S3 of the configuration. Nil allows it to all.
+	Allowed func(ctx context.Context) error
+	// Objects has buckets on this machine, and is asked before anyone else. Nil means that there are none.
+	Objects Objects
+}
+
+// Objects opens the object that a URL names. known is false if the URL names none of a bucket that is here: then somebody else is
+// asked, and there is nothing to close. Otherwise the error of an object that is not there is [fs.ErrNotExist].
+type Objects func(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error)
+
+// S3 reads objects.
+type S3 interface {
+	// Object returns an object of up to [MaxBytes]; version is "" for the newest. The error of one that cannot be had is an [Error].
+	Object(ctx context.Context, region, bucket, key, version string) (string, error)
+	// Endpoint is the URL of an S3 other than AWS's own, "" if it is that.
+	Endpoint() string
+}
+
+// Error says why a text could not be had. Its text is for the client.
+type Error struct {
+	// Problem says what is wrong.
+	Problem Problem
+	// Bucket and Key say where it was looked for in S3; empty if it was not.
+	Bucket, Key string
+	// Text is what S3, the server or the connection said, for people.
+	Text string
+}
+
+// Problem is what is wrong with a text that is not there. The set is closed.
+type Problem int
+
+// The problems.
+const (
+	// Unsupported says that the URL is none that texts are fetched from.
+	Unsupported Problem = iota + 1
+	// NoBucket and NoKey say that there is no such bucket, and no such object in it.
+	NoBucket
+	NoKey
+	// TooLong says that there are more than [MaxBytes].
+	TooLong
+	// Failed says that S3 or the server refused, or could not be reached.
+	Failed
+)
+
+// Error is the text for people.
+func (e *Error) Error() string { return e.Text }
+
+// Fetcher fetches texts. Make one with [New]; its methods may be called concurrently.
+type Fetcher struct {
+	config Config
+	s3     S3
+	web    *http.Client
+}
+
+// New returns a fetcher, which connects to nothing yet.
+func New(config Config) *Fetcher {
+	config.Region = cmp.Or(config.Region, "us-east-1")
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	if config.Allowed == nil {
+		config.Allowed = func(context.Context) error { return nil }
+	}
+	f := &Fetcher{config: config, s3: config.S3}
+	if f.s3 == nil {
+		f.s3 = &aws{region: config.Region}
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
+	if !config.AllowPrivate {
+		dialer.Control = guard.Public
+	}
+	f.web = &http.Client{
+		Transport: &http.Transport{
+			// No proxy: it would be the proxy's address that is dialled, and guarded.
+			DialContext:            dialer.DialContext,
+			ForceAttemptHTTP2:      true,
+			TLSHandshakeTimeout:    10 * time.Second,
+			DisableKeepAlives:      true, // texts are fetched now and then
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return f
+}
+
+// Template returns the text behind a URL of a template. The error is an [Error] in the words of the real service where it has any.
+func (f *Fetcher) Template(ctx context.Context, address string) (string, error) {
+	text, err := f.get(ctx, address)
+	problem, ok := errors.AsType[*Error](err)
+	if !ok {
+		return text, err
+	}
+	told := *problem
+	switch told.Problem {
+	case Unsupported:
+	case NoBucket, NoKey, Failed:
+		if told.Bucket != "" {
+			told.Text = "S3 error: " + told.Text + "\nFor more information check http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
+		} else {
+			told.Text = "TemplateURL: " + told.Text
+		}
+	case TooLong:
+		told.Text = fmt.Sprintf("Template may not exceed %d bytes in size.", MaxBytes)
+	}
+	return "", &told
+}
+
+// Snippet returns the text behind the Location of a transform AWS::Include. The error is an [Error] in the words of the real service
+// where it has any, without those before a transform's error.
+func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) {
+	const noLocation = "The location parameter is not a valid S3 uri."
+	if encoded, ok := strings.CutPrefix(location, inline); ok {
+		text, err := base64.StdEncoding.DecodeString(encoded)
+		switch {
+		case err != nil:
+			return "", &Error{Problem: Unsupported, Text: noLocation}
+		case len(text) > MaxBytes:
+			return "", &Error{Problem: TooLong, Text: snippetTooLong}
+		}
+		return string(text), nil
+	}
+	text, err := f.get(ctx, location)
+	problem, ok := errors.AsType[*Error](err)
+	if !ok {
+		return text, err
+	}
+	told := *problem
+	switch told.Problem {
+	case Unsupported:
+		told.Text = noLocation
+	case NoBucket:
+		told.Text = "S3 bucket [" + told.Bucket + "] does not exist."
+	case NoKey:
+		told.Text = "S3 object [" + told.Key + "] in bucket [" + told.Bucket + "] does not exist."
+	case TooLong:
+		told.Text = snippetTooLong
+	case Failed:
+	}
+	return "", &told
+}
+
+// inline begins a location that is the snippet itself.
+const inline = "data:application/octet-stream;base64,"
+
+// Inline returns a location that is a snippet itself: for those who have it at hand, and not in S3.
+func Inline(snippet []byte) string { return inline + base64.StdEncoding.EncodeToString(snippet) }
+
+var snippetTooLong = fmt.Sprintf("the snippet is longer than %d bytes.", MaxBytes)
+
+// get returns the text behind an address. The error is an [Error].
+func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.config.Timeout)
+	defer cancel()
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return "", unsupported()
+	}
+	if u.Scheme == "oss" {
+		return f.fromOSS(ctx, address, u.Host)
+	}
+	object, ok := objectOf(u, f.s3.Endpoint())
+	if ok && !object.sound() {
+		return "", unsupported()
+	}
+	if text, known, err := f.here(ctx, u, object); known {
+		return text, err
+	}
+	switch {
+	case ok && object.key == "":
+		return "", &Error{Problem: NoKey, Bucket: object.bucket, Text: "The specified key does not exist."}
+	case ok:
+		if err := f.config.Allowed(ctx); err != nil {
+			return "", &Error{Problem: Failed, Bucket: object.bucket, Key: object.key, Text: err.Error()}
+		}
+		return f.s3.Object(ctx, cmp.Or(object.region, f.config.Region), object.bucket, object.key, object.version)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", unsupported()
+	case f.config.S3Only:
+		bucket, _ := split(u.Path)
+		return "", &Error{
+			Problem: Unsupported, Text: "S3 error: Domain name specified in " + cmp.Or(bucket, u.Hostname()) + " is not a valid S3 domain",
+		}
+	}
+	return f.page(ctx, u)
+}
+
+// fromOSS returns the text of an object of Alibaba Cloud's OSS that is named oss://BUCKET/KEY, which only this machine's own has.
+func (f *Fetcher) fromOSS(ctx context.Context, address, bucket string) (string, error) {
+	missing := &Error{Problem: NoBucket, Text: "there is no OSS bucket " + bucket + " of the caller on this server, and no other OSS is read"}
+	if f.config.Objects == nil {
+		return "", missing
+	}
+	body, known, err := f.config.Objects(ctx, address)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &Error{Problem: NoKey, Text: "there is no object " + address}
+	case err != nil:
+		return "", &Error{Problem: Failed, Text: err.Error()}
+	case !known:
+		return "", missing
+	}
+	defer func() { _ = body.Close() }() // it was only read
+	text, bad := textOf(body)
+	if bad != nil {
+		return "", bad
+	}
+	return text, nil
+}
+
+// textOf reads a text to its end. The error is nil or an [Error] without a place.
+func textOf(body io.Reader) (string, *Error) {
+	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
+	switch {
+	case err != nil:
+		return "", &Error{Problem: Failed, Text: err.Error()}
+	case len(all) > MaxBytes:
+		return "", &Error{Problem: TooLong, Text: "too long"}
+	}
+	return string(all), nil
+}
+
+// here returns the text of an object of this machine. known is false if it is none. The error is an [Error].
+func (f *Fetcher) here(ctx context.Context, u *url.URL, named object) (text string, known bool, err error) {
+	if f.config.Objects == nil {
+		return "", false, nil
+	}
+	if named == (object{}) { // the URL is this server's own
+		named.bucket, named.key = split(u.Path)
+	}
+	problem := func(p Problem, text string) error {
+		return &Error{Problem: p, Bucket: named.bucket, Key: named.key, Text: text}
+	}
+	body, known, err := f.config.Objects(ctx, u.String())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", true, problem(NoKey, "The specified key does not exist.")
+	case err != nil:
+		return "", true, problem(Failed, err.Error())
+	case !known:
+		return "", false, nil
+	}
+	defer func() { _ = body.Close() }() // it was only read
+	text, bad := textOf(body)
+	if bad != nil {
+		return "", true, problem(bad.Problem, bad.Text)
+	}
+	return text, true, nil
+}
+
+func unsupported() *Error {
+	return &Error{Problem: Unsupported, Text: "TemplateURL must be a supported URL."}
+}
+
+// page returns what a web server has at a URL.
+func (f *Fetcher) page(ctx context.Context, u *url.URL) (string, error) {
+	failed := func(why string) error {
+		return &Error{Problem: Failed, Text: "GET " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() + ": " + why}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", unsupported()
+	}
+	request.Header.Set("User-Agent", "pintle")
+	response, err := f.web.Do(request)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the URL, whose query may hold a key
+		}
+		return "", failed(err.Error())
+	}
+	defer response.Body.Close()
+	switch status := response.StatusCode; {
+	case status >= 300 && status <= 399:
+		return "", failed(fmt.Sprintf("%d %s, and redirects are not followed: give the URL it leads to", status, http.StatusText(status)))
+	case status != http.StatusOK:
+		return "", failed(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+	}
+	text, bad := textOf(response.Body)
+	switch {
+	case bad == nil:
+		return text, nil
+	case bad.Problem == Failed:
+		return "", failed(bad.Text)
+	}
+	return "", bad
+}

@@ -1,0 +1,135 @@
+package sigv4
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/api/intake"
+)
+
+// literalPayloads are the texts that S3 takes in place of a hash. The signature then covers the headers only, and the
+// signatures of single chunks are left unchecked: on loopback or over TLS they add nothing.
+var literalPayloads = [...]string{
+	"UNSIGNED-PAYLOAD",
+	"STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+	"STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+	"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
+}
+
+// payload is what the last line of the canonical request says about the body.
+type payload struct {
+	hash   string       // hexadecimal, or a literal
+	body   *intake.Body // that was read to be hashed; nil if the client declared the hash
+	verify bool         // the handler reads the body, which must hash to it
+	unread string       // the service whose body is to be read when the signature is known to be good; "" if there is none
+}
+
+// payload returns the hash that the client must have signed. If the client does not declare it, the body is read; s3 requires that it does.
+func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error) {
+	declared := r.Header.Get("X-Amz-Content-Sha256")
+	switch {
+	case auth.service == s3 && declared == "":
+		return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
+			"Missing required header for this request: x-amz-content-sha256")
+	case auth.service == s3:
+		return payloadOf(declared)
+	case declared != "":
+		return payload{hash: declared, unread: auth.service}, nil
+	}
+	body, err := v.readBody(r, auth.service, v.config.Intake.Read)
+	if err != nil {
+		return payload{}, err
+	}
+	return payload{hash: hashOf(body), body: body}, nil
+}
+
+func hashOf(body *intake.Body) string {
+	sum := body.Sum()
+	return hex.EncodeToString(sum[:])
+}
+
+// payloadOf returns what a request to s3 says of its body.
+func payloadOf(declared string) (payload, error) {
+	if slices.Contains(literalPayloads[:], declared) {
+		return payload{hash: declared}, nil
+	}
+	if sum, err := hex.DecodeString(declared); err != nil || len(sum) != sha256.Size {
+		return payload{}, refuse("InvalidRequest", http.StatusBadRequest,
+			"The x-amz-content-sha256 header must be UNSIGNED-PAYLOAD, a STREAMING- value or the SHA-256 of the body.")
+	}
+	return payload{hash: declared, verify: true}, nil
+}
+
+// readBody reads the whole body of a call to a service with a method of [intake.Bodies], and replaces it.
+func (v *Verifier) readBody(r *http.Request, service string, read func(*http.Request, int64) (*intake.Body, error)) (*intake.Body, error) {
+	limit, ok := v.config.Bodies[service]
+	if !ok {
+		limit = v.config.MaxBody
+	}
+	body, err := read(r, limit)
+	switch {
+	case errors.Is(err, intake.ErrTooLong):
+		return nil, refuse("RequestEntityTooLarge", http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("The request body is longer than %d bytes.", limit))
+	case errors.Is(err, intake.ErrBusy):
+		return nil, refuse("ServiceUnavailable", http.StatusServiceUnavailable,
+			"The server is busy with other large requests. Please try again.")
+	case err != nil:
+		return nil, refuse("IncompleteBody", http.StatusBadRequest, "The request body ended before its end.")
+	}
+	return body, nil
+}
+
+// accept takes the body of a request whose signature is good. A body that the handler reads fails at its end if its hash is not the signed
+// one.
+func (v *Verifier) accept(p payload, r *http.Request) (err error) {
+	if p.unread != "" {
+		if p.body, err = v.readBody(r, p.unread, v.config.Intake.ReadKnown); err != nil {
+			return err
+		}
+		if hashOf(p.body) != p.hash {
+			return mismatch("The x-amz-content-sha256 header is not the SHA-256 of the body.")
+		}
+	}
+	if p.body != nil {
+		p.body.Release()
+	}
+	p.guard(r)
+	return nil
+}
+
+// guard checks the hash of a body that the handler reads.
+func (p payload) guard(r *http.Request) {
+	if !p.verify {
+		return
+	}
+	body := r.Body
+	if body == nil {
+		body = http.NoBody
+	}
+	r.Body = &guarded{ReadCloser: body, sum: sha256.New(), want: strings.ToLower(p.hash)}
+}
+
+// guarded hashes what is read through it.
+type guarded struct {
+	io.ReadCloser
+	sum  hash.Hash
+	want string
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	n, err := g.ReadCloser.Read(p)
+	g.sum.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(g.sum.Sum(nil)) != g.want {
+		return n, refuse("XAmzContentSHA256Mismatch", http.StatusBadRequest,
+			"The provided 'x-amz-content-sha256' header does not match what was computed.")
+	}
+	return n, err
+}

@@ -1,0 +1,37 @@
+package sigv4_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+)
+
+// The signature of the provider SDK, which has code of its own so that its importers inherit nothing, is one that the
+// verifier takes.
+func TestVerifyProviderSDK(t *testing.T) {
+	v, err := sigv4.New(sigv4.Config{Lookup: lookup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problem error
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, problem = v.Verify(r)
+	}))
+	defer server.Close()
+	key, _ := lookup("AKIDEXAMPLE")
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", string(key.Secret))
+	t.Setenv("AWS_SESSION_TOKEN", "")
+	for _, id := range []string{"f", "arn:aws:lambda:us-east-1:123456789012:function:f:$LATEST"} {
+		f, err := pintle.LambdaFunction(id, pintle.LambdaConfig{Region: "us-east-1", Endpoint: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f(t.Context(), []byte(`{"a": "ä"}`)); err != nil || problem != nil {
+			t.Errorf("%s: %v, %v", id, err, problem)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+// Package bundle puts the templates of nested stacks that are files into the template that names them, so that it can be sent
+// anywhere as one text: TemplateURL becomes a data URL that holds the file.
+//
+//	data:application/gzip;name=child.yaml;base64,…
+//
+// The same file always makes the same URL, so that a nested stack changes when its file does. What is packed may itself nest
+// stacks, whose files are packed first; their paths are relative to the template that names them.
+package bundle
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+const (
+	// MaxBytes is how long a packed template may be. Source: CloudFormation, quotas, template passed by URL.
+	MaxBytes = 1_000_000
+	// mostNested is how deep files are packed into files.
+	mostNested = 10
+
+	property = "TemplateURL"
+	start    = "data:application/gzip;name="
+	middle   = ";base64,"
+)
+
+// stackTypes are the types of nested stacks by the language of their templates.
+var stackTypes = map[template.Language]string{
+	template.CloudFormation: "AWS::CloudFormation::Stack", template.ROS: "ALIYUN::ROS::Stack",
+}
+
+// Error is something that keeps a file from being packed.
+type Error struct {
+	// Path is the template that names the file, and Line and Column where, counted from 1.
+	Path         string
+	Line, Column int
+	Err          error
+}
+
+// Error names the place first.
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %v", e.Path, e.Line, e.Column, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Pack returns the text of a template with the files of its nested stacks in it. path is where the text is from, and read
+// reads a file whole, or fails if that has more than [MaxBytes]. A text that is no template is returned as it is: others say
+// what is wrong with it. Errors are of type [Error].
+func Pack(text, path string, read func(path string) ([]byte, error)) (string, error) {
+	return (&packing{read, make(map[place]string)}).pack(text, []string{path})
+}
+
+// packing is one call of [Pack].
+type packing struct {
+	read func(path string) ([]byte, error)
+	// packed are the templates that are packed already: a few files that name each other many times are many otherwise.
+	packed map[place]string
+}
+
+// place is a file so deep in the nest.
+type place struct {
+	file  string
+	depth int
+}
+
+// inner returns the text of the file at the end of a chain, packed.
+func (p *packing) inner(chain []string) (text string, readable bool, err error) {
+	at := place{chain[len(chain)-1], len(chain)}
+	if text, ok := p.packed[at]; ok {
+		return text, true, nil
+	}
+	content, err := p.read(at.file)
+	if err != nil {
+		return "", false, err
+	}
+	if text, err = p.pack(string(content), chain); err == nil {
+		p.packed[at] = text
+	}
+	return text, true, err
+}
+
+// pack packs the last of a chain of templates, each of which names the next.
+func (p *packing) pack(text string, chain []string) (string, error) {
+	language := template.LanguageOf(text)
+	t, err := language.Parse(text, template.Limits{})
+	if err != nil {
+		return text, nil //nolint:nilerr // whoever gets it says what is wrong
+	}
+	path := chain[len(chain)-1]
+	type cut struct {
+		from, to int
+		url      string
+	}
+	var cuts []cut
+	for _, r := range t.Resources {
+		named := r.Properties.Get(property)
+		if r.Type != stackTypes[language] || named.Kind() != value.String || !isFile(named.Text()) {
+			continue
+		}
+		fail := func(err error) error { return &Error{Path: path, Line: named.Line(), Column: named.Column(), Err: err} }
+		file := filepath.FromSlash(strings.TrimPrefix(named.Text(), "file:"))
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(path), file)
+		}
+		switch {
+		case slices.Contains(chain, file):
+			return "", fail(errors.New("the template nests itself: " + strings.Join(append(chain, file), ", ")))
+		case len(chain) > mostNested:
+			return "", fail(fmt.Errorf("stacks may be nested %d deep", mostNested))
+		}
+		inner, readable, err := p.inner(append(slices.Clip(chain), file))
+		switch {
+		case !readable:
+			return "", fail(fmt.Errorf("%s: %w", property, err))
+		case err != nil:
+			return "", err
+		}
+		if len(inner) > MaxBytes {
+			return "", fail(fmt.Errorf("%s, with what is nested in it, has %d bytes, %d are allowed", file, len(inner), MaxBytes))
+		}
+		from, to, err := find(text, named)
+		if err != nil {
+			return "", fail(err)
+		}
+		cuts = append(cuts, cut{from, to, seal(filepath.Base(file), inner)})
+	}
+	slices.SortFunc(cuts, func(a, b cut) int { return b.from - a.from })
+	for _, c := range cuts {
+		quoted, err := json.Marshal(c.url)
+		if err != nil {
+			return "", fmt.Errorf("write a URL: %w", err)
+		}
+		text = text[:c.from] + string(quoted) + text[c.to:]
+	}
+	return text, nil
+}
+
+// isFile reports whether a TemplateURL names a file rather than something that is fetched.
+func isFile(address string) bool {
+	if strings.HasPrefix(address, "file:") {
+		return true
+	}
+	u, err := url.Parse(address)
+	return address != "" && !strings.Contains(address, "{{") && (err != nil || len(u.Scheme) < 2) // C:\ is a drive
+}
+
+// find returns where in a template's text a string stands, with its quotation marks.
+func find(text string, n template.Node) (from, to int, err error) {
+	line := text
+	for range n.Line() - 1 {
+		_, rest, ok := strings.Cut(line, "\n")
+		if !ok {
+			break
+		}
+		line = rest
+	}
+	from = len(text) - len(line)
+	column := 1
+	for at := range line {
+		if column == n.Column() {
+			from += at
+			break
+		}
+		column++
+	}
+	token := text[from:]
+	if mark := token[:min(1, len(token))]; mark == `"` || mark == "'" {
+		for at := 1; at < len(token); at++ {
+			switch {
+			case mark == `"` && token[at] == '\\', mark == "'" && strings.HasPrefix(token[at:], "''"):
+				at++
+			case token[at] == mark[0]:
+				return from, from + at + 1, nil
+			}
+		}
+	}
+	if strings.HasPrefix(token, n.Text()) {
+		return from, from + len(n.Text()), nil
+	}
+	return 0, 0, errors.New("write the path of the file as one word, or in quotation marks")
+}
+
+// seal returns the URL that holds a text. name is for people.
+func seal(name, text string) string {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed) // without a time or a name, so that equal texts make equal URLs
+	_, _ = io.WriteString(w, text)
+	_ = w.Close() // to memory
+	return start + url.QueryEscape(name) + middle + base64.StdEncoding.EncodeToString(packed.Bytes())
+}
+
+// Open returns the text in a URL that [Pack] made; ok is false if it is another URL.
+func Open(address string) (text string, ok bool, err error) {
+	rest, ok := strings.CutPrefix(address, start)
+	if !ok {
+		return "", false, nil
+	}
+	_, content, ok := strings.Cut(rest, middle)
+	packed, err := base64.StdEncoding.DecodeString(content)
+	if !ok || err != nil {
+		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
+	}
+	unpacked, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	switch {
+	case err != nil:
+		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
+	case len(unpacked) > MaxBytes:
+		return "", true, fmt.Errorf("Template may not exceed %d bytes in size.", MaxBytes) //nolint:staticcheck // CloudFormation's words
+	}
+	return string(unpacked), true, nil
+}

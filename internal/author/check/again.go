@@ -1,0 +1,415 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// redelivery sends each request twice, with one RequestId.
+func redelivery(s *scene) {
+	given := s.run.given
+	of, first := s.made()
+	if s.err != nil {
+		return
+	}
+	second := s.send(first.Request, "delivered again", nil)
+	s.repeated(of, first, second)
+
+	state := given.first
+	if given.second != nil {
+		state = *given.second
+	}
+	r := s.request(wire.Update, of, state)
+	r.OldResourceProperties = s.run.document(given.first)
+	first = s.updated(of, s.send(r, "", nil), state, either, "")
+	if first.success() {
+		s.repeated(of, first, s.send(r, "delivered again", nil))
+	}
+	if s.err != nil || !of.live {
+		return
+	}
+	r = s.request(wire.Delete, of, of.state)
+	of.live = false
+	if s.removed(of, s.send(r, "", nil), "delete-refused"); s.err == nil {
+		s.removed(of, s.send(r, "delivered again", nil), "delete-unknown-refused")
+	}
+}
+
+// repeated judges the answer to a request that was delivered twice.
+func (s *scene) repeated(of *resource, first, second reply) {
+	if s.err != nil {
+		return
+	}
+	switch before, now := first.Response.PhysicalResourceID, second.Response.PhysicalResourceID; {
+	case second.failed():
+		s.find("redelivery-refused", second, "the first delivery was answered SUCCESS, the second FAILED")
+	case second.success() && before != now:
+		s.find("created-twice", second, "the first delivery made %s, the second %s", before, now)
+		another := *of
+		another.id = now
+		s.resources = append(s.resources, &another)
+	}
+}
+
+// oldFormat sends properties of an earlier time: as the old ones of an Update, and with a Delete.
+func oldFormat(s *scene) {
+	first := s.run.given.first
+	of, _ := s.made()
+	s.update(of, first, value.Object(), either, "old-format-refused", "from properties that are not there")
+	s.update(of, first, outdated(first), either, "old-values-refused", "from properties of an earlier time")
+	if s.err != nil || !of.live {
+		return
+	}
+	for _, state := range []value.Value{outdated(first), value.Object()} {
+		p := s.remove(of, state, "old-values-refused")
+		if of.live = p.failed(); !of.live {
+			return
+		}
+	}
+}
+
+// digest is what a hash looks like, which is another one for any other text.
+func digest(text string) bool {
+	return len(text) >= 16 && strings.Trim(text, "0123456789abcdefABCDEF-") == "" ||
+		len(text) >= 20 && !strings.ContainsAny(text, " ") && strings.ContainsAny(text, "0123456789+/=")
+}
+
+// typedValues compares what is made of strings with what is made of numbers and booleans. A difference alone is no mistake: who
+// reads strings well, "true" and no other for example, may read nothing else, which never comes.
+func typedValues(s *scene) {
+	first := s.run.given.first
+	switch {
+	case s.run.config.Dialect == wire.ROS:
+		s.leave("ROS keeps the types of values: there is nothing to give")
+	case !hasTypes(first):
+		s.leave("it needs a number or a boolean among the properties: give one with -p")
+	}
+	one, two := s.answered(first.Stringified(), "with strings"), s.answered(first.Stringified(), "with strings")
+	typed := s.answered(first, "with numbers and booleans")
+	if len(differing(one, two, typed)) == 0 {
+		return
+	}
+	var misread []string
+	if booleans := retyped(first, value.Number, asText); !booleans.Equal(first.Stringified()) {
+		alone := s.answered(booleans, "with booleans")
+		other := s.answered(retyped(first, value.Bool, opposite).Stringified(), "with the opposite strings")
+		for _, name := range differing(one, two, alone) {
+			if other.success() && attribute(other, name) == attribute(one, name) { // whatever the string says
+				misread = append(misread, name)
+			}
+		}
+	}
+	if numbers := retyped(first, value.Bool, asText); !numbers.Equal(first.Stringified()) {
+		for _, name := range differing(one, two, s.answered(numbers, "with numbers")) {
+			if pasted(attribute(one, name), first) && !slices.Contains(misread, name) {
+				misread = append(misread, name)
+			}
+		}
+	}
+	if len(misread) > 0 {
+		slices.Sort(misread)
+		s.find("strings-misread", one, "with the same values as numbers and booleans there is another %s in Data",
+			strings.Join(misread, ", "))
+	}
+}
+
+// answered creates with properties as they are written, and deletes what was made.
+func (s *scene) answered(state value.Value, label string) reply {
+	of := s.newResource(state)
+	r := s.request(wire.Create, of, state)
+	r.ResourceProperties = s.run.typed(state)
+	if hasTypes(state) { // which never come: how they are refused is nobody's concern
+		s.quiet = unanswerable
+	}
+	p := s.send(r, label, nil)
+	s.quiet = nil
+	if s.took(of, p); s.err == nil && of.live {
+		s.remove(of, state, "delete-refused")
+	}
+	return p
+}
+
+// unanswerable are the rules about requests that are not answered.
+var unanswerable = []string{"silence", "crash", "hang", "delivery-refused"}
+
+// attribute returns the text of an attribute, with numbers and booleans as strings; empty if there is none.
+func attribute(p reply, name string) string {
+	v, err := value.Parse(p.attributes()[name])
+	if err != nil {
+		return ""
+	}
+	return string(v.Stringified().JSON())
+}
+
+// differing returns the attributes, sorted, that are the same in two answers and others in a third. There are none unless all of them
+// are SUCCESS.
+func differing(one, two, third reply) []string {
+	if !one.success() || !two.success() || !third.success() {
+		return nil
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(one.attributes())), missing(third, one))
+	return slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool {
+		text := attribute(one, name)
+		return text != attribute(two, name) || text == attribute(third, name) || digest(strings.Trim(text, `"`))
+	})
+}
+
+// retyped returns v with each scalar of a kind changed.
+func retyped(v value.Value, kind value.Kind, change func(value.Value) value.Value) value.Value {
+	switch v.Kind() {
+	case kind:
+		return change(v)
+	case value.List:
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = retyped(items[i], kind, change)
+		}
+		return value.Items(items...)
+	case value.Map:
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Value = retyped(members[i].Value, kind, change)
+		}
+		return value.Object(members...)
+	case value.Null, value.Bool, value.Number, value.String:
+	}
+	return v
+}
+
+func asText(v value.Value) value.Value { return value.Str(v.Text()) }
+
+func opposite(v value.Value) value.Value { return value.Boolean(v.Text() != "true") }
+
+// pasted reports whether an attribute looks like a number that was put together as a text: of digits, with one of the numbers of the
+// properties in it.
+func pasted(attribute string, properties value.Value) bool {
+	attribute = strings.Trim(attribute, `"`)
+	if _, err := strconv.ParseFloat(attribute, 64); err != nil {
+		return false
+	}
+	found := false
+	retyped(properties, value.Number, func(v value.Value) value.Value {
+		found = found || strings.Contains(attribute, v.Text())
+		return v
+	})
+	return found
+}
+
+// extras sends what an engine may send besides.
+func extras(s *scene) {
+	first := s.run.given.first
+	of, p := s.create(first, "with members that are not known", func(o *harness.Order) {
+		o.Edit = func(document []byte) []byte {
+			return member("PintleCheckObject", `{"a": [1, true, null]}`)(member("PintleCheckText", `"x"`)(document))
+		}
+	})
+	s.tell(of, p, "unknown-field-refused")
+	if s.run.config.Dialect != wire.ROS {
+		of, p = s.create(with(first, "ServiceTimeout", value.Str("300")), "with ServiceTimeout", nil)
+		s.tell(of, p, "service-timeout-refused")
+	}
+	const canary = "pintle-check-canary-5f1d0c"
+	state := with(first, "PintleCheckSecret", value.Str(canary))
+	of, p = s.create(state, "with a property that is not known", func(o *harness.Order) {
+		o.Secrets = append(slices.Clone(o.Secrets), canary)
+	})
+	s.tell(of, p, "") // who checks his properties refuses it
+	if s.err == nil && p.failed() {
+		s.afterFailure(of, p, state)
+	}
+}
+
+// tell judges a Create whose properties are right but for what the rule says.
+func (s *scene) tell(of *resource, p reply, refused string) {
+	switch {
+	case s.err != nil:
+	case p.failed() && refused != "":
+		s.find(refused, p, "the Create was answered FAILED")
+	case p.success() && of.live:
+		s.remove(of, of.state, "delete-refused")
+	}
+}
+
+// letters sends values whose letters have more bytes than one, to see them in the answer.
+func letters(s *scene) {
+	const beyond = " grün 漢字 😀"
+	first := s.run.given.first
+	members := slices.Clone(first.Members())
+	for i, m := range members {
+		if m.Value.Kind() == value.String && plain.MatchString(m.Value.Text()) && !secretName(m.Key) {
+			members[i].Value = value.Str(m.Value.Text() + beyond)
+		}
+	}
+	states := []value.Value{with(first, "PintleCheckText", value.Str(beyond))}
+	if changed := value.Object(members...); !changed.Equal(first) {
+		states = append(states, changed)
+	}
+	for _, state := range states {
+		of, p := s.create(state, "with letters beyond ASCII", nil)
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.remove(of, state, "delete-refused")
+		case p.Answered:
+			s.afterFailure(of, p, state)
+		}
+	}
+}
+
+// oversize sends long values, with letters that have more bytes than one.
+func oversize(s *scene) {
+	text := strings.Repeat("lang–länger–", 320) // about 4,480 characters in more bytes
+	first := s.run.given.first
+	states := []value.Value{with(first, "PintleCheckLong", value.Str(text))}
+	if len(first.Members()) > 0 {
+		states = append(states, long(first, text))
+	}
+	for _, state := range states {
+		s.quiet = []string{"answer-too-long", "id-too-long", "answer-near-limit"}
+		of, p := s.create(state, "with long values", nil)
+		s.quiet = nil
+		if s.err != nil {
+			return
+		}
+		id := len(p.Response.PhysicalResourceID)
+		switch long := p.Size > wire.MaxResponse; {
+		case long && p.Response.Status == wire.Failed:
+			s.find("answer-too-long", p, "it says FAILED in %d bytes, so that its Reason is not seen", p.Size)
+		case (long || p.Answered && id > s.run.config.Dialect.MaxPhysicalID()) &&
+			!s.run.found("answer-too-long") && !s.run.found("id-too-long"): // so with short ones too
+			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, id)
+		}
+		switch {
+		case p.success():
+			s.remove(of, state, "delete-refused")
+		case p.Answered:
+			if id > s.run.config.Dialect.MaxPhysicalID() {
+				p.Response.PhysicalResourceID = ""
+			}
+			s.afterFailure(of, p, state)
+		}
+	}
+}
+
+// together has two resources of two stacks at once.
+func together(s *scene) {
+	given := s.run.given
+	pair := [2]*resource{s.newResource(given.first), s.newResource(given.other)}
+	var requests [2]wire.Request
+	for i, of := range pair {
+		requests[i] = s.request(wire.Create, of, of.state)
+	}
+	p := s.both(requests)
+	if s.err != nil {
+		return
+	}
+	for i := range p {
+		s.note(p[i])
+		s.took(pair[i], p[i])
+	}
+	if s.err != nil || !p[0].success() || !p[1].success() {
+		return // the second of one name may be refused
+	}
+	if a, b := pair[0], pair[1]; a.id == b.id {
+		if given.third != nil || !named(string(a.id), given.first) {
+			s.find("id-shared", p[1], "both are %s", a.id)
+		}
+		b.live = false
+		return
+	}
+	for i, of := range pair {
+		if pair[i].live {
+			requests[i] = s.request(wire.Update, of, of.state)
+			requests[i].OldResourceProperties = requests[i].ResourceProperties
+		}
+	}
+	for i, update := range s.both(requests) {
+		if s.err != nil {
+			return
+		}
+		s.note(update)
+		s.updated(pair[i], update, pair[i].state, same, "update-refused")
+	}
+	s.remove(pair[0], pair[0].state, "delete-refused")
+	if s.err == nil && pair[1].live {
+		s.intact(pair[1], pair[1].state)
+	}
+}
+
+// both sends two requests at once.
+func (s *scene) both(requests [2]wire.Request) (replies [2]reply) {
+	if s.err != nil {
+		return replies
+	}
+	var lone [2]scene // each with its own error
+	var wg sync.WaitGroup
+	for i, r := range requests {
+		lone[i] = scene{run: s.run, ctx: s.ctx, id: s.id}
+		wg.Go(func() { replies[i] = lone[i].exchange(r, fmt.Sprintf("%d of two at once", i+1), nil) })
+	}
+	wg.Wait()
+	for i := range lone {
+		if lone[i].err != nil && s.err == nil {
+			s.err = lone[i].err
+		}
+	}
+	return replies
+}
+
+// unavailable tells the first attempt to answer 503, as S3 does when it is asked too much.
+func unavailable(s *scene) {
+	if s.run.config.Session.Door != nil {
+		s.leave("how a function ends that runs elsewhere is not known here: give the program itself")
+		return
+	}
+	given := s.run.given
+	of := s.newResource(given.first)
+	r := s.request(wire.Create, of, given.first)
+	s.quiet = []string{"silence", "crash", "hang", "delivery-refused", "crash-after-answer", "answered-twice"}
+	p := s.send(r, "whose answer is told 503 at first", func(o *harness.Order) { o.Unavailable = 1 })
+	s.quiet = nil
+	if s.err != nil {
+		return
+	}
+	told := slices.ContainsFunc(p.Attempts, func(a harness.Attempt) bool { return a.Status == http.StatusServiceUnavailable })
+	if s.took(of, p); p.Answered || !told {
+		if p.success() {
+			s.remove(of, given.first, "delete-refused")
+		}
+		return
+	}
+	// Lambda runs a function again that failed, and an engine posts again what was answered with an error.
+	if p.End.Err == nil || p.End.Kind == local.TimedOut {
+		s.find("gives-up", p, "its answer was told 503, it did not send it again, and returned as if all were well")
+	}
+	again := s.send(r, "delivered again", nil)
+	if s.took(of, again); again.success() {
+		s.remove(of, given.first, "delete-refused")
+	}
+}
+
+// unknownType sends a type of request that there is not.
+func unknownType(s *scene) {
+	s.quiet = []string{"silence", "crash", "hang", "id-missing", "delivery-refused", "crash-after-answer"}
+	of := s.newResource(s.run.given.first)
+	of.id = s.invented(of)
+	p := s.send(s.request("Upgrade", of, of.state), "", nil)
+	switch {
+	case s.err != nil:
+	case p.unanswered():
+		s.find("unknown-request-type", p, "there is no answer")
+	case p.success():
+		s.find("unknown-request-type", p, "it is answered SUCCESS")
+	}
+}

@@ -1,0 +1,436 @@
+// Package check drives a provider through the life of custom resources and judges each answer: it sends the sequences of
+// requests that CloudFormation, or ROS, sends to it, good days and bad ones, and holds what comes back against the rules of the
+// protocol. The provider may be written in any language and run in any place that package trial reaches.
+//
+// A [Scenario] is such a sequence, with resources of its own that it deletes in the end. A [Rule] says what is wrong and why it
+// matters; an answer that breaks one is a [Finding]. Rules about a single answer are looked at in every scenario, rules about
+// several answers in those that are made for them. What a provider may do either way is no finding, or a [Note] if users should
+// know of it.
+//
+// A scenario that needs what nobody has given, such as properties that the provider refuses, is not run and says what to give.
+//
+// No text of a report holds a secret: the signatures of response URLs are left out, and the values of secret properties are
+// masked.
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/author/schema"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Defaults of [Config].
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultSettle  = time.Second
+	DefaultRegion  = "us-east-1"
+	DefaultAccount = "000000000000"
+)
+
+// Config says what is checked.
+type Config struct {
+	// Session says which provider it is and how it is reached. Its Log is set by [Run]. Required.
+	Session harness.SessionConfig
+	// Dialect is whose requests are sent. The zero Dialect is CloudFormation's.
+	Dialect wire.Dialect
+	// ServiceToken is the token by which a template would name the provider. Empty means that of a Lambda function, or of ROS's
+	// Function Compute, with the provider's name; for a URL that URL.
+	ServiceToken wire.ServiceToken
+	// ResourceType is the type of the resources. Empty means the only one that the provider publishes, or Custom::Test.
+	ResourceType string
+	// Region is that of the stacks. Empty means [DefaultRegion], for ROS cn-hangzhou.
+	Region string
+	// SNS wraps each request in a notification of SNS.
+	SNS bool
+	// Properties are those of the resources, a JSON object as a template has it, without ServiceToken. Nil means those that
+	// fit the schema that the provider publishes, or none.
+	Properties json.RawMessage
+	// Update are properties that a resource can be updated to in place, Replace those that it must be replaced for, and Bad
+	// those that the provider refuses. Nil means that they are derived where they can be.
+	Update, Replace, Bad json.RawMessage
+	// Secrets are names of properties whose values are secret, beside those of which the schema or the name itself says so.
+	Secrets []string
+	// SecretValues are values that are secret wherever they stand, as those of NoEcho parameters.
+	SecretValues []string
+	// Timeout is how long an answer may take. Zero means [DefaultTimeout].
+	Timeout time.Duration
+	// Settle is how long an answer may take after the handler has returned. Zero means [DefaultSettle] for processes of this
+	// machine, and Timeout for everybody else, of whom it is not known whether they are done.
+	Settle time.Duration
+	// Only are the scenarios that are run, by ID, and the rules that are looked at; empty for all. Skip are those that are not.
+	Only, Skip []string
+	// Progress is told of each scenario before it runs. Nil drops that.
+	Progress func(Scenario)
+	// Log gets each scrubbed line that the provider's processes print. Nil drops them.
+	Log func(line string)
+}
+
+// Severity is how bad it is that a rule is broken.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"   // it breaks stacks, or loses data, in the course of what the service does every day
+	Warning Severity = "warning" // it does so on a bad day, or hides what is wrong from the users
+	Note    Severity = "note"    // a matter of taste, or of what else the provider is for
+)
+
+// Verdict is what came of a scenario.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed Verdict = "passed" // no rule was broken; there may be notes
+	Broken Verdict = "failed" // at least one error or warning was found
+	NotRun Verdict = "not run"
+)
+
+// Report is what a check found out.
+type Report struct {
+	// ResourceType is the type that the resources had.
+	ResourceType string
+	// Outcomes are the scenarios, in the order in which they were run.
+	Outcomes []Outcome
+	// Findings are the rules that were broken, each no more than once for a scenario.
+	Findings []Finding
+	// Requests is how many requests were sent, and Took how long it all took.
+	Requests int
+	Took     time.Duration
+}
+
+// Outcome is what came of one scenario.
+type Outcome struct {
+	Scenario
+	Verdict Verdict
+	// Reason says why the scenario was not run, or not to its end, and what to give for that. Empty if it was.
+	Reason string
+	Steps  []Step
+	Took   time.Duration
+}
+
+// Step is one request of a scenario.
+type Step struct {
+	// Sent is the request in a few words, Came what came back. Neither holds a secret.
+	Sent, Came string
+	Took       time.Duration
+}
+
+// Finding is a rule that was broken.
+type Finding struct {
+	Rule
+	// Scenario is the ID of the scenario in which it was.
+	Scenario string
+	// Sent is the request, a JSON document without its response URL and with secrets masked, and Came what came back.
+	Sent, Came string
+	// Detail says what is wrong with it, in a sentence without its full stop.
+	Detail string
+}
+
+// Count returns how many findings have the severity.
+func (r Report) Count(s Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Clean reports whether there are neither errors nor warnings.
+func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
+
+// ErrUsage is the error of [Run] for a Config with which nothing can be checked; what it says is for who wrote it.
+var ErrUsage = errors.New("this cannot be checked")
+
+// Run checks the provider. What is wrong with the provider is in the report; the error is for what could not be tried: an
+// [ErrUsage], a [*local.BuildError], a provider that does not start, and the end of ctx.
+func Run(ctx context.Context, c Config) (Report, error) {
+	if err := c.complete(); err != nil {
+		return Report{}, err
+	}
+	s := c.Session
+	s.Log = func(_ wire.RequestID, line string) { c.Log(line) }
+	session, err := harness.Open(ctx, s)
+	if err != nil {
+		return Report{}, err
+	}
+	r, err := newRun(ctx, c, session)
+	if err == nil {
+		err = r.all(ctx)
+	}
+	if err == nil {
+		err = r.last(ctx)
+	}
+	err = errors.Join(err, session.Close())
+	if err != nil {
+		return Report{}, err
+	}
+	r.strays()
+	return r.report, nil
+}
+
+// complete sets the defaults.
+func (c *Config) complete() error {
+	ids := names()
+	for _, name := range append(slices.Clone(c.Only), c.Skip...) {
+		if !slices.Contains(ids, name) {
+			hint := ""
+			if near := suggest.Name(name, ids); near != "" {
+				hint = ": did you mean " + near + "?"
+			}
+			return fmt.Errorf("%w: there is no rule or scenario %q%s", ErrUsage, name, hint)
+		}
+	}
+	if !slices.ContainsFunc(scenarios, func(s scenario) bool { return c.plays(s.ID) }) {
+		return fmt.Errorf("%w: of what is to be run nothing is left that is not to be", ErrUsage)
+	}
+	if c.Log == nil {
+		c.Log = func(string) {}
+	}
+	if c.Progress == nil {
+		c.Progress = func(Scenario) {}
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	target := c.Session.Provider.Target
+	away := c.Session.Door != nil || target.Kind() == local.URL
+	if c.Settle == 0 {
+		if c.Settle = DefaultSettle; away {
+			c.Settle = c.Timeout
+		}
+	}
+	ros := c.Dialect == wire.ROS
+	if c.Region == "" {
+		if c.Region = DefaultRegion; ros {
+			c.Region = "cn-hangzhou"
+		}
+	}
+	if c.ServiceToken == "" {
+		name, arn := local.FunctionName(c.Session.Provider.Name), "arn:"+wire.Partition(c.Region)+":"
+		if strings.Contains(c.Session.Provider.Name, "://") {
+			name = "Test" // the query of a URL may hold a key
+		}
+		switch {
+		case target.Kind() == local.URL && ros:
+			c.ServiceToken = wire.ServiceToken("web:" + target.Path())
+		case target.Kind() == local.URL && !c.SNS:
+			c.ServiceToken = wire.ServiceToken(target.Path())
+		case ros:
+			c.ServiceToken = wire.ServiceToken("acs:fc:" + c.Region + ":" + rosAccount + ":functions/" + name)
+		case c.SNS:
+			c.ServiceToken = wire.ServiceToken(arn + "sns:" + c.Region + ":" + DefaultAccount + ":" + name)
+		default:
+			c.ServiceToken = wire.ServiceToken(arn + "lambda:" + c.Region + ":" + DefaultAccount + ":function:" + name)
+		}
+	}
+	return nil
+}
+
+// plays reports whether a scenario is run.
+func (c *Config) plays(id string) bool {
+	only := slices.DeleteFunc(slices.Clone(c.Only), isRule)
+	return !slices.Contains(c.Skip, id) && (len(only) == 0 || slices.Contains(only, id))
+}
+
+const rosAccount = "0000" + DefaultAccount
+
+// names returns the IDs of all rules and scenarios.
+func names() []string {
+	var ids []string
+	for _, r := range rules {
+		ids = append(ids, r.ID)
+	}
+	for _, s := range scenarios {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// run is one check.
+type run struct {
+	config  Config
+	session *harness.Session
+	report  Report
+	stacks  int
+	given   properties
+	secrets []string // values that nobody may see
+	masked  []string // those, and others that no report shows
+	short   []string // others that are too short to be looked for in a text
+	// address is what of the provider's URL may be a password.
+	address []string
+	// silent counts the requests of each type that were waited for to no avail.
+	silent  map[wire.RequestType]int
+	lasting []lasting     // requests that were answered and not ended
+	slowest time.Duration // answer that came
+	// created says that the provider has created a resource, or whether that has not been tried yet.
+	created state
+	refusal string // why it has not
+	skipped map[string]bool
+	// sent has the scenario of each request, for answers that come when it is over.
+	sent map[wire.RequestID]string
+}
+
+type state int
+
+const (
+	untried state = iota
+	yes
+	no
+)
+
+func newRun(ctx context.Context, c Config, session *harness.Session) (*run, error) {
+	r := &run{
+		config: c, session: session,
+		silent: map[wire.RequestType]int{}, skipped: map[string]bool{}, sent: map[wire.RequestID]string{},
+	}
+	for _, name := range c.Skip {
+		r.skipped[name] = true
+	}
+	if limited := slices.DeleteFunc(slices.Clone(c.Only), func(name string) bool { return !isRule(name) }); len(limited) > 0 {
+		for _, rule := range rules {
+			if !slices.Contains(limited, rule.ID) {
+				r.skipped[rule.ID] = true
+			}
+		}
+	}
+	text, err := session.Schema(ctx)
+	var broken *local.BuildError
+	if errors.As(err, &broken) || ctx.Err() != nil {
+		return nil, err
+	}
+	published, err := schema.Parse(text)
+	if err != nil {
+		published = nil // a provider need not have one, or not a good one
+	}
+	if r.config.ResourceType == "" {
+		r.config.ResourceType = "Custom::Test"
+		if published != nil && len(published.Names()) == 1 {
+			r.config.ResourceType = published.Names()[0]
+		}
+	}
+	r.report.ResourceType = r.config.ResourceType
+	var form *schema.Schema
+	if published != nil {
+		form = published.Type(r.config.ResourceType).Properties
+	}
+	if r.given, err = c.properties(form); err != nil {
+		return nil, err
+	}
+	r.secrets, r.masked, r.short = r.given.secrets(form, &c)
+	if c.Properties != nil {
+		if err := r.given.unnamed(c.Secrets); err != nil {
+			return nil, err
+		}
+	}
+	if u, err := url.Parse(string(r.config.ServiceToken)); err == nil && u.Host != "" {
+		r.address = slices.DeleteFunc([]string{u.RawQuery, u.User.String()}, func(text string) bool { return text == "" })
+	}
+	return r, nil
+}
+
+// all runs the scenarios.
+func (r *run) all(ctx context.Context) error {
+	start := time.Now()
+	for _, s := range scenarios {
+		if !r.config.plays(s.ID) {
+			continue
+		}
+		r.config.Progress(s.Scenario)
+		began := time.Now()
+		found := len(r.report.Findings)
+		sc := &scene{run: r, ctx: ctx, id: s.ID}
+		err := sc.play(s)
+		var no *notRun
+		switch {
+		case errors.As(err, &no):
+			sc.outcome.Reason = no.reason
+		case err != nil:
+			return err
+		}
+		o := sc.outcome
+		o.Scenario, o.Took, o.Verdict = s.Scenario, time.Since(began), Passed
+		for _, f := range r.report.Findings[found:] {
+			if f.Severity != Note {
+				o.Verdict = Broken
+			}
+		}
+		if o.Verdict == Passed && o.Reason != "" {
+			o.Verdict = NotRun
+		}
+		r.report.Outcomes = append(r.report.Outcomes, o)
+	}
+	r.report.Took = time.Since(start)
+	return nil
+}
+
+// lasting is a request whose provider had answered and went on.
+type lasting struct {
+	scene *scene
+	reply reply
+}
+
+// last looks how the first of those ended that had answered and went on: all of its time may have passed meanwhile, and if that is
+// very long it gets some more.
+func (r *run) last(ctx context.Context) (err error) {
+	if len(r.lasting) == 0 {
+		return nil
+	}
+	s, p, before := r.lasting[0].scene, r.lasting[0].reply, len(r.report.Findings)
+	limited, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	if p.End, err = r.session.End(limited, p.Request.RequestID); err != nil {
+		p.End.Kind = local.TimedOut
+	}
+	s.ending(p, false)
+	if i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id }); len(r.report.Findings) > before {
+		r.report.Outcomes[i].Verdict = Broken
+	}
+	return ctx.Err()
+}
+
+// notRun is the error of a scenario that cannot be run, or not to its end.
+type notRun struct{ reason string }
+
+func (e *notRun) Error() string { return e.reason }
+
+// mask takes secrets out of a text.
+func (r *run) mask(text string) string {
+	text = wire.Redact(text)
+	for _, secret := range slices.Concat(r.masked, r.address) {
+		for _, spelling := range value.Spellings(secret) {
+			text = strings.ReplaceAll(text, spelling, value.Mask)
+		}
+	}
+	return text
+}
+
+// strays judges what came when its request was over.
+func (r *run) strays() {
+	for _, stray := range r.session.Strays() {
+		i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == r.sent[stray.RequestID] })
+		if !taken(stray.Attempt) || i < 0 || r.skipped["answered-late"] || slices.ContainsFunc(r.report.Findings, func(f Finding) bool {
+			return f.ID == "answered-late"
+		}) {
+			continue
+		}
+		r.report.Outcomes[i].Verdict = Broken
+		r.report.Findings = append(r.report.Findings, Finding{
+			Rule: ruleOf("answered-late"), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
+			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer came when its request was over",
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// near is from which size on an answer is said to be near the limit.
+const near = wire.MaxResponse * 9 / 10
+
+// judge looks at what came of one request, whatever it was for.
+func (s *scene) judge(p reply) {
+	spoilt := s.transport(p)
+	s.ending(p, spoilt)
+	s.leaks(p)
+	if !p.Answered {
+		return
+	}
+	if i := slices.IndexFunc(p.Attempts, taken); i >= 0 {
+		s.body(p, p.Attempts[i].Body)
+		s.again(p, p.Attempts[i:])
+	}
+}
+
+func taken(a harness.Attempt) bool { return a.Status == http.StatusOK }
+
+// transport looks at how the answers were sent. It returns true if one was not taken for that.
+func (s *scene) transport(p reply) (spoilt bool) {
+	ros := s.run.config.Dialect == wire.ROS
+	for _, a := range p.Attempts {
+		if a.Method == "" || a.Status == http.StatusServiceUnavailable {
+			continue // in the reply, or too early
+		}
+		spoilt = spoilt || !taken(a)
+		switch {
+		case a.Status == http.StatusMethodNotAllowed:
+			s.find("answer-verb", p, "the answer was sent by %s", a.Method)
+			continue
+		case a.Status == http.StatusForbidden:
+			s.find("answer-url", p, "the answer was sent to another URL than that of the request, which was told 403")
+			continue
+		case a.Status == http.StatusBadRequest:
+			s.find("answer-length", p, "the body is shorter than its Content-Length of %d bytes", a.Length)
+		case a.Status == http.StatusLengthRequired || a.Length < 0 || len(a.Header["Transfer-Encoding"]) > 0:
+			s.find("answer-length", p, "the answer has no Content-Length")
+		}
+		if coding := a.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+			s.find("answer-encoding", p, "the answer has the Content-Encoding %s", coding)
+		}
+		kind := a.Header.Get("Content-Type")
+		if !ros && kind != "" || ros && !strings.HasPrefix(strings.ToLower(kind), "application/json") {
+			s.find("answer-content-type", p, "the answer has the Content-Type %q", kind)
+		}
+	}
+	return spoilt
+}
+
+// ending looks at how the provider ended with the request.
+func (s *scene) ending(p reply, spoilt bool) {
+	switch kind := p.End.Kind; {
+	case p.Answered:
+		switch kind {
+		case local.Errored, local.Exited, local.Crashed:
+			s.find("crash-after-answer", p, "it answered, and then: %v", p.End.Err)
+		case local.TimedOut:
+			s.find("hang", p, "it answered, and was still running at the end of its time")
+		case local.Returned:
+			if i := slices.IndexFunc(p.Attempts, taken); i >= 0 && p.Attempts[i].At.After(p.End.At) {
+				late := p.Attempts[i].At.Sub(p.End.At).Round(time.Millisecond)
+				s.find("answer-after-return", p, "the answer came %s after the handler had returned", late)
+			}
+		case local.InitFailed, local.Stopped, local.Waiting:
+		}
+	case spoilt: // what was wrong with the answer has been said
+	case kind == local.TimedOut && p.End.Err != nil:
+		s.find("hang", p, "there is no answer: %v", p.End.Err)
+	case p.End.At.IsZero():
+		s.find("hang", p, "there is no answer, and it was still running after %s", s.run.config.Timeout)
+	case kind == 0 && p.End.Err != nil:
+		s.find("delivery-refused", p, "%v", p.End.Err)
+	case p.End.Err != nil:
+		s.find("crash", p, "%v", p.End.Err)
+	default:
+		s.find("silence", p, "the handler has returned, and there is no answer (--settle waits longer for one)")
+	}
+}
+
+// leaks looks at the log.
+func (s *scene) leaks(p reply) {
+	if p.URLPrinted {
+		s.find("url-in-log", p, "it printed the response URL with its signature")
+	}
+	for _, found := range p.Leaks {
+		if slices.ContainsFunc(s.run.secrets, func(secret string) bool { return slices.Contains(value.Spellings(secret), found) }) {
+			s.find("secret-in-log", p, "it printed the value of a secret property")
+		} else {
+			s.find("properties-in-log", p, "it printed the value of a property")
+		}
+	}
+}
+
+// placeholders is what programs print of nothing.
+var placeholders = regexp.MustCompile(`^(?i:none|null|undefined|nil|<nil>|nan|\[object object\]|n/a|-)$`)
+
+// logStream is the name of a log stream of Lambda.
+var logStream = regexp.MustCompile(`^\d{4}/\d\d/\d\d/\[[^\]]+\][0-9a-f]{32}$`)
+
+// body looks at an answer.
+func (s *scene) body(p reply, body []byte) {
+	ros := s.run.config.Dialect == wire.ROS
+	if !utf8.Valid(body) && len(body) <= wire.MaxResponse {
+		s.find("answer-encoding", p, "the answer is not UTF-8")
+	}
+	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
+		s.find("answer-encoding", p, "the answer begins with a byte order mark")
+	}
+	s.refusal(p, body)
+	if p.Problem == nil && p.Size >= near {
+		s.find("answer-near-limit", p, "the answer has %d bytes", p.Size)
+	}
+	a := p.Response
+	if p.Problem == nil && a.Status == wire.Failed && a.Reason == "" {
+		s.find("answer-reason", p, "it says FAILED and not why")
+	}
+	if p.Problem == nil && len(p.Mismatches) > 0 {
+		s.find("answer-copies", p, "not copied from the request: %s", strings.Join(p.Mismatches, ", "))
+	}
+	s.controls(p, body)
+	id := string(a.PhysicalResourceID)
+	switch {
+	case id == string(p.Request.PhysicalResourceID):
+	case p.Request.RequestType == wire.Delete && p.Request.PhysicalResourceID == "" && !logStream.MatchString(id): // of nothing
+	case placeholders.MatchString(id) && (id != "-" || !ros): // which the base class of ROS sends
+		s.find("id-placeholder", p, "the PhysicalResourceId is %q", id)
+	case logStream.MatchString(id):
+		s.find("id-log-stream", p, "the PhysicalResourceId is %s", id)
+	}
+	for _, secret := range s.run.secrets {
+		shows := func(text string) bool {
+			return slices.ContainsFunc(value.Spellings(secret), func(spelling string) bool { return strings.Contains(text, spelling) })
+		}
+		var clear struct{ Reason, PhysicalResourceID string }
+		_ = json.Unmarshal(body, &struct { // as far as it can be read
+			Reason             *string
+			PhysicalResourceId *string
+		}{&clear.Reason, &clear.PhysicalResourceID})
+		if shows(clear.Reason) {
+			s.find("secret-in-reason", p, "the Reason holds the value of a secret property")
+		}
+		if shows(clear.PhysicalResourceID) {
+			s.find("secret-in-id", p, "the PhysicalResourceId holds the value of a secret property")
+		}
+		if !a.NoEcho && !ros && shows(string(a.Data)) {
+			s.find("secret-in-data", p, "Data holds the value of a secret property, and NoEcho is not set")
+		}
+	}
+}
+
+// refusal names the rule for which the service refuses an answer.
+func (s *scene) refusal(p reply, body []byte) {
+	if p.Problem == nil {
+		return
+	}
+	_, err := s.run.config.Dialect.ParseResponse(body)
+	refused, ok := errors.AsType[*wire.ResponseError](err)
+	if !ok {
+		return
+	}
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(body, &fields) // which may not be JSON
+	status, found := fields["Status"]
+	var word string
+	switch id := p.Response.PhysicalResourceID; {
+	case refused.Text == wire.TextTooLong:
+		s.find("answer-too-long", p, "the answer has %d bytes", p.Size)
+	case fields == nil:
+		s.find("answer-json", p, "%s", strings.TrimSuffix(refused.Error(), "."))
+	case !found || string(status) == "null" || json.Unmarshal(status, &word) == nil && !wire.Status(word).Valid():
+		s.find("answer-status", p, "Status is %s", string(status))
+	case refused.Text == wire.TextInvalidPhysicalID && id == "":
+		s.find("id-missing", p, "the answer has no PhysicalResourceId, or an empty one")
+	case len(id) > s.run.config.Dialect.MaxPhysicalID():
+		s.find("id-too-long", p, "the PhysicalResourceId has %d bytes", len(id))
+	case refused.Text == wire.TextInvalidPhysicalID:
+		s.find("answer-control-characters", p, "the PhysicalResourceId holds control characters")
+	default:
+		s.find("answer-types", p, "%s", strings.TrimSuffix(refused.Error(), "."))
+	}
+}
+
+// controls looks for control characters in the reason, which is cleaned when it is read.
+func (s *scene) controls(p reply, body []byte) {
+	var raw struct{ Reason string }
+	if json.Unmarshal(body, &raw) == nil && wire.CleanText(raw.Reason) != raw.Reason {
+		s.find("answer-control-characters", p, "the Reason holds control characters")
+	}
+}
+
+// again looks at the answers after the first.
+func (s *scene) again(p reply, attempts []harness.Attempt) {
+	first := attempts[0]
+	for _, a := range attempts[1:] {
+		if !taken(a) {
+			continue
+		}
+		x, _ := s.run.config.Dialect.ParseResponse(first.Body) // what could be read of them
+		y, _ := s.run.config.Dialect.ParseResponse(a.Body)
+		if x.Status != y.Status || x.PhysicalResourceID != y.PhysicalResourceID {
+			s.find("answers-disagree", p, "the first says %s %s, a later one %s %s",
+				x.Status, x.PhysicalResourceID, y.Status, y.PhysicalResourceID)
+		} else {
+			s.find("answered-twice", p, "it was answered %d times", p.Again+1)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/author/harness"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// life is what happens to every resource.
+func life(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	s.update(of, given.first, given.first, same, "update-refused", "with the same properties")
+	s.remove(of, given.first, "delete-refused")
+}
+
+// unchanged updates with the same properties, which a rollback does to what was not updated yet.
+func unchanged(s *scene) {
+	given := s.run.given
+	of, created := s.made()
+	updated := s.update(of, given.first, given.first, same, "update-refused", "with the same properties")
+	if updated.success() {
+		if lost := missing(created, updated); len(lost) > 0 {
+			s.find("attributes-lost", updated, "the Create had %s in its Data, the Update has not", strings.Join(lost, ", "))
+		}
+	}
+}
+
+// missing returns the attributes that one answer has and another has not.
+func missing(before, after reply) []string {
+	now := after.attributes()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(before.attributes())), func(name string) bool {
+		_, ok := now[name]
+		return ok
+	})
+}
+
+// askUpdate says what to give for a scenario that needs another state.
+const askUpdate = "it needs other properties, to which a resource can be updated in place: give them with --update"
+
+// changed makes a resource and updates it to the second state.
+func (s *scene) changed() (*resource, reply) {
+	given := s.run.given
+	if given.second == nil {
+		s.leave("%s", askUpdate)
+		return nil, reply{}
+	}
+	of, _ := s.made()
+	id, refused := same, "update-refused"
+	if given.derived { // nobody knows whether it should be taken
+		id, refused = either, ""
+	}
+	p := s.update(of, *given.second, given.first, id, refused, "with other properties")
+	if s.err == nil && !p.success() && given.derived {
+		s.leave("the provider refused the properties that were made up for an Update: give some with --update")
+	}
+	if p.success() && of.id != p.Request.PhysicalResourceID && given.derived && given.third == nil {
+		s.run.given.third, s.run.given.other = given.second, *given.second // now it is known what they do
+	}
+	return of, p
+}
+
+// inPlace updates to another state.
+func inPlace(s *scene) {
+	of, _ := s.changed()
+	if s.err == nil && of.live {
+		s.remove(of, of.state, "delete-refused")
+	}
+}
+
+// rollback updates to another state and back, as a stack does whose update fails elsewhere.
+func rollback(s *scene) {
+	given := s.run.given
+	of, p := s.changed()
+	if s.err != nil || !p.success() {
+		return
+	}
+	id := same
+	if p.Response.PhysicalResourceID != p.Request.PhysicalResourceID {
+		id = either // what was replaced may be replaced again
+	}
+	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the properties before")
+}
+
+// replaced makes a resource and updates it to a state for which it is replaced. It returns what it was.
+func (s *scene) replaced() (of *resource, was resource, ok bool) {
+	given := s.run.given
+	switch {
+	case s.run.config.Dialect == wire.ROS:
+		s.leave("in ROS a resource keeps its physical ID for life: there is nothing to give")
+	case given.third == nil:
+		s.leave("it needs properties for which the resource is replaced: give them with --replace")
+	}
+	if s.err != nil {
+		return nil, was, false
+	}
+	of, _ = s.made()
+	was = *of
+	p := s.update(of, *given.third, given.first, another, "update-refused", "with properties that replace it")
+	return of, was, s.err == nil && p.success() && of.id != was.id
+}
+
+// replacement replaces a resource, and deletes what it was.
+func replacement(s *scene) {
+	of, was, ok := s.replaced()
+	if !ok {
+		return
+	}
+	s.drop(was.id)
+	s.remove(&was, was.state, "delete-refused")
+	s.intact(of, of.state)
+}
+
+// replacementBack replaces a resource and goes back, as a stack does whose update fails elsewhere. What it was in between is
+// deleted, and also what it was at first, if it is a third one now.
+func replacementBack(s *scene) {
+	of, was, ok := s.replaced()
+	if !ok {
+		return
+	}
+	between := *of
+	p := s.update(of, was.state, between.state, either, "rollback-refused", "back to the properties before")
+	if s.err != nil || !p.success() {
+		return
+	}
+	for _, loser := range []*resource{&between, &was} {
+		if loser.id != of.id {
+			s.drop(loser.id)
+			s.remove(loser, loser.state, "delete-refused")
+		}
+	}
+	s.intact(of, was.state)
+}
+
+// intact looks whether a resource has survived the Delete of another: an Update of it, with what it has, finds it.
+func (s *scene) intact(of *resource, state value.Value) {
+	r := s.request(wire.Update, of, state)
+	r.OldResourceProperties = s.run.document(state)
+	p := s.send(r, "of the one that stays", nil)
+	switch now := p.Response.PhysicalResourceID; {
+	case p.failed() && !s.run.found("update-refused"): // all Updates are
+		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties is FAILED")
+	case p.success() && now != of.id:
+		if !s.run.found("id-changed") { // by any Update
+			s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties makes %s of %s",
+				now, of.id)
+		}
+		of.id = now
+	}
+}
+
+// failedCreate sends what the provider refuses, and then the Delete that always follows.
+func failedCreate(s *scene) {
+	for i, bad := range s.run.given.bad {
+		of, p := s.create(bad, "with properties that it should refuse", nil)
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.remove(of, bad, "delete-refused")
+			if s.run.given.sure {
+				s.leave("the provider takes the properties that were given as bad: give some with --bad that it refuses")
+				return
+			}
+		case !p.Answered:
+			return
+		default:
+			s.afterFailure(of, p, bad)
+			if p.failed() || i == len(s.run.given.bad)-1 {
+				return
+			}
+		}
+	}
+	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+}
+
+// afterFailure sends the Delete that follows a Create that failed: with its ID, or one that the engine made up.
+func (s *scene) afterFailure(of *resource, p reply, state value.Value) {
+	if of.id = p.Response.PhysicalResourceID; of.id == "" || !p.valid() {
+		of.id = s.invented(of)
+	}
+	s.remove(of, state, "delete-after-failure-refused")
+	if made := p.Response.PhysicalResourceID; !p.valid() && p.Response.Status == wire.Success && made != "" && made != of.id {
+		of.id = made // which the service never learns, and the check leaves nothing
+		s.remove(of, state, "")
+	}
+}
+
+// invented returns the ID that an engine makes up for what has none; ROS makes up none.
+func (s *scene) invented(of *resource) wire.PhysicalID {
+	if s.run.config.Dialect == wire.ROS {
+		return ""
+	}
+	return wire.PhysicalID(fmt.Sprintf("check-%s-%s-1ABCDEFGHIJKL", s.id, of.logical))
+}
+
+// failedUpdate has an Update fail, and takes it back.
+func failedUpdate(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	for _, bad := range given.bad {
+		p := s.update(of, bad, given.first, either, "", "with properties that it should refuse")
+		switch {
+		case s.err != nil:
+			return
+		case p.success():
+			s.update(of, given.first, bad, either, "rollback-refused", "back to the properties before")
+			continue
+		case !p.valid():
+			return
+		}
+		s.update(of, given.first, bad, same, "rollback-refused", "back to the properties before")
+		return
+	}
+	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+}
+
+// bare creates with no properties at all.
+func bare(s *scene) {
+	nothing := value.Object()
+	of, p := s.create(nothing, "without properties", nil)
+	if p.failed() {
+		s.afterFailure(of, p, nothing)
+	}
+}
+
+// newProcess has other processes handle what earlier ones have made.
+func newProcess(s *scene) {
+	given := s.run.given
+	before, _ := s.made()
+	if given.second != nil {
+		s.update(before, *given.second, given.first, either, "", "with other properties")
+	}
+	if s.err == nil && before.live {
+		s.remove(before, before.state, "delete-refused")
+	}
+	of, warm := s.made()
+	if !s.restart() {
+		return
+	}
+	p := s.update(of, given.first, given.first, same, "state-in-memory", "with the same properties, by a new process")
+	if !s.restart() {
+		return
+	}
+	if p.success() || p.failed() {
+		s.remove(of, given.first, "state-in-memory")
+	}
+	again, cold := s.made()
+	if warm.success() && cold.success() {
+		if extra := missing(warm, cold); len(extra) > 0 {
+			s.find("state-leaks", warm, "a new process answers the same without %s in Data", strings.Join(extra, ", "))
+		}
+		if warm.Response.NoEcho && !cold.Response.NoEcho {
+			s.find("state-leaks", warm, "a new process answers the same without NoEcho")
+		}
+	}
+	if s.err == nil && again.live {
+		s.remove(again, given.first, "delete-refused")
+	}
+}
+
+// restart ends the provider's processes; false if that cannot be done.
+func (s *scene) restart() bool {
+	if s.err != nil {
+		return false
+	}
+	ok, err := s.run.session.Restart()
+	switch {
+	case err != nil:
+		s.err = err
+	case !ok:
+		s.leave("the provider's processes are not started here: give the program itself instead of its address")
+	}
+	return s.err == nil
+}
+
+// deleteUnknown deletes what was never made.
+func deleteUnknown(s *scene) {
+	given := s.run.given
+	of := s.newResource(given.first)
+	if of.id = s.invented(of); of.id == "" {
+		s.remove(of, given.first, "delete-unknown-refused")
+		of.id = "never-made"
+	}
+	s.remove(of, given.first, "delete-unknown-refused")
+	of.id = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
+	s.remove(of, given.first, "delete-unknown-refused")
+}
+
+// nameTaken creates what is there already, in another stack, and deletes the second one: the first one must not notice.
+func nameTaken(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	if s.err != nil {
+		return
+	}
+	cancelled := s.newResource(given.first) // whose Create nobody has waited for
+	if cancelled.id = s.invented(cancelled); cancelled.id != "" {
+		s.remove(cancelled, given.first, "")
+		s.intact(of, given.first)
+	}
+	second, p := s.create(given.first, "of what is there already, by another stack", nil)
+	switch {
+	case s.err != nil || !p.valid():
+		return
+	case second.id == of.id && p.success():
+		second.live = false // that they share it, two-at-once says
+		return
+	case second.id == of.id:
+		s.find("failed-with-other-id", p, "it was answered FAILED for %s, which another stack has", of.id)
+		return
+	case second.id == "":
+		second.id = s.invented(second)
+	}
+	s.remove(second, given.first, "")
+	s.intact(of, given.first)
+}
+
+// missingID sends a Delete without an ID, which CloudFormation does not.
+func missingID(s *scene) {
+	if s.run.config.Dialect == wire.ROS {
+		s.leave("ROS sends such Deletes, as delete-unknown does: there is nothing to give")
+		return
+	}
+	s.quiet = []string{"silence", "crash", "hang", "id-missing", "id-changed-on-delete", "id-placeholder"}
+	of := s.newResource(s.run.given.first)
+	p := s.send(s.request(wire.Delete, of, of.state), "without a PhysicalResourceId", nil)
+	if s.err == nil && p.unanswered() {
+		s.find("missing-id-unanswered", p, "there is no answer")
+	}
+	empty := s.send(s.request(wire.Delete, of, of.state), "with an empty PhysicalResourceId", func(o *harness.Order) {
+		o.Edit = member("PhysicalResourceId", `""`)
+	})
+	if s.err == nil && empty.unanswered() {
+		s.find("missing-id-unanswered", empty, "there is no answer")
+	}
+}
+
+// member returns what adds a member to a document, whose last it becomes.
+func member(key, text string) func([]byte) []byte {
+	return func(document []byte) []byte {
+		name, _ := json.Marshal(key) // never fails, of a string
+		end := strings.LastIndexByte(string(document), '}')
+		return fmt.Appendf(nil, "%s,%s:%s}", document[:end], name, text)
+	}
+}

@@ -1,0 +1,248 @@
+// Package schema holds templates against what providers publish of themselves: the document that a program made with
+// package pintle prints for the command "schema", see pintle.Schema.
+//
+// A document has a JSON Schema (2020-12) for the properties and the attributes of each resource type. The package knows
+// the keywords that such a document is made of, and takes any value for what the others say, so that a provider in
+// another language may publish more than is checked here. Values are read as a provider gets them: CloudFormation makes
+// a string of every number and boolean, so "5" is a number where one is wanted, and 5 is a text where that is.
+//
+// A validator of whole JSON Schema would not do: it knows neither values that are not known yet, nor places in a
+// template, nor secrets, and it would hold "80.0" against the pattern of a string.
+//
+// No text of a problem holds a value.
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// MaxSize is the size of the largest document in bytes. Source: ours.
+const MaxSize = 1 << 20
+
+// maxDepth bounds how deep a document nests; a struct in a struct is two levels. Source: ours.
+const maxDepth = 128
+
+// anyType stands in a document for the types that it does not name. Source: pintle.AnyType.
+const anyType = "*"
+
+// Document is what one provider publishes. It is not changed after [Parse].
+type Document struct{ types map[string]Type }
+
+// Type is the schemas of a resource type. Either may be nil: then nothing is known.
+type Type struct{ Properties, Attributes *Schema }
+
+// Parse reads a document. It must be a JSON object with an object resourceTypes in it.
+func Parse(text []byte) (*Document, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("the schema is larger than %d bytes", MaxSize)
+	}
+	if value.Deeper(text, maxDepth) {
+		return nil, fmt.Errorf("the schema nests deeper than %d levels", maxDepth)
+	}
+	var in struct {
+		ResourceTypes map[string]struct{ Properties, Attributes *node } `json:"resourceTypes"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+			return nil, fmt.Errorf("the schema is not JSON from byte %d on", wrong.Offset)
+		}
+		return nil, fmt.Errorf("the schema is not of the form of one: %w", err)
+	}
+	if in.ResourceTypes == nil {
+		return nil, errors.New("the schema has no object resourceTypes")
+	}
+	d := &Document{types: map[string]Type{}}
+	for name, t := range in.ResourceTypes {
+		d.types[name] = Type{rooted(t.Properties), rooted(t.Attributes)}
+	}
+	return d, nil
+}
+
+// Names returns the resource types that the document names, sorted.
+func (d *Document) Names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.types)), func(name string) bool { return name == anyType })
+}
+
+// Type returns what is known of a resource type. It is the zero Type if that is nothing.
+func (d *Document) Type(name string) Type {
+	if t, ok := d.types[name]; ok {
+		return t
+	}
+	return d.types[anyType]
+}
+
+// Schema is one schema together with the document in which it may refer to others.
+type Schema struct {
+	*node
+	root *node
+}
+
+func rooted(n *node) *Schema {
+	if n == nil {
+		return nil
+	}
+	return &Schema{n, n}
+}
+
+// node is the keywords that are known. A keyword whose value has another form than JSON Schema gives it counts as not
+// there.
+type node struct {
+	// nothing says that the schema is false, which no value fits.
+	nothing bool
+
+	ref        string
+	defs       map[string]*node
+	types      []string // nil for any
+	enum       []string // the texts of scalars; nil for anything
+	properties map[string]*node
+	required   []string
+	// more is the schema of members that have none of their own; nil for any.
+	more *node
+	// patterned says that there are schemas for names that match patterns.
+	patterned          bool
+	items              *node
+	pattern            *regexp.Regexp
+	format             string
+	least, most        *float64
+	minLength          *int
+	maxLength          *int
+	minItems, maxItems *int
+	minProps, maxProps *int
+	secret             bool
+	// migrates says that the provider also takes properties of another time.
+	migrates bool
+}
+
+// UnmarshalJSON reads a schema: an object, or true or false.
+func (n *node) UnmarshalJSON(text []byte) error {
+	*n = node{}
+	var all bool
+	if json.Unmarshal(text, &all) == nil {
+		n.nothing = !all
+		return nil
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return errors.New("a schema is neither an object nor a boolean")
+	}
+	read := func(name string, into any) bool {
+		value, ok := raw[name]
+		return ok && json.Unmarshal(value, into) == nil
+	}
+	read("$ref", &n.ref)
+	read("format", &n.format)
+	read("required", &n.required)
+	for _, part := range []struct {
+		name string
+		into any
+	}{{"$defs", &n.defs}, {"properties", &n.properties}, {"additionalProperties", &n.more}, {"items", &n.items}} {
+		if value, ok := raw[part.name]; ok {
+			if err := json.Unmarshal(value, part.into); err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	_, n.patterned = raw["patternProperties"]
+	var one string
+	if read("type", &one) {
+		n.types = []string{one}
+	} else if !read("type", &n.types) {
+		n.types = nil
+	}
+	var pattern string
+	if read("pattern", &pattern) {
+		n.pattern, _ = regexp.Compile(pattern) // one of another dialect is not checked
+	}
+	for name, into := range map[string]**float64{"minimum": &n.least, "maximum": &n.most} {
+		if !read(name, into) {
+			*into = nil
+		}
+	}
+	for name, into := range map[string]**int{
+		"minLength": &n.minLength, "maxLength": &n.maxLength, "minItems": &n.minItems, "maxItems": &n.maxItems,
+		"minProperties": &n.minProps, "maxProperties": &n.maxProps,
+	} {
+		if !read(name, into) {
+			*into = nil
+		}
+	}
+	var written, hidden bool
+	read("writeOnly", &written)
+	read("x-secret", &hidden)
+	n.secret = written || hidden
+	read("x-migrates", &n.migrates)
+	n.readEnum(raw)
+	return nil
+}
+
+// readEnum reads enum and const. One with a member that is no scalar is not checked.
+func (n *node) readEnum(raw map[string]json.RawMessage) {
+	var members []json.RawMessage
+	if one, ok := raw["const"]; ok {
+		members = []json.RawMessage{one}
+	} else if json.Unmarshal(raw["enum"], &members) != nil {
+		return
+	}
+	texts := []string{}
+	for _, member := range members {
+		if string(member) == "null" {
+			continue // what is null fits everything
+		}
+		var text string
+		if json.Unmarshal(member, &text) != nil {
+			if text = string(member); strings.ContainsAny(text[:1], "[{") {
+				return
+			}
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	n.enum = texts
+}
+
+// at returns the schema with another node of the same document.
+func (s *Schema) at(n *node) *Schema {
+	if n == nil {
+		return nil
+	}
+	return &Schema{n, s.root}
+}
+
+// maxReferences bounds how many references lead from one to the next.
+const maxReferences = 32
+
+// resolved follows references; nil means that any value fits.
+func (s *Schema) resolved() *Schema {
+	for range maxReferences {
+		if s == nil || s.ref == "" {
+			return s
+		}
+		name, ok := strings.CutPrefix(s.ref, "#/$defs/")
+		switch {
+		case s.ref == "#":
+			s = s.at(s.root)
+		case !ok:
+			return nil
+		default:
+			s = s.at(s.root.defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)])
+		}
+	}
+	return nil
+}
+
+// Closed reports whether an object has no members but the known ones, whose names it returns, sorted.
+func (s *Schema) Closed() (names []string, ok bool) {
+	if s = s.resolved(); s == nil || s.more == nil || !s.more.nothing || s.patterned {
+		return nil, false
+	}
+	return slices.Sorted(maps.Keys(s.properties)), true
+}

@@ -1,0 +1,40 @@
+package idlemem
+
+import (
+	"testing"
+	"time"
+)
+
+// TestWatch goes through a server's day: times are processor time, a line for each look.
+func TestWatch(t *testing.T) {
+	const busy = every / quiet
+	var w watch
+	var now time.Duration
+	for i, look := range []struct {
+		why  string
+		uses time.Duration // since the look before
+		cost time.Duration // of the Rest, if there is one
+		want bool
+	}{
+		{"the start is over", busy, 10 * time.Millisecond, true},
+		{"nothing has happened", 0, 0, false},
+		{"nearly nothing has", least, 0, false},
+		{"little by little it is worth it", time.Millisecond, time.Millisecond, true},
+		{"it is at work", busy + 1, 0, false},
+		{"it still is", 10 * busy, 0, false},
+		{"it is no more", busy, time.Second, true},
+		{"what it used since is no tenth of that", 5 * time.Second, 0, false},
+		{"nor is it now", 0, 0, false},
+		{"now it is", 5 * time.Second, 0, false},
+		{"and it is at rest", 1, time.Millisecond, true},
+	} {
+		now += look.uses
+		if got := w.due(now); got != look.want {
+			t.Errorf("look %d, %s: a Rest is due: %v, want %v", i, look.why, got, look.want)
+		}
+		if look.want {
+			now += look.cost
+			w.rested(now)
+		}
+	}
+}

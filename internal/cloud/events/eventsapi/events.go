@@ -1,0 +1,128 @@
+// Package eventsapi answers what clients ask of Amazon EventBridge about the rules of this server, in AWS's JSON protocol: rules with
+// schedules or patterns on the default event bus, their targets and tags, and PutEvents.
+//
+// Source: EventBridge API Reference, version 2015-10-07; AWS JSON 1.1 protocol.
+package eventsapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/cloud/events"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// Target is what the header X-Amz-Target of a call has before the dot and the action.
+const Target = "AWSEvents"
+
+// MaxBody bounds a call, in bytes: the longest inputs of all targets of a rule, as JSON in JSON.
+const MaxBody = 4 << 20
+
+// Caller is on whose behalf a call is answered.
+type Caller struct {
+	Account string
+	Region  string
+	// Function says that a function or a local provider calls: rules that it makes may fire sooner than their schedules.
+	Function bool
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Rules are what it is about. Required.
+	Rules *events.Rules
+	// Caller returns who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Tokens makes paging tokens; nil means tokens that end with the process.
+	Tokens *query.Tokens
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+type face struct{ Config }
+
+// New returns a service that answers the actions about rules. It returns an error if the config lacks something.
+func New(config Config) (*awsjson.Service, error) {
+	if config.Rules == nil || config.Caller == nil {
+		return nil, errors.New("events: the rules and the caller are required")
+	}
+	if config.Tokens == nil {
+		var err error
+		if config.Tokens, err = query.NewTokens(nil); err != nil {
+			return nil, err
+		}
+	}
+	service, err := awsjson.New(awsjson.Config{
+		Name: "events", Target: Target, Endpoint: "AWS_ENDPOINT_URL_EVENTBRIDGE", MaxBody: MaxBody, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &face{config}
+	awsjson.Handle(service, "PutRule", f.putRule)
+	awsjson.Handle(service, "DeleteRule", f.deleteRule)
+	awsjson.Handle(service, "DescribeRule", f.describeRule)
+	awsjson.Handle(service, "EnableRule", f.enable(true))
+	awsjson.Handle(service, "DisableRule", f.enable(false))
+	awsjson.Handle(service, "ListRules", f.listRules)
+	awsjson.Handle(service, "PutTargets", f.putTargets)
+	awsjson.Handle(service, "RemoveTargets", f.removeTargets)
+	awsjson.Handle(service, "ListTargetsByRule", f.listTargets)
+	awsjson.Handle(service, "ListRuleNamesByTarget", f.listNames)
+	awsjson.Handle(service, "TagResource", f.tag)
+	awsjson.Handle(service, "UntagResource", f.untag)
+	awsjson.Handle(service, "ListTagsForResource", f.listTags)
+	awsjson.Handle(service, "PutEvents", f.putEvents)
+	return service, nil
+}
+
+// told is an error of the rules as the protocol has it.
+func told(err error) error {
+	if e, ok := errors.AsType[*events.Error](err); ok {
+		return &awsjson.Error{Code: e.Code, Message: e.Message}
+	}
+	return err
+}
+
+func invalid(format string, args ...any) error {
+	return awsjson.Refuse("ValidationException", format, args...)
+}
+
+// who returns the caller, if its call is about the default event bus.
+func (f *face) who(ctx context.Context, bus string) (Caller, registry.Place, error) {
+	caller, ok := f.Caller(ctx)
+	if !ok {
+		return caller, registry.Place{}, errors.New("the request reached EventBridge without a caller")
+	}
+	place := registry.Place{Account: caller.Account, Region: caller.Region}
+	return caller, place, told(events.CheckBus(place, bus))
+}
+
+// resource returns the name of the rule of the caller that an ARN names.
+func (f *face) resource(ctx context.Context, arn string) (registry.Place, string, error) {
+	_, own, err := f.who(ctx, "")
+	if err != nil {
+		return own, "", err
+	}
+	place, name, err := events.ParseARN(arn)
+	if err == nil && place != own {
+		err = &events.Error{Code: "ResourceNotFoundException", Message: fmt.Sprintf("Rule %s does not exist on EventBus default.", name)}
+	}
+	return own, name, told(err)
+}
+
+// limitOf returns how many results a page has.
+func limitOf(limit *int) (int, error) {
+	if limit == nil {
+		return maxPage, nil
+	}
+	if *limit < 1 || *limit > maxPage {
+		return 0, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must have value from 1 to %d", *limit, maxPage)
+	}
+	return *limit, nil
+}
+
+const maxPage = 100

@@ -1,0 +1,173 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// MaxEntries is how many events one call may put, and maxEntry how long all of them may be, in bytes. Source: API Reference, PutEvents.
+const (
+	MaxEntries = 10
+	maxEntry   = 256 << 10
+)
+
+// Entry is an event of PutEvents.
+type Entry struct {
+	Source, DetailType, Detail, Bus string
+	Resources                       []string
+	// Time is when it happened; zero means now.
+	Time time.Time
+}
+
+// Result is what became of an entry: an id, or why it was not taken.
+type Result struct{ ID, Code, Message string }
+
+// Publish sends events to the targets of the rules of a place whose patterns they match. The results are those of the entries, in order.
+func (r *Rules) Publish(ctx context.Context, place registry.Place, entries []Entry) ([]Result, error) {
+	size := 0
+	for _, e := range entries {
+		size += len(e.Source) + len(e.DetailType) + len(e.Detail) + 14
+		for _, resource := range e.Resources {
+			size += len(resource)
+		}
+	}
+	switch {
+	case len(entries) == 0 || len(entries) > MaxEntries:
+		return nil, constraint("entries", "[...]", "Member must have length from 1 to 10")
+	case size > maxEntry:
+		return nil, invalid("Total size of the entries in the request is over the limit.")
+	}
+	patterns, err := r.patterns(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(entries))
+	for i, e := range entries {
+		body, refused := e.event(place, r.config.Now())
+		if refused != nil {
+			results[i] = *refused
+			continue
+		}
+		results[i].ID, _ = body["id"].(string)
+		r.match(ctx, patterns, body)
+	}
+	return results, nil
+}
+
+// Emit sends the event of a service, such as aws.s3, to the targets of the rules of a place whose patterns it matches.
+func (r *Rules) Emit(ctx context.Context, place registry.Place, e Entry) error {
+	patterns, err := r.patterns(ctx, place)
+	if err != nil || len(patterns) == 0 {
+		return err
+	}
+	body, err := e.body(place, r.config.Now())
+	if err != nil {
+		return err
+	}
+	r.match(ctx, patterns, body)
+	return nil
+}
+
+// match sends an event to the targets of the rules whose patterns it matches.
+func (r *Rules) match(ctx context.Context, patterns []listening, body map[string]any) {
+	for _, p := range patterns {
+		if p.pattern.Matches(body) {
+			r.hit(ctx, event{p.rule, r.config.Now(), body})
+		}
+	}
+}
+
+// listening is an enabled rule with a pattern.
+type listening struct {
+	rule    registry.Rule
+	pattern Pattern
+}
+
+func (r *Rules) patterns(ctx context.Context, place registry.Place) ([]listening, error) {
+	rules, err := r.List(ctx, place, "", "", MaxRules+1)
+	var list []listening
+	for _, rule := range rules {
+		if rule.Pattern == "" || rule.Disabled {
+			continue
+		}
+		pattern, err := ParsePattern(rule.Pattern)
+		if err != nil {
+			return nil, err // it was checked when the rule was made
+		}
+		list = append(list, listening{rule, pattern})
+	}
+	return list, err
+}
+
+// event returns the event of an entry, with its numbers as they are written, or why it is none.
+func (e Entry) event(place registry.Place, now time.Time) (map[string]any, *Result) {
+	missing := func(name string) *Result {
+		return &Result{Code: "InvalidArgument", Message: "Parameter " + name + " is not valid. Reason: " + name + " is a required argument."}
+	}
+	switch {
+	case e.Source == "":
+		return nil, missing("Source")
+	case e.DetailType == "":
+		return nil, missing("DetailType")
+	case e.Detail == "":
+		return nil, missing("Detail")
+	case strings.HasPrefix(e.Source, "aws."):
+		return nil, &Result{Code: "NotAuthorizedForSourceException", Message: "Not authorized for the source."}
+	}
+	if err := CheckBus(place, e.Bus); err != nil {
+		return nil, &Result{Code: "ResourceNotFoundException", Message: err.Error()}
+	}
+	body, err := e.body(place, now)
+	if err != nil {
+		return nil, &Result{Code: "MalformedDetail", Message: "Detail is malformed."}
+	}
+	return body, nil
+}
+
+// body returns the event of an entry.
+func (e Entry) body(place registry.Place, now time.Time) (map[string]any, error) {
+	detail, err := decode([]byte(e.Detail))
+	if _, ok := detail.(map[string]any); err != nil || !ok {
+		return nil, errors.New("the detail is not a JSON object")
+	}
+	if e.Time.IsZero() {
+		e.Time = now
+	}
+	resources := make([]any, len(e.Resources))
+	for i, resource := range e.Resources {
+		resources[i] = resource
+	}
+	return map[string]any{
+		"version": "0", "id": uuid.NewString(), "detail-type": e.DetailType, "source": e.Source, "account": place.Account,
+		"time": e.Time.UTC().Format(time.RFC3339), "region": place.Region, "resources": resources, "detail": detail,
+	}, nil
+}
+
+// hit calls the targets of a rule that an event matched.
+func (r *Rules) hit(ctx context.Context, e event) {
+	targets, err := r.targets(ctx, e.rule.Place, e.rule.Name)
+	if err != nil {
+		r.config.Log.ErrorContext(ctx, "a rule of EventBridge could not fire", "rule", e.rule.Name, "error", err)
+	}
+	for _, t := range targets {
+		r.call(ctx, t, e, func() {})
+	}
+}
+
+// call hands a target what it gets of an event. One that is not taken is logged, and then done is called at once.
+func (r *Rules) call(ctx context.Context, t named, e event, done func()) {
+	payload, err := input(t.Of, e)
+	if err == nil {
+		err = r.config.Send(ctx, e.rule.Place, t.Of.ARN, payload, done)
+	}
+	if err != nil {
+		r.config.Log.WarnContext(ctx, "a target of a rule of EventBridge was not called", "rule", e.rule.Name, "target", t.Of.ARN, "error", err)
+		done()
+	}
+}

@@ -1,0 +1,137 @@
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+)
+
+// Declared is a function that is not in the catalog: a program that the caller has set up in the runtime, such as a provider of a
+// project file. It can be called and looked at here, and its policy can be changed. Nothing else of it can.
+type Declared struct {
+	// Name is the function's name, as its process finds it in AWS_LAMBDA_FUNCTION_NAME.
+	Name string
+	// Program is the name in the runtime.
+	Program string
+	// Runtime and Handler are shown, and may be empty.
+	Runtime, Handler string
+	// Timeout is how long a call may take. Zero means [local.DefaultTimeout].
+	Timeout time.Duration
+	// Broken says why it cannot be run; nil if it can.
+	Broken error
+}
+
+// Declarations finds declared functions. Its methods may be called concurrently.
+type Declarations interface {
+	// Function returns the function of a name.
+	Function(name string) (Declared, bool)
+	// Functions returns all, by name.
+	Functions() []Declared
+	// Account is the one that may call them.
+	Account() string
+}
+
+// declared returns the declared function that callers in a place mean by a text: a name, a partial ARN or an ARN. Account, region
+// and qualifier in an ARN do not matter, as they do not in the service token of a request. place may be zero; then the account is
+// that of the ARN.
+func (f *Functions) declared(place registry.Place, text string) (Declared, bool) {
+	if f.config.Declared == nil {
+		return Declared{}, false
+	}
+	account, name := place.Account, text
+	parts := strings.Split(text, ":")
+	switch {
+	case len(parts) >= 7 && parts[0] == "arn" && parts[2] == "lambda" && parts[5] == "function":
+		account, name = cmp.Or(place.Account, parts[4]), parts[6]
+	case len(parts) >= 3 && parts[1] == "function":
+		name = parts[2]
+	case len(parts) >= 2 && parts[0] == "function":
+		name = parts[1]
+	case len(parts) == 2:
+		name = parts[0]
+	}
+	if account != f.config.Declared.Account() {
+		return Declared{}, false
+	}
+	return f.config.Declared.Function(name)
+}
+
+// item returns what is shown of a declared function in a place.
+func (d Declared) item(place registry.Place) item {
+	return item{Place: place, Name: d.Name, Of: registry.Function{
+		Runtime: d.Runtime, Handler: d.Handler, Timeout: int(cmp.Or(d.Timeout, local.DefaultTimeout) / time.Second),
+		Memory: defaultMemory, Description: "a local provider", Modified: time.Unix(0, 0).UTC(),
+	}}
+}
+
+// Reference reads the name of a function as [ParseReference] does. The name of a declared function becomes one in the caller's place.
+func (f *Functions) Reference(place registry.Place, text, qualifier string) (Reference, error) {
+	if d, ok := f.declared(place, text); ok {
+		return Reference{Place: place, Name: d.Name}, nil
+	}
+	return ParseReference(place, text, qualifier)
+}
+
+// Show returns what is shown of a function that a client in a place names, declared ones included.
+func (f *Functions) Show(ctx context.Context, place registry.Place, text, qualifier string) (item, error) {
+	if d, ok := f.declared(place, text); ok {
+		return d.item(place), nil
+	}
+	r, err := ParseReference(place, text, qualifier)
+	if err != nil {
+		return item{}, err
+	}
+	if f.config.DeclaredOnly {
+		return item{}, f.unknown(r)
+	}
+	return f.Get(ctx, r.Place, r.ARN())
+}
+
+// Declared returns what is shown of the declared functions that callers in a place may call, by name.
+func (f *Functions) Declared(place registry.Place) []item {
+	if f.config.Declared == nil || place.Account != f.config.Declared.Account() {
+		return nil
+	}
+	var list []item
+	for _, d := range f.config.Declared.Functions() {
+		list = append(list, d.item(place))
+	}
+	return list
+}
+
+// Fixed returns why a client in a place cannot create or change the function that text names; nil if it can.
+func (f *Functions) Fixed(place registry.Place, text string) error {
+	if d, ok := f.declared(place, text); ok {
+		return invalid("Function %s is a local provider: it is changed in pintle.yaml, not here.", d.Name)
+	}
+	if f.config.DeclaredOnly {
+		return invalid("This server runs the providers of pintle.yaml only: start it with --dev or --run-functions for other functions.")
+	}
+	return nil
+}
+
+// exists returns [ErrNotFound] if there is no such function, neither in the catalog nor declared.
+func (f *Functions) exists(ctx context.Context, r Reference) error {
+	if _, ok := f.declared(r.Place, r.Name); ok {
+		return nil
+	}
+	if f.config.DeclaredOnly {
+		return f.unknown(r)
+	}
+	_, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	return known(err, r)
+}
+
+// unknown is the error of a function that is not here where only declared ones are.
+func (f *Functions) unknown(r Reference) error {
+	return &Error{
+		Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
+		Message: "Function not found: " + r.ARN() + ". This server has the providers of pintle.yaml only. A provider that calls functions " +
+			"in AWS needs aws: environment in pintle.yaml.",
+	}
+}

@@ -1,0 +1,307 @@
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+type item = registry.Item[registry.Function]
+
+// Create makes a function. If its Holder has made it before, it becomes what is asked for now. Of what it is made, Code, CodeSize,
+// LayerCode, Modified, Revision and Last are set here. The error is an [*Error], [ErrExists] among them, or of the store or disk.
+func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (item, error) {
+	if err := checkName(i); err != nil {
+		return i, err
+	}
+	i.Version, i.Of.Last = 0, 0
+	if err := f.complete(ctx, &i, &code); err != nil {
+		return i, err
+	}
+	made, err := f.config.Catalog.Functions.Put(ctx, i)
+	if !errors.Is(err, registry.ErrExists) {
+		return made, err
+	}
+	there, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name)
+	if err != nil {
+		return i, known(err, of(i)) // it was deleted meanwhile
+	}
+	if there.Holder == "" || there.Holder != i.Holder {
+		return there, &Error{
+			Code: "ResourceConflictException", Message: "Function already exist: " + i.Name, Status: http.StatusConflict, kind: ErrExists,
+		}
+	}
+	return f.replace(ctx, i)
+}
+
+// complete checks a function and adds what is made here. A nil code leaves the code as it is.
+func (f *Functions) complete(ctx context.Context, i *item, code *registry.Code) error {
+	if err := check(&i.Of); err != nil {
+		return err
+	}
+	if err := f.findLayers(ctx, i); err != nil {
+		return err
+	}
+	if code != nil {
+		kept, err := f.keep(ctx, i.Place, *code, i.Of.Runtime, i.Of.Contract)
+		if err != nil {
+			return err
+		}
+		i.Of.Code, i.Of.CodeSize = kept.sum, kept.size
+	}
+	i.Of.Modified, i.Of.Revision = f.config.Now().UTC().Truncate(time.Millisecond), uuid.NewString()
+	return nil
+}
+
+// findLayers notes what the layers are. Those that the function had already may have been deleted.
+func (f *Functions) findLayers(ctx context.Context, i *item) error {
+	before := i.Of.LayerCode
+	i.Of.LayerCode = nil
+	for _, arn := range i.Of.Layers {
+		r, ok := parseLayer(arn)
+		if !ok {
+			return invalid("Layer version %.200s does not exist.", arn)
+		}
+		if r.Account != i.Account {
+			return &Error{
+				Code: "AccessDeniedException", Status: http.StatusForbidden,
+				Message: fmt.Sprintf("The account %s is not authorized to perform: lambda:GetLayerVersion on resource: %.256s", i.Account, arn),
+			}
+		}
+		layer, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
+		if err == nil {
+			err = f.renew(r.Place, layer.Of.Code) // it may be deleted in this moment
+		}
+		switch {
+		case err == nil:
+			i.Of.LayerCode = append(i.Of.LayerCode, registry.LayerCode{ARN: arn, Place: r.Place, Code: layer.Of.Code, Size: layer.Of.CodeSize})
+			continue
+		case !errors.Is(err, registry.ErrNotFound):
+			return err
+		}
+		found := false
+		for _, had := range before {
+			if found = had.ARN == arn; found {
+				i.Of.LayerCode = append(i.Of.LayerCode, had)
+				break
+			}
+		}
+		if !found {
+			return invalid("Layer version %s does not exist.", arn)
+		}
+	}
+	return nil
+}
+
+// replace makes the function of this name what i says, but for what it has beside.
+func (f *Functions) replace(ctx context.Context, i item) (item, error) {
+	changed, err := f.config.Catalog.Functions.Change(ctx, i.Place, i.Name, func(there *item) error {
+		last := there.Of.Last
+		there.Of = i.Of
+		there.Of.Last = last
+		return nil
+	})
+	return changed, known(err, of(i))
+}
+
+// Update makes a function what the item says; of its code only if one is given. The item is one of [Functions.Get],
+// changed, and the function must be at its Revision still; "" is any.
+func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (item, error) {
+	there, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name)
+	if err != nil {
+		return i, known(err, of(i))
+	}
+	read := i.Of.Revision
+	i.Of.LayerCode, i.Of.Code, i.Of.CodeSize = there.Of.LayerCode, there.Of.Code, there.Of.CodeSize
+	if err := f.complete(ctx, &i, code); err != nil {
+		return i, err
+	}
+	changed, err := f.config.Catalog.Functions.Change(ctx, i.Place, i.Name, func(now *item) error {
+		if read != "" && read != now.Of.Revision {
+			return registry.ErrChanged
+		}
+		if code == nil { // it may have been changed since it was read
+			i.Of.Code, i.Of.CodeSize = now.Of.Code, now.Of.CodeSize
+		}
+		i.Of.Last = now.Of.Last
+		i.Of.Declared = cmp.Or(i.Of.Declared, now.Of.Declared)
+		now.Of = i.Of
+		return nil
+	})
+	if err = known(err, of(i)); err == nil {
+		f.collect(ctx, i.Place)
+	}
+	return changed, err
+}
+
+// Get returns a function, or one of its versions if the name is NAME:VERSION.
+func (f *Functions) Get(ctx context.Context, place registry.Place, name string) (item, error) {
+	r, err := ParseReference(place, name, "")
+	if err != nil {
+		return item{}, err
+	}
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	return i, known(err, r)
+}
+
+// List returns up to limit functions of a place by name, after one of them (empty: from the first). With versions, what was
+// published of each follows it. Declared functions are among them.
+func (f *Functions) List(ctx context.Context, place registry.Place, after string, limit int, versions bool) ([]item, error) {
+	declared, names := []item{}, map[string]bool{}
+	for _, i := range f.Declared(place) {
+		names[i.Name] = true
+		if i.Name > after {
+			declared = append(declared, i)
+		}
+	}
+	list, err := f.listCatalog(ctx, place, after, limit, func(i item) bool {
+		return !names[i.Name] && (versions || !strings.Contains(i.Name, ":"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, declared...)
+	slices.SortFunc(list, func(a, b item) int { return strings.Compare(a.Name, b.Name) })
+	return list[:min(limit, len(list))], nil
+}
+
+// listCatalog returns up to limit wanted functions of the catalog by name.
+func (f *Functions) listCatalog(ctx context.Context, place registry.Place, after string, limit int, wanted func(item) bool) ([]item, error) {
+	var list []item
+	for !f.config.DeclaredOnly && len(list) < limit {
+		page, err := f.config.Catalog.Functions.List(ctx, place, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page {
+			if after = i.Name; wanted(i) && len(list) < limit {
+				list = append(list, i)
+			}
+		}
+		if len(page) < limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// Versions returns what was published of a function, the oldest first.
+func (f *Functions) Versions(ctx context.Context, place registry.Place, name string) ([]item, error) {
+	i, err := f.Get(ctx, place, name)
+	if err != nil {
+		return nil, err
+	}
+	var list []item
+	for n := 1; n <= i.Of.Last; n++ {
+		v, err := f.config.Catalog.Functions.Get(ctx, place, i.Name+":"+strconv.Itoa(n))
+		switch {
+		case err == nil:
+			list = append(list, v)
+		case !errors.Is(err, registry.ErrNotFound):
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Delete removes a function with all its versions, or one version if the name is NAME:VERSION. Calls that run go on. The error is
+// [ErrNotFound] if there is none.
+func (f *Functions) Delete(ctx context.Context, place registry.Place, name string) error {
+	r, err := ParseReference(place, name, "")
+	if err != nil {
+		return err
+	}
+	if r.Qualifier == Latest {
+		return invalid("$LATEST version cannot be deleted without deleting the function.")
+	}
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	if err != nil {
+		return known(err, r)
+	}
+	// The versions first: whoever repeats a delete that broke off finds the function.
+	for n := 1; n <= i.Of.Last; n++ {
+		v := Reference{Place: r.Place, Name: r.Name, Qualifier: strconv.Itoa(n)}
+		if err := f.dropStatements(ctx, v); err != nil {
+			return err
+		}
+		if err := f.config.Catalog.Functions.Delete(ctx, v.Place, v.row(), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+			return err
+		}
+		f.forget(v.ARN())
+	}
+	if err := f.dropStatements(ctx, r); err != nil {
+		return err
+	}
+	if err := f.config.Catalog.Functions.Delete(ctx, r.Place, r.row(), 0); err != nil {
+		return known(err, r)
+	}
+	f.forget(r.ARN())
+	f.collect(ctx, r.Place)
+	return nil
+}
+
+// Publish makes a version of the function as it is and returns its number; if nothing was changed since the last, that one's.
+func (f *Functions) Publish(ctx context.Context, place registry.Place, name, description string) (version string, err error) {
+	r, err := ParseReference(place, name, "")
+	if err != nil {
+		return "", err
+	}
+	for {
+		i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.Name)
+		if err != nil {
+			return "", known(err, r)
+		}
+		n := i.Of.Last
+		if n > 0 {
+			last, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.Name+":"+strconv.Itoa(n))
+			if err == nil && sameVersion(last.Of, i.Of) {
+				return strconv.Itoa(n), nil
+			}
+			if err != nil && !errors.Is(err, registry.ErrNotFound) {
+				return "", err
+			}
+		}
+		if err := f.renew(r.Place, i.Of.Code); err != nil { // the function may be changed in this moment
+			return "", fmt.Errorf("publish a version of %s: its code: %w", r.Name, err)
+		}
+		n++
+		// The number first: it is never used twice, also if this breaks off here.
+		i.Of.Last = n
+		i, err = f.config.Catalog.Functions.Put(ctx, i)
+		if errors.Is(err, registry.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return "", known(err, r)
+		}
+		v := i
+		v.Name, v.Version, v.Of.Last, v.Of.Concurrency = r.Name+":"+strconv.Itoa(n), 0, 0, nil
+		if description != "" {
+			v.Of.Description = description
+		}
+		if _, err := f.config.Catalog.Functions.Put(ctx, v); err != nil {
+			return "", fmt.Errorf("publish version %d of %s: %w", n, r.Name, err)
+		}
+		return strconv.Itoa(n), nil
+	}
+}
+
+// sameVersion reports whether a version is still what the function is.
+func sameVersion(version, function registry.Function) bool {
+	for _, f := range []*registry.Function{&version, &function} {
+		f.Last, f.Concurrency, f.Description, f.Tags = 0, nil, "", nil
+		f.Modified, f.Revision = time.Time{}, ""
+	}
+	return reflect.DeepEqual(version, function)
+}

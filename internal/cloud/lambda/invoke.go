@@ -1,0 +1,307 @@
+package lambda
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/base/trace"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Bounds of what a function is called with, in bytes. Source: Lambda quotas.
+const (
+	MaxPayload = 6 << 20 // of a call
+	MaxEvent   = 1 << 20 // of an event
+)
+
+// Call is one call of a function.
+type Call struct {
+	// Place is the caller's. The zero one calls functions of any place, by their ARNs.
+	registry.Place
+	// Function names it: a name, a partial ARN or an ARN. Qualifier is beside it; empty if none was given.
+	Function, Qualifier string
+	// Payload is JSON. Empty means {}.
+	Payload []byte
+	// Tail asks for the end of the log.
+	Tail bool
+	// Ended is called when an event has come to its end, after all tries; nil is not called. It is of [Functions.InvokeEvent] alone.
+	Ended func()
+}
+
+// Reply is how a call ended.
+type Reply struct {
+	// ID is that of the call, which its log has too.
+	ID string
+	// Payload is what the function returned, or its error in Lambda's form.
+	Payload []byte
+	// FunctionError is Unhandled if the function failed, else empty.
+	FunctionError string
+	// Log is the end of the log, at most 4 KiB, if that was asked for.
+	Log []byte
+	// Version is $LATEST or the number of the version that ran.
+	Version string
+}
+
+// call is a call that has not ended.
+type call struct {
+	request wire.RequestID
+	holds   int64              // bytes that it has of the bound
+	done    chan local.Outcome // holds one
+}
+
+// target is what a call is for.
+type target struct {
+	item    item
+	name    string // in the runtime
+	arn     string // as it was called
+	version string
+	program string // the name in the runtime of a declared function; else empty
+	payload []byte
+	trace   trace.Parent // the call's
+}
+
+// Invoke calls a function and returns how that ended; also one that failed is a reply. The error is an [*Error], or of the store.
+// When ctx ends first, its error is returned, and the function runs on.
+func (f *Functions) Invoke(ctx context.Context, c Call) (Reply, error) {
+	t, err := f.target(ctx, c, MaxPayload, "RequestResponse")
+	if err != nil {
+		return Reply{}, err
+	}
+	id := uuid.NewString()
+	if f.config.Inside != nil && t.program == "" {
+		if payload, err, ok := f.config.Inside(ctx, t.item.Place, t.item.Holder, t.payload); ok {
+			return inside(id, t.version, payload, err)
+		}
+	}
+	started := f.config.Now()
+	done, err := f.send(id, t, int64(len(t.payload)))
+	if err != nil {
+		return Reply{}, err
+	}
+	select {
+	case o := <-done:
+		if o.Kind == local.Stopped {
+			return Reply{}, errStopping
+		}
+		reply := Reply{ID: id, Version: t.version}
+		reply.Payload, reply.FunctionError = ended(o, id, t.item.Of.Timeout)
+		if c.Tail {
+			now := f.config.Now()
+			reply.Log = tail(o, id, t.version, t.item.Of, now.Sub(started), now)
+		}
+		return reply, nil
+	case <-ctx.Done():
+		return Reply{}, ctx.Err()
+	}
+}
+
+// inside returns the reply of a function that the program itself replaces.
+func inside(id, version string, payload []byte, err error) (Reply, error) {
+	reply := Reply{ID: id, Version: version, Payload: payload}
+	if err != nil {
+		text, err := json.Marshal(map[string]string{"errorType": "Error", "errorMessage": err.Error()})
+		if err != nil {
+			return Reply{}, err
+		}
+		reply.Payload, reply.FunctionError = text, "Unhandled"
+	}
+	return reply, nil
+}
+
+// Check returns the error that a call would have before anything runs.
+func (f *Functions) Check(ctx context.Context, c Call) error {
+	_, err := f.find(ctx, c, MaxPayload, "RequestResponse")
+	return err
+}
+
+// target finds out what a call is for, and makes the runtime have it.
+func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) (target, error) {
+	t, err := f.find(ctx, c, limit, kind)
+	if err != nil {
+		return t, err
+	}
+	t.trace = trace.FromContext(ctx)
+	if t.program != "" {
+		t.name = t.program
+		return t, nil
+	}
+	if n := t.item.Of.Concurrency; n != nil && *n == 0 {
+		return t, reservedLimit()
+	}
+	t.name = f.prepare(ctx, t.item)
+	return t, nil
+}
+
+// find finds out what a call is for.
+func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (target, error) {
+	t, err := f.findFunction(ctx, c)
+	if err != nil {
+		return t, err
+	}
+	t.payload = c.Payload
+	if len(bytes.TrimSpace(t.payload)) == 0 {
+		t.payload = []byte("{}")
+	}
+	switch {
+	case len(t.payload) > limit:
+		return t, &Error{
+			Code: "RequestTooLargeException", Status: http.StatusRequestEntityTooLarge,
+			Message: fmt.Sprintf("%d byte payload is too large for the %s invocation type (limit %d bytes)", len(t.payload), kind, limit),
+		}
+	case !json.Valid(t.payload):
+		return t, &Error{
+			Code: "InvalidRequestContentException", Status: http.StatusBadRequest,
+			Message: "Could not parse request body into json: Could not parse payload into json",
+		}
+	}
+	return t, nil
+}
+
+// findFunction finds the function that a call is for.
+func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
+	if d, ok := f.declared(c.Place, c.Function); ok {
+		place := c.Place
+		if r, err := ParseReference(registry.Place{}, c.Function, ""); err == nil {
+			place = r.Place // the handler finds in its context what it was called by
+		}
+		if d.Broken != nil {
+			return target{}, invalid("Function %s cannot be run: %v", d.Name, d.Broken)
+		}
+		arn := Reference{Place: place, Name: d.Name}.ARN()
+		return target{item: d.item(place), program: d.Program, arn: arn, version: Latest}, nil
+	}
+	r, err := ParseReference(c.Place, c.Function, c.Qualifier)
+	if err != nil {
+		return target{}, err
+	}
+	if f.config.DeclaredOnly {
+		return target{}, f.unknown(r)
+	}
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	if err != nil {
+		return target{}, known(err, r)
+	}
+	return target{item: i, arn: r.ARN(), version: cmp.Or(r.Qualifier, Latest)}, nil
+}
+
+func reservedLimit() error {
+	return throttled("ReservedFunctionConcurrentInvocationLimitExceeded", "Rate Exceeded.")
+}
+
+// send hands a call to the runtime, which reports its end once to done. Until then it holds so many bytes of the bound.
+func (f *Functions) send(id string, t target, holds int64) (done chan local.Outcome, err error) {
+	c := &call{holds: holds, done: make(chan local.Outcome, 1)}
+	var resource string
+	c.request, resource = customResource(t.payload)
+	if err := f.begin(id, c); err != nil {
+		return nil, err
+	}
+	var secrets []string
+	if c.request != "" {
+		secrets = f.config.Secrets(f.ctx, c.request)
+	}
+	err = f.config.Runtime.Invoke(t.name, local.Event{
+		ID: id, Invocation: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace, Secrets: secrets,
+	})
+	if err == nil {
+		return c.done, nil
+	}
+	f.end(id)
+	switch {
+	case errors.Is(err, local.ErrBusy) && t.item.Of.Concurrency != nil:
+		return nil, reservedLimit()
+	case errors.Is(err, local.ErrBusy):
+		return nil, throttled("ConcurrentInvocationLimitExceeded", "Rate Exceeded.")
+	case errors.Is(err, local.ErrClosed):
+		return nil, errStopping
+	case errors.Is(err, local.ErrUnknown): // it was deleted in this moment
+		return nil, notFound(t.arn)
+	}
+	return nil, err
+}
+
+// Done takes the end of an event that the runtime reports. False means that it is not one of a call of [Functions].
+func (f *Functions) Done(id string, outcome local.Outcome) bool {
+	c := f.end(id)
+	if c != nil {
+		c.done <- outcome
+	}
+	return c != nil
+}
+
+func (f *Functions) begin(id string, c *call) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return errStopping
+	case f.held+c.holds > f.config.Memory:
+		return throttled("ConcurrentInvocationLimitExceeded", "Too many calls wait, with too large payloads.")
+	}
+	f.held += c.holds
+	f.calls[id] = c
+	return nil
+}
+
+// end returns the call that has the ID, if there is one, and forgets it.
+func (f *Functions) end(id string) *call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.calls[id]
+	if c != nil {
+		f.held -= c.holds
+		delete(f.calls, id)
+	}
+	return c
+}
+
+// Request returns the request of a custom resource that a call is about, by the call's ID, while it runs: whoever keeps logs
+// keeps the call's with it.
+func (f *Functions) Request(id string) (wire.RequestID, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.calls[id]
+	if c == nil || c.request == "" {
+		return "", false
+	}
+	return c.request, true
+}
+
+// customResource returns the request in a payload that is one of a custom resource, also in a notification of SNS, and a text
+// that all those about the resource share; both empty if it is none.
+func customResource(payload []byte) (request wire.RequestID, resource string) {
+	type document struct {
+		RequestID   wire.RequestID `json:"RequestId"`
+		StackID     wire.StackID   `json:"StackId"`
+		LogicalID   wire.LogicalID `json:"LogicalResourceId"`
+		ResponseURL string         `json:"ResponseURL"`
+	}
+	var event struct {
+		document
+		Records []struct {
+			Sns struct{ Message string }
+		}
+	}
+	if json.Unmarshal(payload, &event) != nil {
+		return "", ""
+	}
+	d := event.document
+	if len(event.Records) == 1 && event.Records[0].Sns.Message != "" {
+		if json.Unmarshal([]byte(event.Records[0].Sns.Message), &d) != nil {
+			return "", ""
+		}
+	}
+	if d.RequestID == "" || d.StackID == "" || d.ResponseURL == "" {
+		return "", ""
+	}
+	return d.RequestID, string(d.StackID) + "|" + string(d.LogicalID)
+}

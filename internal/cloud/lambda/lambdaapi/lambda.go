@@ -1,0 +1,224 @@
+// Package lambdaapi answers what clients ask of the functions of this machine: Lambda's REST protocol, for the calls that the CDK,
+// the AWS CLI and handlers of custom resources make.
+//
+// Source: Lambda API Reference, version 2015-03-31 (layers: 2018-10-31); AWS REST JSON 1.1 protocol.
+package lambdaapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// Bounds of bodies in bytes.
+const (
+	maxBody   = 1 << 20
+	maxUpload = 69905067 // 50 MB of a zip file in base64. Source: CreateFunction's own error
+)
+
+// Caller is on whose behalf a call is answered.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Functions are what it is about. Required.
+	Functions *lambda.Functions
+	// Caller tells who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+type face struct {
+	config Config
+	mux    *http.ServeMux
+}
+
+// New returns a face. It returns an error if the config lacks something.
+func New(config Config) (http.Handler, error) {
+	if config.Functions == nil || config.Caller == nil {
+		return nil, errors.New("lambda: the functions and the caller are required")
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &face{config: config, mux: http.NewServeMux()}
+	const one, layers = "/2015-03-31/functions/{name}", "/2018-10-31/layers/{name}/versions"
+	for pattern, do := range map[string]func(*call) (answer, error){
+		"POST " + one + "/invocations":                    (*call).invoke,
+		"POST /2015-03-31/functions":                      (*call).create,
+		"POST /2015-03-31/functions/{$}":                  (*call).create,
+		"GET /2015-03-31/functions":                       (*call).list,
+		"GET /2015-03-31/functions/{$}":                   (*call).list,
+		"GET " + one:                                      (*call).get,
+		"DELETE " + one:                                   (*call).remove,
+		"GET " + one + "/configuration":                   (*call).getConfiguration,
+		"PUT " + one + "/configuration":                   (*call).updateConfiguration,
+		"PUT " + one + "/code":                            (*call).updateCode,
+		"GET " + one + "/versions":                        (*call).listVersions,
+		"POST " + one + "/versions":                       (*call).publish,
+		"GET " + one + "/policy":                          (*call).getPolicy,
+		"POST " + one + "/policy":                         (*call).addPermission,
+		"DELETE " + one + "/policy/{statement}":           (*call).removePermission,
+		"POST " + layers:                                  (*call).publishLayer,
+		"GET " + layers + "/{version}":                    (*call).getLayer,
+		"DELETE " + layers + "/{version}":                 (*call).deleteLayer,
+		"GET /2018-10-31/layers":                          (*call).getLayerByARN,
+		"GET /2017-03-31/tags/{name}":                     (*call).listTags,
+		"PUT /2017-10-31/functions/{name}/concurrency":    (*call).putConcurrency,
+		"DELETE /2017-10-31/functions/{name}/concurrency": (*call).deleteConcurrency,
+	} {
+		f.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, do) })
+	}
+	f.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, (*call).unknown) })
+	return f, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (f *face) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
+
+// answer is what a call is answered with: a value as JSON, or bytes as they are.
+type answer struct {
+	status int // 0 is 200
+	value  any
+	bytes  []byte
+	id     string // of the request; empty for a new one
+}
+
+// call is one call.
+type call struct {
+	*face
+	w     http.ResponseWriter
+	r     *http.Request
+	ctx   context.Context
+	place registry.Place
+}
+
+func (f *face) serve(w http.ResponseWriter, r *http.Request, do func(*call) (answer, error)) {
+	caller, ok := f.config.Caller(r.Context())
+	if !ok {
+		f.fail(w, r, errors.New("the request reached the functions without a caller"))
+		return
+	}
+	a, err := do(&call{face: f, w: w, r: r, ctx: r.Context(), place: registry.Place(caller)})
+	if err != nil {
+		f.fail(w, r, err)
+		return
+	}
+	write(w, a)
+}
+
+func write(w http.ResponseWriter, a answer) {
+	body := a.bytes
+	if a.value != nil {
+		text, err := json.Marshal(a.value)
+		if err != nil {
+			panic(err) // texts, numbers, booleans and what was JSON always marshal
+		}
+		body = text
+	}
+	if a.id == "" {
+		a.id = uuid.NewString()
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	w.Header().Set("X-Amzn-RequestId", a.id)
+	if a.status != http.StatusNoContent {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(a.status)
+	if a.status != http.StatusNoContent {
+		_, _ = w.Write(body) // a client that is gone needs no answer
+	}
+}
+
+// fail answers with an error.
+func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
+	told, ok := errors.AsType[*lambda.Error](err)
+	switch {
+	case ok:
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		return // the client has gone
+	default:
+		f.config.Log.ErrorContext(r.Context(), "a call of the functions failed", "method", r.Method, "error", err)
+		told = &lambda.Error{Code: "ServiceException", Message: "An error occurred and the request cannot be processed.", Status: http.StatusInternalServerError}
+	}
+	body := map[string]string{"Message": told.Message, "Type": "User"}
+	if told.Status >= http.StatusInternalServerError {
+		body["Type"] = "Service"
+	}
+	if told.Reason != "" {
+		body["Reason"] = told.Reason
+	}
+	w.Header().Set("X-Amzn-ErrorType", told.Code)
+	write(w, answer{status: told.Status, value: body})
+}
+
+func (c *call) unknown() (answer, error) {
+	return answer{}, &lambda.Error{
+		Code: "UnknownOperationException", Status: http.StatusNotFound,
+		Message: fmt.Sprintf("The functions of this machine do not answer %s %.200s. AWS_ENDPOINT_URL_LAMBDA of the server's environment "+
+			"names one that does.", c.r.Method, c.r.URL.Path),
+	}
+}
+
+// read returns the body, which has limit bytes at most; operation is what it is for.
+func (c *call) read(limit int64, operation string) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &lambda.Error{
+			Code: "RequestEntityTooLargeException", Status: http.StatusRequestEntityTooLarge,
+			Message: fmt.Sprintf("Request must be smaller than %d bytes for the %s operation", limit, operation),
+		}
+	case err != nil:
+		return nil, invalidContent("the body broke off")
+	}
+	return body, nil
+}
+
+// decode reads a body of JSON. What it does not know of it is left out, as AWS does.
+func decode[T any](c *call, limit int64, operation string) (in T, err error) {
+	body, err := c.read(limit, operation)
+	if err != nil || len(body) == 0 {
+		return in, err
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return in, invalidContent(fmt.Sprintf("%s can not be a %s", kind.Field, kind.Value))
+		}
+		return in, invalidContent("the body is no JSON, or a ZipFile is not in base64")
+	}
+	return in, nil
+}
+
+func invalidContent(text string) error {
+	return &lambda.Error{
+		Code: "InvalidRequestContentException", Message: "Could not parse request body into json: " + text, Status: http.StatusBadRequest,
+	}
+}
+
+// reference is the function that the path names, with the qualifier of the query.
+func (c *call) reference() (lambda.Reference, error) {
+	return c.config.Functions.Reference(c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
+}
+
+// function returns the item of that function.
+func (c *call) function() (registry.Item[registry.Function], error) {
+	return c.config.Functions.Show(c.ctx, c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
+}

@@ -1,0 +1,96 @@
+package lambdaapi
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// configuration is the structure FunctionConfiguration.
+type configuration struct {
+	FunctionName     string
+	FunctionArn      string
+	Runtime          string
+	Role             string
+	Handler          string
+	CodeSize         int64
+	Description      string
+	Timeout          int
+	MemorySize       int
+	LastModified     string
+	CodeSha256       string
+	Version          string
+	Environment      *environment `json:",omitempty"`
+	TracingConfig    mode
+	RevisionId       string
+	State            string
+	LastUpdateStatus string
+	PackageType      string
+	Architectures    []string
+	EphemeralStorage size
+	Layers           []layerView `json:",omitempty"`
+	LoggingConfig    logging
+}
+
+type (
+	environment struct{ Variables map[string]string }
+	mode        struct{ Mode string }
+	size        struct{ Size int }
+	layerView   struct {
+		Arn      string
+		CodeSize int64
+	}
+	logging struct {
+		LogFormat           string `json:",omitempty"`
+		ApplicationLogLevel string `json:",omitempty"`
+		SystemLogLevel      string `json:",omitempty"`
+		LogGroup            string `json:",omitempty"`
+	}
+)
+
+// timeForm is how Lambda writes times.
+const timeForm = "2006-01-02T15:04:05.000-0700"
+
+// view returns what is shown of a function. qualified is whether it was asked for with a qualifier, which its ARN then has.
+func view(i registry.Item[registry.Function], qualified bool) configuration {
+	name, version, published := strings.Cut(i.Name, ":")
+	r := lambda.Reference{Place: i.Place, Name: name, Qualifier: version}
+	if !published {
+		version = lambda.Latest
+		if qualified {
+			r.Qualifier = version
+		}
+	}
+	of := i.Of
+	c := configuration{
+		FunctionName: name, FunctionArn: r.ARN(), Runtime: of.Runtime, Role: of.Role, Handler: of.Handler, CodeSize: of.CodeSize,
+		Description: of.Description, Timeout: of.Timeout, MemorySize: of.Memory, LastModified: of.Modified.UTC().Format(timeForm),
+		CodeSha256: sha(of.Code), Version: version, TracingConfig: mode{"PassThrough"}, RevisionId: of.Revision,
+		State: "Active", LastUpdateStatus: "Successful", PackageType: "Zip", Architectures: of.Architectures,
+		EphemeralStorage: size{512},
+		LoggingConfig:    logging{LogFormat: of.LogFormat, LogGroup: cmp.Or(of.LogGroup, "/aws/lambda/"+name)},
+	}
+	if of.LogFormat == "JSON" {
+		c.LoggingConfig.ApplicationLogLevel, c.LoggingConfig.SystemLogLevel = cmp.Or(of.LogLevel, "INFO"), "INFO"
+	}
+	if len(of.Environment) > 0 {
+		c.Environment = &environment{of.Environment}
+	}
+	for _, layer := range of.LayerCode {
+		c.Layers = append(c.Layers, layerView{layer.ARN, layer.Size})
+	}
+	return c
+}
+
+// sha returns a SHA-256 in hexadecimal digits as Lambda has it.
+func sha(digits string) string {
+	sum, err := hex.DecodeString(digits)
+	if err != nil {
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(sum)
+}

@@ -1,0 +1,130 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// LayerReference returns the place and name, NAME:NUMBER, of the version of a layer that has an ARN.
+func LayerReference(arn string) (place registry.Place, name string, ok bool) {
+	r, ok := parseLayer(arn)
+	return r.Place, r.name, ok
+}
+
+// CreateLayer makes the next version of a layer, whose item has the name without a number, and returns the version's ARN. If the
+// item's Holder has made one before, that is returned.
+func (f *Functions) CreateLayer(ctx context.Context, i registry.Item[registry.Layer], code registry.Code) (arn string, err error) {
+	name := i.Name
+	if !layerName.MatchString(name) {
+		return "", constraint("layerName", name, "Member must satisfy regular expression pattern: [a-zA-Z0-9-_]+, and have length less than or equal to 140")
+	}
+	if i.Holder != "" {
+		if made, err := f.layerOf(ctx, i); made != "" || err != nil {
+			return made, err
+		}
+	}
+	kept, err := f.keep(ctx, i.Place, code, "", i.Of.Contract)
+	if err != nil {
+		return "", err
+	}
+	i.Version, i.Of.Code, i.Of.CodeSize = 0, kept.sum, kept.size
+	i.Of.Made = f.config.Now().UTC().Truncate(time.Millisecond)
+	number, err := f.nextLayer(ctx, i.Place, name)
+	if err != nil {
+		return "", err
+	}
+	i.Name = name + ":" + strconv.Itoa(number)
+	_, err = f.config.Catalog.Layers.Put(ctx, i)
+	return layerReference{i.Place, i.Name, i.Of.Contract == registry.ContractFC}.arn(), err
+}
+
+// layerOf returns the ARN of the version that the item's holder has made; empty if there is none.
+func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]) (string, error) {
+	const limit = 100
+	for after := i.Name + ":"; ; {
+		page, err := f.config.Catalog.Layers.List(ctx, i.Place, after, limit)
+		if err != nil {
+			return "", err
+		}
+		for _, v := range page {
+			after = v.Name
+			switch {
+			case !strings.HasPrefix(v.Name, i.Name+":"):
+				return "", nil
+			case v.Holder == i.Holder:
+				return layerReference{v.Place, v.Name, v.Of.Contract == registry.ContractFC}.arn(), nil
+			}
+		}
+		if len(page) < limit {
+			return "", nil
+		}
+	}
+}
+
+// nextLayer counts the versions of a layer, in an item of the layer's own name: no number is used twice.
+func (f *Functions) nextLayer(ctx context.Context, place registry.Place, name string) (int, error) {
+	for {
+		counter, err := f.config.Catalog.Layers.Get(ctx, place, name)
+		if errors.Is(err, registry.ErrNotFound) {
+			counter, err = registry.Item[registry.Layer]{Place: place, Name: name}, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		counter.Of.Last++
+		_, err = f.config.Catalog.Layers.Put(ctx, counter)
+		if err == nil {
+			return counter.Of.Last, nil
+		}
+		if !errors.Is(err, registry.ErrChanged) && !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrNotFound) {
+			return 0, err
+		}
+	}
+}
+
+// Layer returns the version of a layer by its ARN, or [ErrNotFound].
+func (f *Functions) Layer(ctx context.Context, arn string) (registry.Item[registry.Layer], error) {
+	r, ok := parseLayer(arn)
+	if !ok {
+		return registry.Item[registry.Layer]{}, noLayer()
+	}
+	i, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
+	if errors.Is(err, registry.ErrNotFound) {
+		return i, noLayer()
+	}
+	return i, err
+}
+
+func noLayer() error {
+	return &Error{
+		Code: "ResourceNotFoundException", Message: "The resource you requested does not exist.",
+		Status: http.StatusNotFound, kind: ErrNotFound,
+	}
+}
+
+// DeleteLayer removes the version of a layer. Functions that have it keep it. The error is [ErrNotFound] if there is none.
+func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
+	r, ok := parseLayer(arn)
+	if !ok {
+		return noLayer()
+	}
+	err := f.config.Catalog.Layers.Delete(ctx, r.Place, r.name, 0)
+	if errors.Is(err, registry.ErrNotFound) {
+		return noLayer()
+	}
+	if err == nil {
+		f.collect(ctx, r.Place)
+	}
+	return err
+}
+
+// LayerARN returns the ARN of the version of a layer whose name, NAME:NUMBER, is given.
+func LayerARN(place registry.Place, name string) string {
+	return layerReference{place, name, false}.arn()
+}

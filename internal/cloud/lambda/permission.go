@@ -1,0 +1,95 @@
+package lambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// statementType is the type of the records that statements of the policies of functions are.
+const statementType = "AWS::Lambda::Statement"
+
+func statementName(r Reference, id string) string { return statementType + "/" + r.row() + "/" + id }
+
+// AddStatement records a statement of a function's policy, which is not enforced.
+func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, statement json.RawMessage) error {
+	if err := f.exists(ctx, r); err != nil {
+		return err
+	}
+	_, err := f.config.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
+		Place: r.Place, Name: statementName(r, id), Of: registry.Record{Properties: statement, Made: f.config.Now().UTC()},
+	})
+	if errors.Is(err, registry.ErrExists) {
+		return &Error{
+			Code: "ResourceConflictException", Status: http.StatusConflict, kind: ErrExists,
+			Message: fmt.Sprintf("The statement id (%s) provided already exists. Please provide a new statement id, or remove the existing statement.", id),
+		}
+	}
+	return err
+}
+
+// RemoveStatement removes one, or returns [ErrNotFound].
+func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string) error {
+	if err := f.exists(ctx, r); err != nil {
+		return err
+	}
+	err := f.config.Catalog.Records.Delete(ctx, r.Place, statementName(r, id), 0)
+	if errors.Is(err, registry.ErrNotFound) {
+		return &Error{
+			Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
+			Message: fmt.Sprintf("Statement %s is not found in resource policy.", id),
+		}
+	}
+	return err
+}
+
+// Statements returns those of a function, by their ids.
+func (f *Functions) Statements(ctx context.Context, r Reference) ([]json.RawMessage, error) {
+	if err := f.exists(ctx, r); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	err := f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
+		list = append(list, i.Of.Properties)
+		return nil
+	})
+	return list, err
+}
+
+func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(registry.Item[registry.Record]) error) error {
+	const limit = 100
+	prefix := statementName(r, "")
+	for after := prefix; ; {
+		page, err := f.config.Catalog.Records.List(ctx, r.Place, after, limit)
+		if err != nil {
+			return err
+		}
+		for _, i := range page {
+			if after = i.Name; !strings.HasPrefix(i.Name, prefix) {
+				return nil
+			}
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		if len(page) < limit {
+			return nil
+		}
+	}
+}
+
+// dropStatements removes all of a function that is deleted.
+func (f *Functions) dropStatements(ctx context.Context, r Reference) error {
+	return f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
+		err := f.config.Catalog.Records.Delete(ctx, i.Place, i.Name, 0)
+		if errors.Is(err, registry.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}

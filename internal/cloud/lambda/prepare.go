@@ -1,0 +1,236 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// prepared is what the runtime was told of a function.
+type prepared struct {
+	definition string // a text that changes with it
+	code       []string
+}
+
+// turn is that of one function.
+type turn struct {
+	mu    sync.Mutex
+	users int // who have it or wait for it
+}
+
+// Match returns the name under which the runtime has the function that a service token names; it has it when Match returns. False
+// means that there is no such function here. The error is the store's, and means that nobody knows.
+func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool, err error) {
+	parsed, err := wire.ParseToken(token)
+	if err != nil || parsed.Service != wire.Lambda && parsed.Service != wire.FC {
+		return "", false, nil //nolint:nilerr // any text may be a token
+	}
+	place := registry.Place{Account: parsed.Account, Region: parsed.Region}
+	r, err := ParseReference(place, string(token), "")
+	if err != nil {
+		return "", false, nil //nolint:nilerr // what names no function has none
+	}
+	i, err := f.config.Catalog.Functions.Get(ctx, place, r.row())
+	switch {
+	case errors.Is(err, registry.ErrNotFound):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("look %s up: %w", r.ARN(), err)
+	}
+	return f.prepare(ctx, i), true, nil
+}
+
+// prepare makes the runtime have a function as it is in the catalog, and returns its name there. One that cannot be run fails
+// when it is called, as on Lambda, and says why.
+func (f *Functions) prepare(ctx context.Context, i item) string {
+	name := of(i).ARN()
+	definition := fmt.Sprintf("%d %s", i.Version, i.Of.Revision)
+	f.mu.Lock()
+	now := f.prepared[name]
+	f.mu.Unlock()
+	if now.definition == definition && f.there(now.code) {
+		return name
+	}
+	// One after the other, each with what the catalog says in its turn: who has read it before an update and comes late must not
+	// bring the old code back.
+	leave := f.turn(name)
+	defer leave()
+	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name); {
+	case errors.Is(err, registry.ErrNotFound):
+		return name // it was deleted meanwhile, and the runtime knows nothing of it, or will not for long
+	case err == nil: // else what is known has to do
+		i, definition = fresh, fmt.Sprintf("%d %s", fresh.Version, fresh.Of.Revision)
+	}
+	f.mu.Lock()
+	now = f.prepared[name]
+	f.mu.Unlock()
+	if now.definition == definition && f.there(now.code) {
+		return name // somebody else was quicker
+	}
+	provider, err := f.provider(name, i)
+	if err != nil {
+		provider = local.Provider{
+			Name: name, Contract: bootstrap.Lambda, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue,
+		}
+		definition = "" // it may have been a moment's trouble
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
+		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
+		provider = local.Provider{Name: name, Contract: bootstrap.Lambda, Serve: broken(err)}
+		_ = f.config.Runtime.Set(provider) // which fails only if the runtime is closed
+		definition = ""
+	}
+	code := []string{i.Of.Code}
+	for _, layer := range i.Of.LayerCode {
+		code = append(code, layer.Code)
+	}
+	f.prepared[name] = prepared{definition: definition, code: code}
+	return name
+}
+
+// turn waits until nobody else makes the runtime have the function, and returns what gives the turn to the next.
+func (f *Functions) turn(name string) (leave func()) {
+	f.mu.Lock()
+	t := f.turns[name]
+	if t == nil {
+		t = &turn{}
+		f.turns[name] = t
+	}
+	t.users++
+	f.mu.Unlock()
+	t.mu.Lock()
+	return func() {
+		t.mu.Unlock()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(f.turns, name)
+		}
+	}
+}
+
+// there reports whether code is unpacked still, and notes that it is in use.
+func (f *Functions) there(sums []string) bool {
+	for _, sum := range sums {
+		f.touch(sum)
+		if _, err := os.Stat(filepath.Join(f.config.CacheDir, sum)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// provider returns what the runtime is to run.
+func (f *Functions) provider(name string, i item) (local.Provider, error) {
+	p := local.Provider{
+		Name: name, Timeout: time.Duration(i.Of.Timeout) * time.Second, Handler: i.Of.Handler,
+		Concurrency: f.config.Concurrency, Queue: f.config.Queue, Secrets: secrets(i.Of),
+	}
+	switch n := i.Of.Concurrency; {
+	case n == nil:
+	case *n == 0:
+		return p, errors.New("none of its calls may run: its reserved concurrency is 0")
+	default:
+		p.Concurrency, p.Queue = *n, -1
+	}
+	dir, err := f.unpacked(i.Place, i.Of.Code)
+	if err != nil {
+		return p, err
+	}
+	var layers []string
+	for _, layer := range i.Of.LayerCode {
+		folder, err := f.unpacked(layer.Place, layer.Code)
+		if err != nil {
+			return p, err
+		}
+		layers = append(layers, folder)
+	}
+	if i.Of.Contract == registry.ContractFC {
+		err := f.fcProvider(&p, i, dir, layers)
+		return p, err
+	}
+	r := of(i)
+	p.Contract = bootstrap.Lambda
+	p.Function = &local.Function{
+		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
+		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules, Layers: layers,
+	}
+	p.Env = maps.Clone(f.config.Environment(i.Place, name))
+	if p.Env == nil {
+		p.Env = map[string]string{}
+	}
+	for _, name := range keyVariables {
+		if text := p.Env[name]; text != "" {
+			p.Secrets = append(p.Secrets, text)
+		}
+	}
+	maps.Copy(p.Env, i.Of.Environment)
+	p.Target, err = local.FunctionTarget(dir, i.Of.Runtime, i.Of.Handler)
+	return p, err
+}
+
+// broken stands for a function that cannot be run.
+func broken(cause error) local.ServeFunc {
+	return func(ctx context.Context, host local.Host) error {
+		report := errorReport("Runtime.InvalidEntrypoint", cause.Error())
+		url := "http://" + host.Address + "/2018-06-01/runtime/init/error"
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(string(report)))
+		if err != nil {
+			return err
+		}
+		transport := &http.Transport{DisableKeepAlives: true}
+		answer, err := transport.RoundTrip(request)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return errors.Join(cause, err, answer.Body.Close())
+	}
+}
+
+// forget makes the runtime forget a function that is gone.
+func (f *Functions) forget(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.prepared, name)
+	f.config.Runtime.Drop(name)
+}
+
+// secretName is what the names of variables with secrets have in them.
+var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key)`)
+
+// keyVariables are the variables with what is secret of the keys that functions are given.
+var keyVariables = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}
+
+// minSecret is the length of a value that is hidden for its name's sake: shorter ones are words like "true".
+const minSecret = 8
+
+// secrets returns the values of variables that must not show in a log: those that are known to be secrets, and those whose names
+// say so, but for ARNs, which say where a secret is.
+func secrets(fn registry.Function) []string {
+	var list []string
+	for name, text := range fn.Environment {
+		named := len(text) >= minSecret && secretName.MatchString(name) && !strings.HasPrefix(text, "arn:")
+		if text != "" && (named || slices.Contains(fn.Hidden, name)) {
+			list = append(list, text)
+		}
+	}
+	return list
+}

@@ -1,0 +1,170 @@
+package lambda
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// lasts is how long a file that nothing needs is kept: the row that needs it may be on its way, and a process that was told of a
+// folder may still run.
+const lasts = time.Hour
+
+// cacheForm is the name of a folder that code was unpacked into, or is.
+var cacheForm = regexp.MustCompile(`^([0-9a-f]{64}|new-[0-9]+)$`)
+
+// touch notes that what was unpacked of a zip file is in use.
+func (f *Functions) touch(sum string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used[sum] = f.config.Now()
+}
+
+// sweep removes what nothing needs, of all places.
+func (f *Functions) sweep(ctx context.Context) {
+	accounts, _ := os.ReadDir(f.config.CodeDir) // what cannot be read is swept another time
+	for _, account := range accounts {
+		regions, _ := os.ReadDir(filepath.Join(f.config.CodeDir, account.Name()))
+		for _, region := range regions {
+			f.collect(ctx, registry.Place{Account: account.Name(), Region: region.Name()})
+		}
+	}
+	f.sweepPrepared(ctx)
+	f.sweepCache()
+}
+
+// sweepPrepared forgets functions that another node has deleted.
+func (f *Functions) sweepPrepared(ctx context.Context) {
+	f.mu.Lock()
+	names := slices.Collect(maps.Keys(f.prepared))
+	f.mu.Unlock()
+	for _, name := range names {
+		r, err := ParseReference(registry.Place{}, name, "")
+		if err != nil {
+			continue // no region or account looks like this
+		}
+		if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); errors.Is(err, registry.ErrNotFound) {
+			f.forget(name)
+		}
+	}
+}
+
+// collect removes the zip files of a place that no function, version or layer has, if they are not new.
+func (f *Functions) collect(ctx context.Context, place registry.Place) {
+	dir := filepath.Dir(f.codeFile(place, "x"))
+	files, _ := os.ReadDir(dir)
+	var old []string
+	for _, file := range files {
+		if info, err := file.Info(); err == nil && f.config.Now().Sub(info.ModTime()) > lasts {
+			old = append(old, file.Name())
+		}
+	}
+	if len(old) == 0 {
+		return
+	}
+	needed, err := f.needed(ctx, place)
+	if err != nil {
+		f.config.Log.WarnContext(ctx, "code that is no longer needed was not looked for", "error", err)
+		return
+	}
+	for _, name := range old {
+		if needed[strings.TrimSuffix(name, ".zip")] {
+			continue
+		}
+		if err := f.discard(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.config.Log.WarnContext(ctx, "code that is no longer needed was not removed", "error", err)
+		}
+	}
+}
+
+// discard removes a file, unless somebody has written or renewed it since it was looked at: it is taken away first, and put back
+// if it is new.
+func (f *Functions) discard(file string) error {
+	away := filepath.Join(filepath.Dir(file), "old-"+filepath.Base(file))
+	if err := os.Rename(file, away); err != nil {
+		return err
+	}
+	info, err := os.Stat(away)
+	if err != nil {
+		return err
+	}
+	if f.config.Now().Sub(info.ModTime()) <= lasts {
+		return os.Rename(away, file)
+	}
+	return os.Remove(away)
+}
+
+// renew makes a zip file count as new: the row that needs it is on its way.
+func (f *Functions) renew(place registry.Place, sum string) error {
+	now := f.config.Now()
+	return os.Chtimes(f.codeFile(place, sum), now, now)
+}
+
+// needed returns the sums of the code of a place.
+func (f *Functions) needed(ctx context.Context, place registry.Place) (map[string]bool, error) {
+	const limit = 100
+	needed := map[string]bool{}
+	for after := ""; ; {
+		page, err := f.config.Catalog.Functions.List(ctx, place, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page {
+			after, needed[i.Of.Code] = i.Name, true
+			for _, layer := range i.Of.LayerCode {
+				needed[layer.Code] = true
+			}
+		}
+		if len(page) < limit {
+			break
+		}
+	}
+	for after := ""; ; {
+		page, err := f.config.Catalog.Layers.List(ctx, place, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page {
+			after, needed[i.Of.Code] = i.Name, true
+		}
+		if len(page) < limit {
+			return needed, nil
+		}
+	}
+}
+
+// sweepCache removes what was unpacked and is not in use.
+func (f *Functions) sweepCache() {
+	entries, _ := os.ReadDir(f.config.CacheDir)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.config.Now()
+	for _, p := range f.prepared {
+		for _, sum := range p.code {
+			f.used[sum] = now
+		}
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		last, known := f.used[name]
+		switch {
+		case !entry.IsDir() || !cacheForm.MatchString(name): // others may keep something here too
+		case !known:
+			f.used[name] = now // it is from before this process, and may be needed soon
+		case now.Sub(last) > lasts:
+			delete(f.used, name)
+			if err := os.RemoveAll(filepath.Join(f.config.CacheDir, name)); err != nil {
+				f.config.Log.Warn("unpacked code that is no longer needed was not removed", "error", err)
+			}
+		}
+	}
+}

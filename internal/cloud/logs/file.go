@@ -1,0 +1,251 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+const (
+	extension    = ".log"
+	identityFile = "group.json"
+	hashBytes    = 16
+)
+
+// hashed is a name that any file system takes, and no two lists of texts share.
+func hashed(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
+}
+
+func (g *group) file(stream string) string { return filepath.Join(g.dir, hashed(stream)+extension) }
+
+// identity says which group a directory is.
+type identity struct {
+	registry.Place
+	Name string
+}
+
+func writeIdentity(dir string, place registry.Place, name string) error {
+	text, err := json.Marshal(identity{place, name})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, identityFile), text, 0o600)
+}
+
+func readIdentity(dir string) (id identity, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, identityFile))
+	if err != nil {
+		return id, err
+	}
+	return id, json.Unmarshal(text, &id)
+}
+
+// header is the first line of a stream.
+type header struct {
+	Stream string
+	Made   int64
+	// Seq is the number of the last event that was removed from the beginning.
+	Seq int64
+}
+
+func headerLine(h header) ([]byte, error) {
+	text, err := json.Marshal(h)
+	return append(text, '\n'), err
+}
+
+// writeHeader makes the file of a new stream, and returns its size.
+func writeHeader(file string, st *stream) (int64, error) {
+	text, err := headerLine(header{Stream: st.Name, Made: st.Made})
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(text)), os.WriteFile(file, text, 0o600)
+}
+
+// appendLine adds the line of an event: its time, when it came, its number and its message.
+func appendLine(text []byte, e Event, ingested, seq int64) []byte {
+	message := e.Message
+	if len(message) > MaxMessage {
+		message = strings.ToValidUTF8(message[:MaxMessage], "")
+	}
+	text = strconv.AppendInt(text, e.Time, 10)
+	text = append(text, ' ')
+	text = strconv.AppendInt(text, ingested, 10)
+	text = append(text, ' ')
+	text = strconv.AppendInt(text, seq, 10)
+	text = append(text, ' ')
+	text = append(text, escape.Replace(message)...)
+	return append(text, '\n')
+}
+
+var (
+	escape   = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`)
+	unescape = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
+)
+
+// entry is an event as it is read.
+type entry struct {
+	Event
+	ingested, seq int64
+}
+
+// parseLine reads the line of an event without its end; false if it is damaged. Its message is still escaped.
+func parseLine(line []byte) (e entry, ok bool) {
+	for _, number := range []*int64{&e.Time, &e.ingested, &e.seq} {
+		text, rest, found := bytes.Cut(line, []byte{' '})
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		if !found || err != nil {
+			return e, false
+		}
+		*number, line = n, rest
+	}
+	e.Message = string(line)
+	return e, utf8.Valid(line)
+}
+
+// appendFile writes lines behind what a file has. What a crash has left of a line is removed first.
+func appendFile(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	end, err := completeLines(f)
+	if err == nil {
+		_, err = f.WriteAt(text, end)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// completeLines returns where the last complete line of a file ends, and cuts what is behind it.
+func completeLines(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	end := info.Size()
+	var last [1]byte
+	if end == 0 {
+		return 0, nil
+	}
+	if _, err := f.ReadAt(last[:], end-1); err != nil {
+		return 0, err
+	}
+	if last[0] == '\n' {
+		return end, nil
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, end))
+	if err != nil {
+		return 0, err
+	}
+	end = int64(bytes.LastIndexByte(text, '\n') + 1)
+	return end, f.Truncate(end)
+}
+
+// maxLine bounds a line: every byte of a message may be escaped.
+const maxLine = 2*MaxMessage + 1024
+
+// scan reads a stream and calls do for each of its events until that returns false. It returns the header, whose Stream is empty if the
+// file is damaged or does not exist.
+func scan(file string, do func(entry) bool) (h header, size int64, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return h, 0, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil {
+		return header{}, size, nil
+	}
+	for lines.Scan() {
+		if e, ok := parseLine(lines.Bytes()); ok && !do(e) {
+			break
+		}
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
+		return h, size, err
+	}
+	return h, size, nil
+}
+
+// readStream reads what is known of a stream; nil if its file is damaged.
+func readStream(file string) (*stream, error) {
+	st := &stream{}
+	h, size, err := scan(file, func(e entry) bool {
+		st.saw(e.Time, e.ingested)
+		st.seq = e.seq
+		return true
+	})
+	if err != nil || h.Stream == "" {
+		return nil, err
+	}
+	st.Name, st.Made, st.Bytes, st.seq = h.Stream, h.Made, size, max(st.seq, h.Seq)
+	return st, nil
+}
+
+// halve removes the older half of a stream.
+func (g *group) halve(st *stream) error {
+	var lines [][]byte
+	var removed, size int64
+	h, total, err := scan(g.file(st.Name), func(e entry) bool {
+		e.Message = unescape.Replace(e.Message)
+		lines = append(lines, appendLine(nil, e.Event, e.ingested, e.seq))
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for removed*2 < total && len(lines) > 1 {
+		removed += int64(len(lines[0]))
+		lines = lines[1:]
+	}
+	if len(lines) > 0 {
+		if e, ok := parseLine(bytes.TrimSuffix(lines[0], []byte{'\n'})); ok {
+			h.Seq = e.seq - 1
+		}
+	}
+	text, err := headerLine(h)
+	if err != nil {
+		return err
+	}
+	text = append(text, bytes.Join(lines, nil)...)
+	size = int64(len(text))
+	draft := g.file(st.Name) + ".new"
+	if err := os.WriteFile(draft, text, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, g.file(st.Name)); err != nil {
+		return err
+	}
+	st.Bytes, st.First = size, 0
+	if len(lines) > 0 {
+		if e, ok := parseLine(bytes.TrimSuffix(lines[0], []byte{'\n'})); ok {
+			st.First = e.Time
+		}
+	}
+	return nil
+}

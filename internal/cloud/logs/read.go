@@ -1,0 +1,142 @@
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// Position is the place of an event in the order in which events are returned: by time, then by stream, then as they came.
+type Position struct {
+	Time   int64
+	Stream string
+	Seq    int64
+}
+
+// Compare orders positions.
+func (p Position) Compare(o Position) int {
+	return cmp.Or(cmp.Compare(p.Time, o.Time), strings.Compare(p.Stream, o.Stream), cmp.Compare(p.Seq, o.Seq))
+}
+
+// Found is an event with where it is.
+type Found struct {
+	Position
+	Message string
+	// Ingested is when it came, in milliseconds since 1970.
+	Ingested int64
+}
+
+// Query says which events of a group are wanted.
+type Query struct {
+	// Streams are the names of the streams, or else Prefix is what they begin with. Both empty means all.
+	Streams []string
+	Prefix  string
+	// From and Until bound the times of events, in milliseconds since 1970, both included. A zero Until means no end.
+	From, Until int64
+	// After and Before leave out the events up to a position and from a position on; nil leaves out none.
+	After, Before *Position
+	// Match reports whether a message is wanted; nil wants all.
+	Match func(message string) bool
+	// Limit and Bytes bound the answer. At least one event is returned, however long it is. Both are required.
+	Limit, Bytes int
+	// Last asks for the last events instead of the first. They are returned in the same order.
+	Last bool
+}
+
+// Read returns events of a group in order, and whether there are more. Streams that do not exist have no events.
+func (s *Store) Read(place registry.Place, name string, q Query) (found []Found, more bool, err error) {
+	g, err := s.open(place, name, false)
+	if err != nil {
+		return nil, false, err
+	}
+	defer g.mu.Unlock()
+	c := collector{query: q}
+	for _, st := range g.streams {
+		if !q.wants(st) {
+			continue
+		}
+		_, _, err := scan(g.file(st.Name), func(e entry) bool {
+			c.add(st.Name, e)
+			return true
+		})
+		if err != nil {
+			return nil, false, fmt.Errorf("log stream %s: %w", st.Name, err)
+		}
+	}
+	found, more = c.end()
+	return found, more, nil
+}
+
+// wants reports whether a stream may have events that are asked for.
+func (q *Query) wants(st *stream) bool {
+	switch {
+	case st.Last == 0, st.Last < q.From, q.Until > 0 && st.First > q.Until, q.After != nil && st.Last < q.After.Time:
+		return false
+	case len(q.Streams) > 0:
+		return slices.Contains(q.Streams, st.Name)
+	}
+	return strings.HasPrefix(st.Name, q.Prefix)
+}
+
+// collector keeps the first or the last events that are asked for.
+type collector struct {
+	query Query
+	found []Found
+	more  bool
+}
+
+func (c *collector) add(stream string, e entry) {
+	q := &c.query
+	if e.Time < q.From || q.Until > 0 && e.Time > q.Until {
+		return
+	}
+	at := Position{e.Time, stream, e.seq}
+	if q.After != nil && at.Compare(*q.After) <= 0 || q.Before != nil && at.Compare(*q.Before) >= 0 {
+		return
+	}
+	message := unescape.Replace(e.Message)
+	if q.Match != nil && !q.Match(message) {
+		return
+	}
+	c.found = append(c.found, Found{at, message, e.ingested})
+	if len(c.found) >= 2*q.Limit+1024 {
+		c.cut()
+	}
+}
+
+// cut drops what is too much.
+func (c *collector) cut() {
+	slices.SortFunc(c.found, func(a, b Found) int { return a.Compare(b.Position) })
+	over := len(c.found) - c.query.Limit
+	if over <= 0 {
+		return
+	}
+	c.more = true
+	if c.query.Last {
+		c.found = slices.Delete(c.found, 0, over)
+	} else {
+		c.found = slices.Delete(c.found, c.query.Limit, len(c.found))
+	}
+}
+
+// end returns what was found, within the bounds.
+func (c *collector) end() ([]Found, bool) {
+	c.cut()
+	if c.query.Last {
+		slices.Reverse(c.found)
+	}
+	size := 0
+	for i, f := range c.found {
+		if size += len(f.Message); size > c.query.Bytes && i > 0 {
+			c.found, c.more = c.found[:i], true
+			break
+		}
+	}
+	if c.query.Last {
+		slices.Reverse(c.found)
+	}
+	return c.found, c.more
+}

@@ -1,0 +1,145 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+var everywhere = registry.Everywhere
+
+func noBucket(err error) error {
+	if errors.Is(err, registry.ErrNotFound) {
+		return ErrNoBucket
+	}
+	return err
+}
+
+func objectsDir(bucket string) string { return bucketDir(bucket) + "/objects" }
+
+func objectFile(bucket, key string) string { return objectsDir(bucket) + "/" + encodeName(key) }
+
+func dirOf(file string) string { return path.Dir(file) }
+
+// Query says what of a bucket is listed.
+type Query struct {
+	// Prefix is what keys begin with.
+	Prefix string
+	// Delimiter ends the common prefix under which keys are counted as one, if it is in what follows Prefix. Empty means none.
+	Delimiter string
+	// After is the key, or the common prefix, after which the page begins. Empty means the first.
+	After string
+	// Limit is how many keys and common prefixes there are at most. Zero means none.
+	Limit int
+}
+
+// Page is a part of a list, in the order of the bytes of the keys.
+type Page struct {
+	Objects  []Info
+	Prefixes []string
+	// Next is After of the page that follows; empty if this is the last one.
+	Next string
+}
+
+// List returns a page of a bucket, or [ErrNoBucket]. A file that is damaged is left out and logged.
+func (s *Store) List(ctx context.Context, bucket string, q Query) (Page, error) {
+	if _, err := s.Bucket(ctx, bucket); err != nil {
+		return Page{}, err
+	}
+	keys, err := s.keysOf(bucket)
+	if err != nil {
+		return Page{}, err
+	}
+	var page Page
+	count, last := 0, ""
+	from, found := slices.BinarySearch(keys, max(q.Prefix, q.After))
+	if found && q.After >= q.Prefix {
+		from++ // past After itself
+	}
+	for _, key := range keys[from:] {
+		rest, ok := strings.CutPrefix(key, q.Prefix)
+		if !ok {
+			break // the keys with the prefix are all together
+		}
+		name, common := key, false
+		if q.Delimiter != "" {
+			if head, _, cut := strings.Cut(rest, q.Delimiter); cut {
+				name, common = q.Prefix+head+q.Delimiter, true
+			}
+		}
+		if common && (name == last || name == q.After) {
+			continue
+		}
+		if count >= q.Limit {
+			if count > 0 {
+				page.Next = last
+			}
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return Page{}, err
+		}
+		if common {
+			page.Prefixes = append(page.Prefixes, name)
+		} else {
+			info, ok := s.listed(ctx, bucket, key)
+			if !ok {
+				continue
+			}
+			page.Objects = append(page.Objects, info)
+		}
+		count++
+		last = name
+	}
+	return page, nil
+}
+
+// listed returns what is known of an object; false if it is gone or damaged.
+func (s *Store) listed(ctx context.Context, bucket, key string) (Info, bool) {
+	file, info, err := s.readFile(objectFile(bucket, key))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.log.ErrorContext(ctx, "an object can not be listed", "bucket", bucket, "error", cleanError("read", bucket, err))
+		}
+		return info, false
+	}
+	_ = file.Close() // it was only read
+	return info, true
+}
+
+// keysOf returns the keys of a bucket, sorted.
+func (s *Store) keysOf(bucket string) ([]string, error) {
+	keys, err := s.walk(objectsDir(bucket), "", nil)
+	if err != nil {
+		return nil, cleanError("list", bucket, err)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// walk adds the names that are encoded in a directory, each with the start that the directory stands for.
+func (s *Store) walk(dir, start string, names []string) ([]string, error) {
+	entries, err := s.names(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		part, ok := decodePart(e.Name()[1:])
+		switch {
+		case !ok:
+			// Somebody else's file.
+		case e.Name()[0] == moreMark && e.IsDir():
+			if names, err = s.walk(dir+"/"+e.Name(), start+part, names); err != nil {
+				return nil, err
+			}
+		case e.Name()[0] == nameMark && e.Type().IsRegular():
+			names = append(names, start+part)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,227 @@
+// Package objects keeps buckets and their objects on the disk of this machine: what S3 is to the functions and stacks that run here.
+//
+// A bucket is an item of the catalog; its objects are files below one directory:
+//
+//	DIR/buckets/=BUCKET/objects/=KEY          an object, with what is known of it at its end
+//	DIR/buckets/=BUCKET/uploads/=ID/…         the parts of an upload that is not complete
+//	DIR/incoming/…                            what is being written
+//
+// Names are encoded so that none can leave its directory, is special to a system, or is the same as another where case does not
+// count; all access goes through an [os.Root] besides.
+//
+// # What is durable
+//
+// An object is written aside, flushed, and renamed into its place as the last step, with its metadata in the same file. Readers
+// see the old object or the new one, and go on reading the one they have opened. What a crash leaves aside is removed by [New].
+// There is one Store at a time for a directory.
+//
+// # What is bounded
+//
+// Objects are streamed, never held in memory. Their size, the length of keys and metadata and the number of parts are bounded. A
+// listing reads all the names of a bucket, and the metadata of what it returns.
+//
+// Source: Amazon S3 User Guide and API Reference, version 2006-03-01.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// Errors that callers branch on.
+var (
+	ErrNoBucket     = errors.New("the specified bucket does not exist")
+	ErrDenied       = fmt.Errorf("%w: the bucket is another account's", fs.ErrPermission)
+	ErrNoObject     = errors.New("the specified key does not exist")
+	ErrNoVersion    = errors.New("the specified version does not exist: objects have one version here, named null")
+	ErrNoUpload     = errors.New("the specified upload does not exist: it may have been aborted or completed")
+	ErrNotEmpty     = errors.New("the bucket you tried to delete is not empty")
+	ErrBucketName   = errors.New("the specified bucket is not valid: a name has 3 to 63 lower-case letters, digits, hyphens and dots")
+	ErrKey          = errors.New("the key is not valid: it has 1 to 1,024 bytes of UTF-8 that XML can hold")
+	ErrTooLarge     = errors.New("the proposed upload exceeds the maximum allowed size")
+	ErrTooSmall     = errors.New("a part that is not the last is smaller than the minimum allowed size")
+	ErrMetadata     = errors.New("the metadata exceed the maximum allowed size")
+	ErrPart         = errors.New("one or more of the specified parts could not be found, or their entity tags are others")
+	ErrPartOrder    = errors.New("the list of parts was not in ascending order")
+	ErrPrecondition = errors.New("at least one of the preconditions you specified did not hold")
+)
+
+// Bounds of what is kept.
+const (
+	// DefaultMaxObject is how many bytes an object has at most, unless Config says otherwise: S3's limit of one PUT.
+	DefaultMaxObject = 5 << 30
+	// MinPart is how many bytes every part but the last has at least, unless its upload says otherwise.
+	MinPart = 5 << 20
+	// MaxParts is the highest number of a part.
+	MaxParts = 10_000
+	// MaxKey is how many bytes a key has at most.
+	MaxKey = 1024
+	// MaxMetadata is how many bytes the names and values of an object's own metadata have at most.
+	MaxMetadata = 2 << 10
+	// MaxTags is how many tags an object has at most.
+	MaxTags = 10
+)
+
+// Buckets is what is needed of the catalog. [registry.Catalog].Buckets is one.
+type Buckets interface {
+	Get(ctx context.Context, place registry.Place, name string) (registry.Item[registry.Bucket], error)
+	List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Bucket], error)
+	Put(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
+	Delete(ctx context.Context, place registry.Place, name string, version int64) error
+}
+
+// Config is what a [Store] is made of.
+type Config struct {
+	// Dir is the directory of the files; it is made if it is not there. Required.
+	Dir string
+	// Buckets are the rows of the buckets. Required.
+	Buckets Buckets
+	// URL is where clients reach this server, for [Store.Locate]; nil means that no URL is its own.
+	URL *url.URL
+	// MaxObject is how many bytes an object has at most. Zero means [DefaultMaxObject].
+	MaxObject int64
+	// Changed is told of each change of an object when it is durable, with the bucket. It must return soon. Nil is told nothing.
+	Changed func(ctx context.Context, bucket registry.Item[registry.Bucket], change Change)
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+	// Log gets what operators should know; nil discards it.
+	Log *slog.Logger
+}
+
+// Store has the buckets and objects of a directory. It is safe for concurrent use. Make one with [New].
+type Store struct {
+	config Config
+	root   *os.Root
+	log    *slog.Logger
+	// seed spreads names over the locks.
+	seed    maphash.Seed
+	buckets [64]sync.RWMutex // held for reading while an object is put in its place, for writing while its bucket is made or removed
+	keys    [256]sync.Mutex  // held while an object or an upload is changed
+}
+
+const (
+	bucketsDir  = "buckets"
+	incomingDir = "incoming"
+)
+
+// New opens the directory, and removes from it what writes have left that were cut off.
+func New(config Config) (*Store, error) {
+	if config.Dir == "" || config.Buckets == nil {
+		return nil, errors.New("objects: the directory and the buckets are required")
+	}
+	if config.MaxObject < 0 {
+		return nil, errors.New("objects: MaxObject must not be negative")
+	}
+	if config.MaxObject == 0 {
+		config.MaxObject = DefaultMaxObject
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("objects: %w", err)
+	}
+	root, err := os.OpenRoot(config.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("objects: %w", err)
+	}
+	s := &Store{config: config, root: root, log: config.Log, seed: maphash.MakeSeed()}
+	err = root.RemoveAll(incomingDir)
+	for _, dir := range []string{bucketsDir, incomingDir} {
+		if err == nil {
+			err = s.makeDir(dir)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("objects in %s: %w", config.Dir, err), root.Close())
+	}
+	return s, nil
+}
+
+// Close lets go of the directory. What was opened stays readable; nothing else may be called.
+func (s *Store) Close() error { return s.root.Close() }
+
+// MaxObject is how many bytes an object has at most.
+func (s *Store) MaxObject() int64 { return s.config.MaxObject }
+
+// now is the time, as S3 tells it: to the second.
+func (s *Store) now() time.Time { return s.config.Now().UTC().Truncate(time.Second) }
+
+func (s *Store) bucketLock(bucket string) *sync.RWMutex {
+	return &s.buckets[maphash.String(s.seed, bucket)%uint64(len(s.buckets))]
+}
+
+// keyLock is of an object or an upload. No two are held at a time.
+func (s *Store) keyLock(file string) *sync.Mutex {
+	return &s.keys[maphash.String(s.seed, file)%uint64(len(s.keys))]
+}
+
+// makeDir makes a directory and those above it, durably.
+func (s *Store) makeDir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if info, err := s.root.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	above := path.Dir(dir)
+	if err := s.makeDir(above); err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.syncDir(above)
+}
+
+// syncDir makes the names in a directory durable, where the system can.
+func (s *Store) syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := s.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// names returns the names in a directory; none if it is not there.
+func (s *Store) names(dir string) ([]fs.DirEntry, error) {
+	d, err := s.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := d.ReadDir(-1)
+	return entries, errors.Join(err, d.Close())
+}
+
+// cleanError is an error without the path of the file it is about, which clients need not know.
+func cleanError(doing, bucket string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if broken, ok := errors.AsType[*fs.PathError](err); ok && strings.Contains(err.Error(), broken.Path) {
+		err = broken.Err
+	}
+	return fmt.Errorf("%s in bucket %s: %w", doing, bucket, err)
+}

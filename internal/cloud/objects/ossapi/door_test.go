@@ -1,0 +1,77 @@
+package ossapi_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/store/memory"
+)
+
+// Two accounts, each with a key, and a key with a token.
+const (
+	keyID, secret     = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+	tokenID, token    = "STS.EXAMPLE", "token/of+this=key"
+	account, stranger = "0000111111111111", "0000222222222222"
+	place             = "cn-hangzhou"
+)
+
+// door is a face behind a door that verifies signatures, as the server's does.
+type door struct {
+	url     string
+	objects *objects.Store
+}
+
+type callerKey struct{}
+
+func newDoor(t testing.TB) *door {
+	t.Helper()
+	rows, err := memory.New(memory.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{}
+	d.objects, err = objects.New(objects.Config{Dir: t.TempDir(), Buckets: registry.New(rows).Buckets, MaxObject: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := ossapi.New(ossapi.Config{Objects: d.objects, Caller: func(ctx context.Context) (ossapi.Caller, bool) {
+		caller, ok := ctx.Value(callerKey{}).(ossapi.Caller)
+		return caller, ok
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var caller ossapi.Caller
+		refused := ossapi.Verify(r, time.Now(), func(id, given, region string) (ossapi.Key, *ossapi.Error) {
+			caller = ossapi.Caller{Account: account, Region: region}
+			if id == keyID && given == "" || id == tokenID && given == token {
+				return ossapi.Key{Secret: secret, Known: true}, nil
+			}
+			return ossapi.Key{}, ossapi.UnknownKey()
+		})
+		if refused != nil {
+			ossapi.WriteError(w, r, refused)
+			return
+		}
+		face.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		if err := d.objects.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.url = server.URL
+	item := registry.Item[registry.Bucket]{Place: registry.Place{Account: stranger, Region: place}, Name: "strange"}
+	if _, err := d.objects.Make(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

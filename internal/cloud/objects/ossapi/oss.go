@@ -1,0 +1,238 @@
+// Package ossapi answers calls of Alibaba Cloud's Object Storage Service about the local buckets and objects, which are in package
+// objects.
+//
+// It serves the calls that clients make for assets: buckets, objects, copies, uploads in parts, and lists. Any other call is refused
+// with the code NotImplemented and the name of what was asked for.
+//
+// A [Verifier] finds out who signed a call, by signature V1 or V4, in a header or in a URL; a [Face] answers a call that was let in. The
+// signatures of OSS do not cover bodies, so a body is read only after its sender is known. A bucket belongs to its account alone:
+// access control lists are recorded and returned, and give access to no other caller.
+//
+// Source: OSS, API reference, version 2014-08-15 and the signatures V1 and V4.
+package ossapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/intake"
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+)
+
+// Caller is the account that a call is answered for.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config is what a [Face] is made of.
+type Config struct {
+	// Objects has the buckets and objects. Required.
+	Objects *objects.Store
+	// Caller returns who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. It replaces the time limits of the
+	// server while a body is read or written.
+	Idle time.Duration
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+// DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
+const DefaultIdle = 30 * time.Second
+
+// Face answers calls. It is an [http.Handler], and safe for concurrent use.
+type Face struct{ config Config }
+
+// New returns a face. It returns an error if the config lacks something.
+func New(config Config) (*Face, error) {
+	if config.Objects == nil || config.Caller == nil {
+		return nil, errors.New("oss: the objects and the caller are required")
+	}
+	if config.Idle < 0 {
+		return nil, errors.New("oss: Idle must not be negative")
+	}
+	config.Idle = cmp.Or(config.Idle, DefaultIdle)
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Face{config}, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{
+		Face: f, ctx: r.Context(), w: w, r: r, id: newRequestID(), query: r.URL.Query(), limits: http.NewResponseController(w),
+	}
+	c.bucket, c.key = placeOf(r)
+	c.body = intake.Paced(r.Body, c.limits, f.config.Idle)
+	h := w.Header()
+	h.Del("X-Amzn-Requestid")
+	h.Set("X-Oss-Request-Id", c.id)
+	h.Set("Content-Security-Policy", sandbox)
+	var ok bool
+	if c.caller, ok = f.config.Caller(c.ctx); !ok {
+		c.refuse(errors.New("the request reached OSS without a caller"))
+		return
+	}
+	if err := c.serve(); err != nil {
+		c.refuse(err)
+	}
+}
+
+// sandbox makes a browser treat a page in an object as one of no origin, so that its scripts cannot call this server.
+const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
+
+// call is one call.
+type call struct {
+	*Face
+	ctx    context.Context
+	w      http.ResponseWriter
+	r      *http.Request
+	limits *http.ResponseController
+	body   io.Reader
+	query  url.Values
+	caller Caller
+	id     string
+
+	bucket, key string
+}
+
+// Write implements [io.Writer]: it writes to the client, with a deadline of its own.
+func (c *call) Write(p []byte) (int, error) {
+	_ = c.limits.SetWriteDeadline(time.Now().Add(c.config.Idle)) // a connection without deadlines does not need one
+	return c.w.Write(p)
+}
+
+// serve answers a call, or returns the error to answer with.
+func (c *call) serve() error {
+	asked := c.asked()
+	what := c.r.Method + " " + strings.Join(asked, "&")
+	switch {
+	case c.bucket == "" && what == "GET ":
+		return c.listBuckets()
+	case c.bucket == "":
+		return c.unserved(asked)
+	case c.key == "" && what == "PUT ":
+		return c.makeBucket()
+	}
+	if err := c.enter(c.bucket); err != nil {
+		return err
+	}
+	serve := bucketCalls[what]
+	if c.key != "" {
+		if err := checkKey(c.key); err != nil {
+			return err
+		}
+		serve = objectCalls[what]
+	}
+	if serve == nil {
+		return c.unserved(asked)
+	}
+	return serve(c)
+}
+
+// bucketCalls and objectCalls are the calls about a bucket and an object, by the method and the parameters that name a sub-resource.
+var (
+	bucketCalls = map[string]func(*call) error{
+		"GET ":           (*call).listObjects,
+		"DELETE ":        (*call).removeBucket,
+		"GET bucketInfo": (*call).bucketInfo,
+		"GET location":   (*call).location,
+		"GET acl":        (*call).bucketACL,
+		"PUT acl":        (*call).setBucketACL,
+		"GET tagging":    (*call).bucketTags,
+		"PUT tagging":    (*call).setBucketTags,
+		"DELETE tagging": (*call).dropBucketTags,
+		"GET versioning": (*call).versioning,
+		"GET uploads":    (*call).listUploads,
+		"POST delete":    (*call).removeObjects,
+	}
+	objectCalls = map[string]func(*call) error{
+		"PUT ":                    (*call).putObject,
+		"GET ":                    (*call).getObject,
+		"HEAD ":                   (*call).getObject,
+		"DELETE ":                 (*call).removeObject,
+		"HEAD objectMeta":         (*call).objectMeta,
+		"GET objectMeta":          (*call).objectMeta,
+		"GET acl":                 (*call).objectACL,
+		"PUT acl":                 (*call).setObjectACL,
+		"GET tagging":             (*call).objectTags,
+		"PUT tagging":             (*call).setObjectTags,
+		"DELETE tagging":          (*call).dropObjectTags,
+		"POST append&position":    (*call).appendObject,
+		"POST uploads":            (*call).beginUpload,
+		"PUT partNumber&uploadId": (*call).putPart,
+		"GET uploadId":            (*call).listParts,
+		"POST uploadId":           (*call).completeUpload,
+		"DELETE uploadId":         (*call).abortUpload,
+	}
+)
+
+// plain are parameters that do not name a sub-resource. Signatures and overrides of headers do not either.
+var plain = []string{
+	"prefix", "delimiter", "marker", "max-keys", "encoding-type", "list-type", "continuation-token", "start-after", "fetch-owner",
+	"key-marker", "upload-id-marker", "max-uploads", "part-number-marker", "max-parts", "OSSAccessKeyId", "Expires", "Signature",
+	"security-token", "sequential", "regionList", "tag-key", "tag-value",
+}
+
+// asked returns the parameters that name a sub-resource, sorted.
+func (c *call) asked() []string {
+	var names []string
+	for name := range c.query {
+		signs := strings.HasPrefix(name, "x-oss-") && name != "x-oss-process" && name != "x-oss-async-process"
+		if !signs && !strings.HasPrefix(name, "response-") && !slices.Contains(plain, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// unserved is the error for a call that OSS has and this server does not.
+func (c *call) unserved(asked []string) error {
+	of := "the service"
+	switch {
+	case c.key != "":
+		of = "an object"
+	case c.bucket != "":
+		of = "a bucket"
+	}
+	what := c.r.Method
+	if len(asked) > 0 {
+		what += fmt.Sprintf(" ?%.100s", strings.Join(asked, "&"))
+	}
+	return refuse(http.StatusNotImplemented, "NotImplemented", "This version of Pintle does not serve %s of %s of OSS.", what, of)
+}
+
+// enter returns an error unless the caller may use a bucket.
+func (c *call) enter(bucket string) error {
+	if checkBucketName(bucket) != nil {
+		return objects.ErrNoBucket
+	}
+	item, err := c.config.Objects.Bucket(c.ctx, bucket)
+	if err != nil {
+		return err
+	}
+	if item.Of.Owner.Account != c.caller.Account {
+		return denied
+	}
+	return nil
+}
+
+// newRequestID returns an id in the form of OSS's, 24 hexadecimal digits.
+func newRequestID() string {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return fmt.Sprintf("%X", id)
+}

@@ -1,0 +1,36 @@
+package s3api
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"testing/iotest"
+)
+
+// FuzzChunked wants a body in chunks to give the same however it arrives, no more than it has, and an error that is told.
+func FuzzChunked(f *testing.F) {
+	for _, body := range []string{
+		"5\r\nhello\r\n0\r\n\r\n", "5;chunk-signature=ab\r\nhello\r\n0;chunk-signature=cd\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n", "0\n", "", "f\r\n", "zz", "1\r\na0",
+		"7fffffffffffffff\r\na", "0\r\na\r\n", "0\r\n:\r\n:\r\n\r\n",
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		whole := newChunked(bytes.NewReader(body))
+		data, err := io.ReadAll(whole)
+		if len(data) > len(body) {
+			t.Errorf("%d bytes of %d", len(data), len(body))
+		}
+		if err != nil {
+			if told := (&call{}).of(err); told.status >= 500 {
+				t.Errorf("%q: %v", body, err)
+			}
+			return
+		}
+		slow := newChunked(iotest.OneByteReader(bytes.NewReader(body)))
+		again, err := io.ReadAll(iotest.OneByteReader(slow))
+		if err != nil || !bytes.Equal(data, again) || len(slow.trailers) != len(whole.trailers) {
+			t.Errorf("%q: %q and %q, %v", body, data, again, err)
+		}
+	})
+}

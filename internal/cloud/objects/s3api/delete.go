@@ -1,0 +1,70 @@
+package s3api
+
+import (
+	"encoding/xml"
+	"net/http"
+
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+)
+
+// deleteObject removes an object, if there is one.
+func (c *call) deleteObject() error {
+	condition, err := c.writeCondition()
+	if err != nil {
+		return err
+	}
+	if err := c.config.Objects.Delete(c.ctx, c.bucket, c.key, condition); err != nil {
+		return err
+	}
+	return c.reply.nothing(http.StatusNoContent)
+}
+
+// maxDeleted is how many objects one call removes.
+const maxDeleted = 1000
+
+type objectName struct {
+	Key       string
+	VersionID string `xml:"VersionId,omitempty"`
+}
+
+type notDeleted struct {
+	objectName
+	Code, Message string
+}
+
+// deleteObjects removes the objects that the body names. Those that do not exist count as removed.
+func (c *call) deleteObjects() error {
+	if err := c.readBody(); err != nil {
+		return err
+	}
+	var document struct {
+		XMLName xml.Name     `xml:"Delete"`
+		Objects []objectName `xml:"Object"`
+		Quiet   bool
+	}
+	if err := xml.Unmarshal(c.body, &document); err != nil || len(document.Objects) == 0 || len(document.Objects) > maxDeleted {
+		return malformedXML
+	}
+	result := struct {
+		XMLName   xml.Name `xml:"DeleteResult"`
+		Namespace string   `xml:"xmlns,attr"`
+		Deleted   []objectName
+		Error     []notDeleted
+	}{Namespace: namespace}
+	var keys []string
+	for _, o := range document.Objects {
+		if o.VersionID != "" && o.VersionID != objects.NullVersion {
+			told := c.of(objects.ErrNoVersion)
+			result.Error = append(result.Error, notDeleted{o, told.code, told.message})
+			continue
+		}
+		keys = append(keys, o.Key)
+		if !document.Quiet {
+			result.Deleted = append(result.Deleted, o)
+		}
+	}
+	if err := c.config.Objects.DeleteAll(c.ctx, c.bucket, keys); err != nil {
+		return err
+	}
+	return c.reply.document(result)
+}

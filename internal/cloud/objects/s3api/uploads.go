@@ -1,0 +1,102 @@
+package s3api
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/objects"
+)
+
+type pendingUpload struct {
+	Key              string
+	UploadID         string `xml:"UploadId"`
+	Initiator, Owner ownerID
+	StorageClass     string
+	Initiated        string
+}
+
+// listMultipartUploads lists the uploads of a bucket that are neither complete nor aborted.
+func (c *call) listMultipartUploads() error {
+	limit, err := c.limit("max-uploads")
+	if err != nil {
+		return err
+	}
+	encoding, err := c.encoding()
+	if err != nil {
+		return err
+	}
+	l := listing{encoding: encoding}
+	l.Prefix, l.Delimiter = c.query.Get("prefix"), c.query.Get("delimiter")
+	uploads, err := c.config.Objects.Uploads(c.ctx, c.bucket)
+	if err != nil {
+		return err
+	}
+	key, id := c.query.Get("key-marker"), c.query.Get("upload-id-marker")
+	if key == "" {
+		id = "" // S3 ignores it
+	}
+	result := struct {
+		XMLName            xml.Name `xml:"ListMultipartUploadsResult"`
+		Namespace          string   `xml:"xmlns,attr"`
+		Bucket             string
+		KeyMarker          string
+		UploadIDMarker     string `xml:"UploadIdMarker"`
+		NextKeyMarker      string `xml:",omitempty"`
+		NextUploadIDMarker string `xml:"NextUploadIdMarker,omitempty"`
+		Prefix             string `xml:",omitempty"`
+		Delimiter          string `xml:",omitempty"`
+		EncodingType       string `xml:",omitempty"`
+		MaxUploads         int
+		IsTruncated        bool
+		Uploads            []pendingUpload `xml:"Upload"`
+		CommonPrefixes     []commonPrefix
+	}{
+		Namespace: namespace, Bucket: c.bucket, KeyMarker: l.text(key), UploadIDMarker: id, Prefix: l.text(l.Prefix),
+		Delimiter: l.text(l.Delimiter), EncodingType: encoding, MaxUploads: limit,
+	}
+	var last objects.Upload
+	prefix := "" // the common one that was counted last; those with one are all together
+	for _, u := range following(uploads, key, id) {
+		rest, ok := strings.CutPrefix(u.Key, l.Prefix)
+		if !ok {
+			continue
+		}
+		common := ""
+		if head, _, cut := strings.Cut(rest, l.Delimiter); cut && l.Delimiter != "" {
+			common = l.Prefix + head + l.Delimiter
+		}
+		switch {
+		case common != "" && common == prefix:
+		case len(result.Uploads)+len(result.CommonPrefixes) == limit:
+			result.IsTruncated = true
+		case common != "":
+			prefix = common
+			result.CommonPrefixes = append(result.CommonPrefixes, commonPrefix{l.text(common)})
+		default:
+			result.Uploads = append(result.Uploads, pendingUpload{
+				Key: l.text(u.Key), UploadID: u.ID, Initiator: c.owner(), Owner: c.owner(), StorageClass: standard, Initiated: stamp(u.Begun),
+			})
+		}
+		if result.IsTruncated {
+			result.NextKeyMarker, result.NextUploadIDMarker = l.text(last.Key), last.ID
+			break
+		}
+		last = u
+	}
+	return c.reply.document(result)
+}
+
+// following returns the uploads that follow a key, or an upload of that key.
+func following(uploads []objects.Upload, key, id string) []objects.Upload {
+	if key == "" {
+		return uploads
+	}
+	found := false
+	for i, u := range uploads {
+		if u.Key > key || u.Key == key && found {
+			return uploads[i:]
+		}
+		found = found || u.Key == key && id != "" && u.ID == id
+	}
+	return nil
+}

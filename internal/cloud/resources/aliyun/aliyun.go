@@ -1,0 +1,63 @@
+// Package aliyun has the native resource types of Alibaba Cloud in the cloud of this machine: functions of Function Compute whose
+// code a template brings, and what such templates make beside: services, roles, queues, topics, projects of logs. Functions run;
+// all else is recorded, with the names and ARNs that it would have, and heeded by nobody.
+//
+// The tables have the properties and attributes that the CDK of ROS and the reference of its resource types name, and whether a
+// property can change is what that reference says. What cannot has the resource made anew, if the update allows that.
+//
+// Source: ROS, resource types by service; packages ros-cdk-fc 1.9.0, ros-cdk-fc3 1.11.0, ros-cdk-ram 1.12.0, ros-cdk-mns and
+// ros-cdk-sls 1.15.0 of Alibaba Cloud.
+package aliyun
+
+import (
+	"context"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+)
+
+// Functions is Function Compute. Create of what the same holder has made, and Delete of what is not there, are as package
+// functions tells.
+type Functions interface {
+	Create(ctx context.Context, item registry.Item[registry.Function], code registry.Code) (registry.Item[registry.Function], error)
+	// Update changes the definition, and the code unless that is nil.
+	Update(ctx context.Context, item registry.Item[registry.Function], code *registry.Code) (registry.Item[registry.Function], error)
+	Delete(ctx context.Context, place registry.Place, name string) error
+	CreateLayer(ctx context.Context, item registry.Item[registry.Layer], code registry.Code) (arn string, err error)
+	DeleteLayer(ctx context.Context, arn string) error
+}
+
+// Config is what the types act on. Where a part is nil the types can be declared, and fail when they are served: that is for
+// programs that only look at templates.
+type Config struct {
+	Functions Functions
+	Objects   Buckets
+	// Catalog has what there is.
+	Catalog *registry.Catalog
+	// Now is the clock. Nil is the system's.
+	Now func() time.Time
+	// Patience is how long one request may take. Zero means [resources.DefaultPatience].
+	Patience time.Duration
+}
+
+// Types returns the types, to be added to a registry of native ones.
+func Types(c Config) []native.Type {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	var list []native.Type
+	add := func(t resources.Table, ready bool, m resources.Maker) {
+		list = append(list, resources.New(t, m, ready && c.Catalog != nil, c.Patience))
+	}
+	add(functionTable, c.Functions != nil, function{c, functionOf2})
+	add(function3Table, c.Functions != nil, function{c, functionOf3})
+	add(layerTable, c.Functions != nil, layer{c})
+	add(bucketTable, c.Objects != nil, bucket{c})
+	add(serviceType.Table, true, service{resources.Record(serviceType, c.Catalog, c.Now), c.Catalog})
+	for _, r := range records {
+		add(r.Table, true, resources.Record(r, c.Catalog, c.Now))
+	}
+	return list
+}

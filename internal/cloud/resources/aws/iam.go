@@ -1,0 +1,70 @@
+package aws
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources"
+)
+
+// The types of IAM.
+var (
+	roleTable = resources.Table{
+		Name:       "AWS::IAM::Role",
+		Identifier: "RoleName",
+		Texts:      "Description Path PermissionsBoundary RoleName",
+		Numbers:    "MaxSessionDuration",
+		Lists:      "ManagedPolicyArns Policies Tags",
+		Documents:  "AssumeRolePolicyDocument",
+		Required:   "AssumeRolePolicyDocument", Replaces: "Path RoleName", Attributes: "Arn RoleId",
+		Named: "RoleName", Longest: 64, Letters: identityLetters,
+	}
+	policyTable = resources.Table{
+		Name: "AWS::IAM::Policy", Identifier: "Id", Texts: "PolicyName", Lists: "Groups Roles Users", Documents: "PolicyDocument",
+		Required: "PolicyDocument PolicyName", Attributes: "Id",
+	}
+	managedPolicyTable = resources.Table{
+		Name: "AWS::IAM::ManagedPolicy", Identifier: "PolicyArn", Texts: "Description ManagedPolicyName Path", Lists: "Groups Roles Users",
+		Documents: "PolicyDocument", Required: "PolicyDocument", Replaces: "Description ManagedPolicyName Path",
+		Attributes: "AttachmentCount CreateDate DefaultVersionId IsAttachable PermissionsBoundaryUsageCount PolicyArn PolicyId UpdateDate",
+		Named:      "ManagedPolicyName", Longest: 128, Letters: identityLetters,
+	}
+)
+
+// path is that of an identity, which begins and ends with a slash.
+func path(c *resources.Call) string {
+	if path := c.Text("Path"); path != "" {
+		return path
+	}
+	return "/"
+}
+
+func identityARN(c *resources.Call, rest string) string {
+	return "arn:" + c.Partition + ":iam::" + c.Place.Account + ":" + rest
+}
+
+func roleAttributes(c *resources.Call, id string, made registry.Item[registry.Record], _ time.Time) []string {
+	return []string{"Arn", identityARN(c, "role"+path(c)+id), "RoleId", unique("AROA", made.Holder)}
+}
+
+func managedPolicyARN(c *resources.Call) string {
+	return identityARN(c, "policy"+path(c)+c.Name("ManagedPolicyName", 128))
+}
+
+func managedPolicyAttributes(c *resources.Call, id string, made registry.Item[registry.Record], changed time.Time) []string {
+	attached := len(c.Texts("Groups")) + len(c.Texts("Roles")) + len(c.Texts("Users"))
+	return []string{
+		"AttachmentCount", strconv.Itoa(attached), "CreateDate", made.Of.Made.Format(time.RFC3339), "DefaultVersionId", "v1", "IsAttachable", "true",
+		"PermissionsBoundaryUsageCount", "0", "PolicyArn", id, "PolicyId", unique("ANPA", made.Holder), "UpdateDate", changed.Format(time.RFC3339),
+	}
+}
+
+// unique returns an id in the form of those of IAM, which is another one for what is made anew under the same name.
+func unique(prefix, holder string) string {
+	sum := uuid.NewSHA1(uuid.NameSpaceURL, []byte(holder))
+	return prefix + strings.ToUpper(strings.ReplaceAll(sum.String(), "-", ""))[:17]
+}

@@ -1,0 +1,164 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+)
+
+var topicTable = resources.Table{
+	Name:       "AWS::SNS::Topic",
+	Identifier: "TopicArn",
+	Texts:      "DisplayName FifoThroughputScope KmsMasterKeyId SignatureVersion TopicName TracingConfig",
+	Truths:     "ContentBasedDeduplication FifoTopic",
+	Lists:      "DeliveryStatusLogging Subscription Tags",
+	Documents:  "ArchivePolicy DataProtectionPolicy",
+	Replaces:   "FifoTopic TopicName", Attributes: "TopicArn TopicName",
+	Named: "TopicName",
+}
+
+// topicName is how long the name of a topic may be. Source: SNS, CreateTopic.
+const topicName = 256
+
+// topic is AWS::SNS::Topic.
+type topic struct{ Config }
+
+// Create implements [resources.Maker].
+func (t topic) Create(ctx context.Context, c *resources.Call) (native.Result, error) {
+	of, err := topicOf(c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	subscriptions, err := inline(c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	name := c.Name("TopicName", topicName)
+	arn := c.ARN("sns", name)
+	_, err = t.Topics.Create(ctx, registry.Item[registry.Topic]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
+	if err == nil {
+		err = t.subscribe(ctx, c, arn, subscriptions)
+	}
+	if err != nil {
+		return c.Failed(ctx, arn, name, err, resources.Holding(t.Catalog.Topics, c.Place, name))
+	}
+	return topicResult(arn), nil
+}
+
+// Update implements [resources.Maker].
+func (t topic) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
+	of, err := topicOf(c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	subscriptions, err := inline(c)
+	if err != nil {
+		return native.Result{}, err
+	}
+	_, err = t.Topics.Update(ctx, registry.Item[registry.Topic]{Place: c.Place, Name: topicNamed(c), Of: of})
+	if errors.Is(err, registry.ErrNotFound) {
+		return native.Result{}, c.Lost()
+	}
+	if err == nil {
+		err = t.subscribe(ctx, c, c.Physical(), subscriptions)
+	}
+	if err != nil {
+		return native.Result{}, err
+	}
+	return topicResult(c.Physical()), nil
+}
+
+// Remove implements [resources.Maker]. The topic's subscriptions go with it, also if the topic is gone, for a Delete may have been cut off
+// between the two.
+func (t topic) Remove(ctx context.Context, c *resources.Call) error {
+	there, err := t.Catalog.Topics.Get(ctx, c.Place, topicNamed(c))
+	switch {
+	case err == nil && !c.Made(there.Holder):
+		return nil
+	case resources.IgnoreMissing(err) != nil:
+		return err
+	case !strings.HasPrefix(c.Physical(), c.ARN("sns", "")):
+		return nil // the id of a Create that made nothing
+	}
+	return resources.IgnoreMissing(t.Topics.Delete(ctx, c.Physical()))
+}
+
+// subscribe makes the subscriptions that a topic declares, and ends those that it declared before.
+func (t topic) subscribe(ctx context.Context, c *resources.Call, arn string, wanted []registry.Subscription) error {
+	kept := map[string]bool{}
+	for _, s := range wanted {
+		s.Topic = arn
+		made, err := t.Topics.Subscribe(ctx, registry.Item[registry.Subscription]{Holder: c.Holder(), Of: s})
+		if err != nil {
+			return err
+		}
+		kept[made] = true
+	}
+	there, err := t.Topics.Subscriptions(ctx, arn)
+	if err != nil {
+		return err
+	}
+	for _, s := range there {
+		if one := c.ARN("sns", s.Name); c.Made(s.Holder) && !kept[one] {
+			if err := resources.IgnoreMissing(t.Topics.Unsubscribe(ctx, one)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func topicNamed(c *resources.Call) string { return strings.TrimPrefix(c.Physical(), c.ARN("sns", "")) }
+
+func topicResult(arn string) native.Result {
+	return resources.Result(arn, "TopicArn", arn, "TopicName", arn[strings.LastIndex(arn, ":")+1:])
+}
+
+// inline reads the subscriptions that a topic declares.
+func inline(c *resources.Call) ([]registry.Subscription, error) {
+	var list []registry.Subscription
+	for _, item := range c.At("Subscription").Items() {
+		protocol, _ := item.Get("Protocol")
+		endpoint, _ := item.Get("Endpoint")
+		if protocol.Text() == "" || endpoint.Text() == "" || len(item.Members()) != 2 {
+			return nil, resources.Reason("Value of property Subscription must be a list of objects with the members Endpoint and Protocol")
+		}
+		list = append(list, registry.Subscription{Protocol: protocol.Text(), Endpoint: endpoint.Text()})
+	}
+	return list, nil
+}
+
+// topicOf reads what is declared of a topic. What SNS calls by the same name is an attribute of it; the policies of FIFO topics
+// and of the protection of data are recorded with the resource.
+func topicOf(c *resources.Call) (registry.Topic, error) {
+	tags, err := c.Tags()
+	if err != nil {
+		return registry.Topic{}, err
+	}
+	return registry.Topic{Tags: tags, Attributes: attributesOf(c,
+		"ContentBasedDeduplication", "DisplayName", "FifoTopic", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")}, nil
+}
+
+// attributesOf returns properties as SNS has them, as a map of texts: objects as JSON, and without those that are false.
+func attributesOf(c *resources.Call, names ...string) map[string]string {
+	var attributes map[string]string
+	for _, name := range names {
+		v := c.At(name)
+		text := v.Text()
+		if !v.IsScalar() && !v.IsNull() {
+			text = string(v.JSON())
+		}
+		if text == "" || text == "false" {
+			continue
+		}
+		if attributes == nil {
+			attributes = map[string]string{}
+		}
+		attributes[name] = text
+	}
+	return attributes
+}

@@ -1,0 +1,55 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Viewer is a [Maker] that can read back what it made.
+type Viewer interface {
+	// View returns the current properties of what the call's physical id names, as far as they can be compared with declared ones. The
+	// error is [registry.ErrNotFound] if there is nothing under the id.
+	View(ctx context.Context, c *Call) (value.Value, error)
+}
+
+// Live implements [native.Viewer].
+func (t *resource) Live(ctx context.Context, r *store.Request) (value.Value, error) {
+	viewer, ok := t.maker.(Viewer)
+	if !ok || !t.ready {
+		return value.Value{}, native.ErrUnchecked
+	}
+	c, err := Read(t.schema.Name, r)
+	if err != nil {
+		return value.Value{}, err
+	}
+	live, err := viewer.View(ctx, c)
+	if errors.Is(err, registry.ErrNotFound) {
+		err = native.ErrDeleted
+	}
+	return live, err
+}
+
+// View implements [Viewer].
+func (t recorder) View(ctx context.Context, c *Call) (value.Value, error) {
+	there, err := t.things.Records.Get(ctx, t.Place(c), c.RecordName(c.Physical()))
+	if err != nil {
+		return value.Value{}, err
+	}
+	return value.Parse(there.Of.Properties)
+}
+
+// TagList returns tags as a property has them, sorted by key.
+func TagList(tags map[string]string) value.Value {
+	items := make([]value.Value, 0, len(tags))
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		items = append(items, value.Object(value.Member{Key: "Key", Value: value.Str(key)}, value.Member{Key: "Value", Value: value.Str(tags[key])}))
+	}
+	return value.Items(items...)
+}

@@ -1,0 +1,99 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/engine/native"
+)
+
+// RecordType is a type of which resources are only recorded: nothing asks for them, or nothing heeds them.
+type RecordType struct {
+	Table
+	// Global says that names are taken in all regions of an account.
+	Global bool
+	// ID returns the physical id of what a Create makes.
+	ID func(c *Call) string
+	// Lenient is a property which, if it is true, has a Create take what is there under the name as it is, and an Update leave it.
+	// Empty is none.
+	Lenient string
+	// Attributes returns pairs of a name and a text for what is there, which was last changed then; nil returns none.
+	Attributes func(c *Call, id string, made registry.Item[registry.Record], changed time.Time) []string
+}
+
+// Place is where records of the type are kept.
+func (t *RecordType) Place(c *Call) registry.Place {
+	if t.Global {
+		return registry.Place{Account: c.Place.Account, Region: registry.Everywhere.Region}
+	}
+	return c.Place
+}
+
+// Record returns the maker of a type that is only recorded, in a catalog, with the time of now.
+func Record(t RecordType, things *registry.Catalog, now func() time.Time) Maker {
+	return recorder{t, things, now}
+}
+
+// recorder makes records.
+type recorder struct {
+	RecordType
+	things *registry.Catalog
+	now    func() time.Time
+}
+
+// Create implements [Maker].
+func (t recorder) Create(ctx context.Context, c *Call) (native.Result, error) {
+	id := t.ID(c)
+	item := registry.Item[registry.Record]{Place: t.Place(c), Name: c.RecordName(id), Of: t.recordOf(c)}
+	made, err := Put(ctx, c, t.things.Records, item)
+	if errors.Is(err, registry.ErrExists) && t.lenient(c) {
+		made, err = t.things.Records.Get(ctx, item.Place, item.Name)
+	}
+	if err != nil {
+		return c.Failed(ctx, id, id, err, Holding(t.things.Records, item.Place, item.Name))
+	}
+	return t.result(c, id, made, made.Of.Made), nil
+}
+
+// Update implements [Maker].
+func (t recorder) Update(ctx context.Context, c *Call) (native.Result, error) {
+	fresh := t.recordOf(c)
+	if t.lenient(c) {
+		there, err := t.things.Records.Get(ctx, t.Place(c), c.RecordName(c.Physical()))
+		if err == nil && !c.Made(there.Holder) {
+			return t.result(c, c.Physical(), there, there.Of.Made), nil
+		}
+	}
+	made, err := Change(ctx, c, t.things.Records, t.Place(c), c.RecordName(c.Physical()), func(r *registry.Record) {
+		fresh.Made = r.Made
+		fresh.State = r.State
+		*r = fresh
+	})
+	if err != nil {
+		return native.Result{}, err
+	}
+	return t.result(c, c.Physical(), made, t.now().UTC()), nil
+}
+
+// Remove implements [Maker].
+func (t recorder) Remove(ctx context.Context, c *Call) error {
+	return Drop(ctx, c, t.things.Records, t.Place(c), c.RecordName(c.Physical()))
+}
+
+// RecordName is the name of the record of what is called id.
+func (c *Call) RecordName(id string) string { return c.Kind + "/" + id }
+
+func (t recorder) lenient(c *Call) bool { return t.Lenient != "" && c.Text(t.Lenient) == "true" }
+
+func (t recorder) recordOf(c *Call) registry.Record {
+	return registry.Record{Properties: c.Declared.JSON(), Made: t.now().UTC()}
+}
+
+func (t recorder) result(c *Call, id string, made registry.Item[registry.Record], changed time.Time) native.Result {
+	if t.Attributes == nil {
+		return Result(id)
+	}
+	return Result(id, t.Attributes(c, id, made, changed)...)
+}

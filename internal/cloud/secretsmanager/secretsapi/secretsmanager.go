@@ -1,0 +1,109 @@
+// Package secretsapi answers what clients ask of Secrets Manager about local secrets, in AWS's JSON protocol.
+//
+// Rotation, replication and resource policies are not served.
+//
+// Source: Secrets Manager API Reference, version 2017-10-17; AWS JSON 1.1 protocol.
+package secretsapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/api/query"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
+)
+
+// Target is what the header X-Amz-Target of a call begins with; the name of the action follows after a dot.
+const Target = "secretsmanager"
+
+// MaxBody bounds the body of a call in bytes: a secret of 64 KiB, escaped or in Base64.
+const MaxBody = 512 << 10
+
+// Caller is the account and region of a call.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config configures the service.
+type Config struct {
+	// Secrets are the secrets. Required.
+	Secrets *secretsmanager.Secrets
+	// Caller returns who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Tokens makes paging tokens; nil means tokens that end with the process.
+	Tokens *query.Tokens
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+type face struct{ Config }
+
+// New returns a service that answers the actions. It returns an error if a required field is missing.
+func New(config Config) (*awsjson.Service, error) {
+	if config.Secrets == nil || config.Caller == nil {
+		return nil, errors.New("secretsmanager: the secrets and the caller are required")
+	}
+	if config.Tokens == nil {
+		var err error
+		if config.Tokens, err = query.NewTokens(nil); err != nil {
+			return nil, err
+		}
+	}
+	service, err := awsjson.New(awsjson.Config{
+		Name: "secretsmanager", Target: Target, Endpoint: "AWS_ENDPOINT_URL_SECRETS_MANAGER", MaxBody: MaxBody, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &face{config}
+	handle(service, f, "CreateSecret", (*call).create)
+	handle(service, f, "DeleteSecret", (*call).remove)
+	handle(service, f, "DescribeSecret", (*call).describe)
+	handle(service, f, "GetRandomPassword", (*call).password)
+	handle(service, f, "GetSecretValue", (*call).value)
+	handle(service, f, "ListSecretVersionIds", (*call).versions)
+	handle(service, f, "ListSecrets", (*call).list)
+	handle(service, f, "PutSecretValue", (*call).put)
+	handle(service, f, "RestoreSecret", (*call).restore)
+	handle(service, f, "TagResource", (*call).tag)
+	handle(service, f, "UntagResource", (*call).untag)
+	handle(service, f, "UpdateSecret", (*call).update)
+	handle(service, f, "UpdateSecretVersionStage", (*call).moveStage)
+	return service, nil
+}
+
+// call is one call.
+type call struct {
+	*face
+	ctx   context.Context
+	place registry.Place
+}
+
+// handle registers an action.
+func handle[In, Out any](service *awsjson.Service, f *face, name string, do func(*call, In) (Out, error)) {
+	awsjson.Handle(service, name, func(ctx context.Context, in In) (out Out, err error) {
+		caller, ok := f.Caller(ctx)
+		if !ok {
+			return out, errors.New("the request reached Secrets Manager without a caller")
+		}
+		out, err = do(&call{face: f, ctx: ctx, place: registry.Place(caller)}, in)
+		if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
+			err = awsjson.Refuse(told.Code, "%s", told.Message)
+		}
+		return out, err
+	})
+}
+
+// seconds is a time as the protocol has it; nil for none.
+func seconds(at time.Time) *float64 {
+	if at.IsZero() {
+		return nil
+	}
+	s := float64(at.UnixMilli()) / float64(time.Second/time.Millisecond)
+	return &s
+}

@@ -1,0 +1,154 @@
+package sns
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+)
+
+// MaxMessage is how long a message with its attributes may be, in bytes; those of a batch together too. Source: SNS API Reference,
+// Publish.
+const MaxMessage = 256 << 10
+
+const (
+	maxSubject    = 100 // characters; it must have fewer
+	maxAttributes = 100 // of a message. Source: ours
+)
+
+// Message is what is published.
+type Message struct {
+	// Subject may be empty.
+	Subject string
+	// Message is the text; with the Structure "json" an object of texts by protocol, of which "default" must be there.
+	Message   string
+	Structure string
+	// Attributes by name.
+	Attributes map[string]Attribute
+}
+
+// Attribute is a message attribute.
+type Attribute struct {
+	// Type is String, Number, Binary or String.Array, and may have a dot and a label of the client's own behind it.
+	Type string
+	// String is the value, of Binary it is base64.
+	String string
+}
+
+var attributeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
+
+// texts are what of a message goes to whom: by protocol, "" for all others.
+type texts map[string]string
+
+func (t texts) of(protocol string) string {
+	if text, ok := t[protocol]; ok {
+		return text
+	}
+	return t[""]
+}
+
+// check refuses what SNS refuses, and returns the texts.
+func (m *Message) check() (texts, error) {
+	if m.Message == "" {
+		return nil, invalid("Empty message")
+	}
+	size := len(m.Message)
+	if m.Subject != "" && (utf8.RuneCountInString(m.Subject) >= maxSubject || strings.ContainsFunc(m.Subject, unicode.IsControl) ||
+		!utf8.ValidString(m.Subject)) {
+		return nil, invalid("Subject")
+	}
+	if len(m.Attributes) > maxAttributes {
+		return nil, invalid("MessageAttributes Reason: a message has %d at most", maxAttributes)
+	}
+	for name, a := range m.Attributes {
+		if err := a.check(name); err != nil {
+			return nil, err
+		}
+		size += len(name) + len(a.Type) + len(a.String)
+	}
+	if size > MaxMessage {
+		return nil, invalid("Message too long")
+	}
+	switch m.Structure {
+	case "":
+		return texts{"": m.Message}, nil
+	case "json":
+	default:
+		return nil, invalid("Message Structure - it is json or left out")
+	}
+	var by map[string]any
+	if json.Unmarshal([]byte(m.Message), &by) != nil {
+		return nil, invalid("Message Structure - JSON message body failed to parse")
+	}
+	split := texts{}
+	for protocol, text := range by {
+		if text, ok := text.(string); ok { // what is no text is left out, as SNS does
+			split[protocol] = text
+		}
+	}
+	text, ok := split["default"]
+	if !ok {
+		return nil, invalid("Message Structure - No default entry in JSON message body")
+	}
+	split[""] = text
+	return split, nil
+}
+
+// shown returns the attributes as subscribers get them.
+func (m *Message) shown() map[string]local.NotificationAttribute {
+	attributes := make(map[string]local.NotificationAttribute, len(m.Attributes))
+	for name, a := range m.Attributes {
+		attributes[name] = local.NotificationAttribute{Type: a.Type, Value: a.String}
+	}
+	return attributes
+}
+
+func (a Attribute) check(name string) error {
+	wrong := func(text string) error {
+		return &Error{Code: "ParameterValueInvalid", Status: http.StatusBadRequest, Message: text}
+	}
+	if !attributeName.MatchString(name) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return wrong("The message attribute name '" + shorten(name) + "' is not valid: it has letters, digits, and _ - . between them.")
+	}
+	kind, _, _ := strings.Cut(a.Type, ".")
+	switch {
+	case kind != "String" && kind != "Number" && kind != "Binary" || len(a.Type) > 256:
+		return wrong("The message attribute '" + name + "' has an invalid message attribute type, the set of supported type prefixes is Binary, Number, and String.")
+	case a.String == "":
+		return wrong("The message attribute '" + name + "' must contain non-empty message attribute value for message attribute type '" + a.Type + "'.")
+	}
+	if kind == "Number" {
+		if _, err := strconv.ParseFloat(a.String, 64); err != nil {
+			return wrong("Could not cast message attribute '" + name + "' value to number.")
+		}
+	}
+	if kind == "Binary" {
+		if _, err := base64.StdEncoding.DecodeString(a.String); err != nil {
+			return wrong("The message attribute '" + name + "' of the type Binary is not base64.")
+		}
+	}
+	return nil
+}
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > 64 {
+		return string(runes[:64]) + "…"
+	}
+	return text
+}
+
+// event returns what a function gets for a message.
+func event(m *notification.Message, subscription string) []byte {
+	return local.Notification{
+		TopicARN: m.TopicARN, SubscriptionARN: subscription, MessageID: m.MessageID, Subject: m.Subject, Message: m.Message,
+		Timestamp: m.Timestamp, SignatureVersion: m.SignatureVersion, Signature: m.Signature, SigningCertURL: m.SigningCertURL,
+		UnsubscribeURL: m.UnsubscribeURL, Attributes: m.MessageAttributes,
+	}.Event()
+}

@@ -1,0 +1,238 @@
+package sns
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// maxTags is how many tags a topic has at most. Source: SNS API Reference, TagResource.
+const maxTags = 50
+
+// Create makes a topic. One that is there already is returned if a client asks (Holder "") and neither attributes nor tags are
+// others; if its own holder asks again it is brought to what is asked. For any other holder it is [registry.ErrExists]. What is
+// wrong with the item is an [Error].
+func (t *Topics) Create(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error) {
+	if !topicName.MatchString(item.Name) {
+		return item, invalid("Topic Name")
+	}
+	if err := checkTopic(&item.Of); err != nil {
+		return item, err
+	}
+	item.Version, item.Of.ID = 0, rand.Text()
+	for {
+		made, err := t.config.Catalog.Topics.Put(ctx, item)
+		if !errors.Is(err, registry.ErrExists) {
+			return made, err
+		}
+		there, err := t.config.Catalog.Topics.Get(ctx, item.Place, item.Name)
+		switch {
+		case errors.Is(err, registry.ErrNotFound):
+			continue // it has just been deleted
+		case err != nil:
+			return item, err
+		case item.Holder == "":
+			return there, same(there.Of, item.Of)
+		case item.Holder != there.Holder:
+			return there, registry.ErrExists
+		}
+		there.Of.Attributes, there.Of.Tags = item.Of.Attributes, item.Of.Tags
+		made, err = t.config.Catalog.Topics.Put(ctx, there)
+		if !errors.Is(err, registry.ErrChanged) && !errors.Is(err, registry.ErrNotFound) {
+			return made, err
+		}
+	}
+}
+
+// same returns an error if a topic differs from what is asked for.
+func same(there, asked registry.Topic) error {
+	for name, value := range asked.Attributes {
+		if there.Attributes[name] != value {
+			return invalid("Attributes Reason: Topic already exists with different attributes")
+		}
+	}
+	if asked.Tags != nil && !maps.Equal(there.Tags, asked.Tags) {
+		return invalid("Tags Reason: Topic already exists with different tags")
+	}
+	return nil
+}
+
+// checkTopic refuses attributes and tags that a topic cannot have, and drops those that say what is so anyway.
+func checkTopic(topic *registry.Topic) error {
+	kept := map[string]string{}
+	for name, value := range topic.Attributes {
+		if err := checkTopicAttribute(name, value); err != nil {
+			return invalid("Attributes Reason: %s", err)
+		}
+		if name != "FifoTopic" && value != "" {
+			kept[name] = value
+		}
+	}
+	topic.Attributes = kept
+	return checkTags(topic.Tags)
+}
+
+func checkTags(tags map[string]string) error {
+	if len(tags) > maxTags {
+		return &Error{Code: "TagLimitExceeded", Status: http.StatusBadRequest, Message: "Could not complete request: tag quota of per resource exceeded"}
+	}
+	for key, value := range tags {
+		if key == "" || len([]rune(key)) > 128 || len([]rune(value)) > 256 {
+			return invalid("Tags Reason: a key has 1 to 128 characters, a value 256 at most")
+		}
+	}
+	return nil
+}
+
+// Topic returns a topic; an [Error] that is [registry.ErrNotFound] if there is none.
+func (t *Topics) Topic(ctx context.Context, arn string) (registry.Item[registry.Topic], error) {
+	place, name, err := ParseARN(arn)
+	if err != nil {
+		return registry.Item[registry.Topic]{}, err
+	}
+	topic, err := t.config.Catalog.Topics.Get(ctx, place, name)
+	if errors.Is(err, registry.ErrNotFound) {
+		return topic, notFound("Topic")
+	}
+	return topic, err
+}
+
+// List returns up to limit topics of a place, by name, after one of them (empty: from the first).
+func (t *Topics) List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Topic], error) {
+	return t.config.Catalog.Topics.List(ctx, place, after, limit)
+}
+
+// Attributes returns the attributes of a topic as GetTopicAttributes shows them: those that were set, and those that follow from
+// it and its subscriptions.
+func (t *Topics) Attributes(ctx context.Context, arn string) (map[string]string, error) {
+	topic, err := t.Topic(ctx, arn)
+	if err != nil {
+		return nil, err
+	}
+	subscriptions, err := t.subscriptions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	pending := 0
+	for _, s := range subscriptions {
+		if s.Of.Token != "" {
+			pending++
+		}
+	}
+	all := map[string]string{
+		"TopicArn": arn, "Owner": topic.Account, "DisplayName": "", "Policy": defaultPolicy(arn, topic.Account),
+		"SubscriptionsPending":   strconv.Itoa(pending),
+		"SubscriptionsConfirmed": strconv.Itoa(len(subscriptions) - pending),
+		"SubscriptionsDeleted":   "0",
+	}
+	maps.Copy(all, topic.Of.Attributes)
+	return all, nil
+}
+
+// SetAttribute sets an attribute of a topic; an empty value takes it back.
+func (t *Topics) SetAttribute(ctx context.Context, arn, name, value string) error {
+	if err := checkTopicAttribute(name, value); err != nil {
+		if errors.Is(err, errUnknown) {
+			return invalid("AttributeName")
+		}
+		return invalid("%s Reason: %s", name, err)
+	}
+	_, err := t.change(ctx, arn, func(topic *registry.Topic) error {
+		set(&topic.Attributes, name, value)
+		return nil
+	})
+	return err
+}
+
+// Update replaces the attributes and tags of a topic by the item's, whose Place and Name say which.
+func (t *Topics) Update(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error) {
+	if err := checkTopic(&item.Of); err != nil {
+		return item, err
+	}
+	return t.change(ctx, ARN(item.Place, item.Name), func(topic *registry.Topic) error {
+		topic.Attributes, topic.Tags = item.Of.Attributes, item.Of.Tags
+		return nil
+	})
+}
+
+// Tag adds tags to a topic, or gives them other values.
+func (t *Topics) Tag(ctx context.Context, arn string, tags map[string]string) error {
+	_, err := t.change(ctx, arn, func(topic *registry.Topic) error {
+		if topic.Tags == nil {
+			topic.Tags = map[string]string{}
+		}
+		maps.Copy(topic.Tags, tags)
+		return checkTags(topic.Tags)
+	})
+	return err
+}
+
+// Untag removes tags from a topic. Those it has not are no error.
+func (t *Topics) Untag(ctx context.Context, arn string, keys []string) error {
+	_, err := t.change(ctx, arn, func(topic *registry.Topic) error {
+		for _, key := range keys {
+			delete(topic.Tags, key)
+		}
+		return nil
+	})
+	return err
+}
+
+func (t *Topics) change(ctx context.Context, arn string, change func(*registry.Topic) error) (registry.Item[registry.Topic], error) {
+	place, name, err := ParseARN(arn)
+	if err != nil {
+		return registry.Item[registry.Topic]{}, err
+	}
+	topic, err := t.config.Catalog.Topics.Change(ctx, place, name, func(i *registry.Item[registry.Topic]) error { return change(&i.Of) })
+	if errors.Is(err, registry.ErrNotFound) {
+		return topic, notFound("Topic")
+	}
+	return topic, err
+}
+
+// Delete deletes a topic and its subscriptions. One that is not there is no error.
+func (t *Topics) Delete(ctx context.Context, arn string) error {
+	place, name, err := ParseARN(arn)
+	if err != nil {
+		return err
+	}
+	// The topic first: nobody subscribes to it any more, and what a crash leaves of its subscriptions belongs to none, not even
+	// to a topic that gets its name.
+	if err := t.config.Catalog.Topics.Delete(ctx, place, name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		return err
+	}
+	return t.each(ctx, place, name, func(s registry.Item[registry.Subscription]) error {
+		topic, err := t.config.Catalog.Topics.Get(ctx, place, name)
+		switch {
+		case err == nil && belongs(s, topic):
+			return nil // it has been made anew meanwhile
+		case err != nil && !errors.Is(err, registry.ErrNotFound):
+			return err
+		}
+		return t.drop(ctx, s)
+	})
+}
+
+// drop deletes a subscription that may be gone already.
+func (t *Topics) drop(ctx context.Context, s registry.Item[registry.Subscription]) error {
+	if err := t.config.Catalog.Subscriptions.Delete(ctx, s.Place, s.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+func set(attributes *map[string]string, name, value string) {
+	if *attributes == nil {
+		*attributes = map[string]string{}
+	}
+	if value == "" {
+		delete(*attributes, name)
+		return
+	}
+	(*attributes)[name] = value
+}

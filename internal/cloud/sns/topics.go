@@ -1,0 +1,196 @@
+// Package sns is the SNS of this machine: topics, who has subscribed to them, and the messages that go out to functions and
+// to URLs.
+//
+// Topics and subscriptions are rows of the [registry.Catalog]. A message is not: once [Topics.Publish] has returned it is in this
+// process, which hands it to each subscriber on its own, tries again for a while what may pass, and then gives up with a line in
+// the log. What is under way when the process is killed is lost, as it is with SNS when a subscriber stays away for too long. Who
+// must know what became of a message asks [Topics.Subscribers] first, and hands it over itself.
+//
+// # Functions
+//
+// They get the event that Lambda makes of a notification, with one record. A subscription of a function is confirmed at once.
+//
+// # URLs
+//
+// They get a POST with the headers x-amz-sns-*, first a SubscriptionConfirmation with a token, and notifications once that has come
+// back by [Topics.Confirm]. Connections into private networks are refused unless [Config.AllowPrivate] is set.
+//
+// # Signatures
+//
+// Every message is signed as SNS does it, version 1 (SHA-1) or 2 (SHA-256) by the attribute SignatureVersion of its topic, with a
+// key that all nodes share. It is made when it is first needed and kept in the catalog; see package notification.
+//
+// Sources: Amazon SNS API Reference, version 2010-03-31; SNS developer guide, "HTTP/HTTPS notification JSON format", "Verifying the
+// signatures of Amazon SNS messages", "Message delivery retries"; AWS Lambda developer guide, "Invoking Lambda functions with Amazon
+// SNS notifications".
+package sns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/guard"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+)
+
+// Defaults of [Config].
+const (
+	DefaultRetryFor = time.Minute            // trying again what may pass
+	DefaultBackoff  = 200 * time.Millisecond // bound of the first pause between two tries
+	DefaultDrain    = 5 * time.Second        // for what is under way when Close is called
+)
+
+// Bounds that have no setting.
+const (
+	// maxUnderWay and maxBytes are how many messages to one subscriber each are in hand, and how long they are together.
+	maxUnderWay = 4096
+	maxBytes    = 64 << 20
+	// maxPosts is how many of them are posted at a time.
+	maxPosts = 64
+	// postTimeout is how long a URL may take. Source: SNS developer guide, 15 seconds.
+	postTimeout = 15 * time.Second
+	// maxBackoff bounds the pause between two tries.
+	maxBackoff = 10 * time.Second
+)
+
+// Config is what [Topics] are made of.
+type Config struct {
+	// Catalog has the topics, the subscriptions and the key. Required.
+	Catalog *registry.Catalog
+	// Invoke hands an event to a function. It returns when the function's side has taken it, not when it has run. An error that is
+	// [registry.ErrNotFound] is final, any other is tried again. Required.
+	Invoke func(ctx context.Context, functionARN string, payload []byte) error
+	// PublicURL is where subscribers reach this server: certificates and links in messages are below it. Required.
+	PublicURL string
+	// AllowPrivate lets messages go to URLs in private networks, this machine included.
+	AllowPrivate bool
+	// Log gets what could not be delivered. Nil discards it.
+	Log *slog.Logger
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+	// RetryFor is how long a message is tried again. Zero means [DefaultRetryFor].
+	RetryFor time.Duration
+	// Backoff bounds the first pause between two tries; it doubles up to ten seconds, and the pause is a random part of it. Zero
+	// means [DefaultBackoff].
+	Backoff time.Duration
+	// Drain is how long Close waits for what is under way. Zero means [DefaultDrain].
+	Drain time.Duration
+}
+
+// Topics are the topics of this machine. Make them with [New], end them with [Topics.Close]. Methods may be called concurrently.
+type Topics struct {
+	config Config
+	client *http.Client
+	signer *notification.Signer
+	posts  chan struct{} // one for each post at a time
+
+	ctx    context.Context // of what is under way
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	underWay int
+	bytes    int
+	closed   bool
+}
+
+// New returns topics. It returns an error if the config lacks something.
+func New(config Config) (*Topics, error) {
+	switch {
+	case config.Catalog == nil || config.Invoke == nil || config.PublicURL == "":
+		return nil, errors.New("topics: the catalog, Invoke and the public URL are required")
+	case config.RetryFor < 0 || config.Backoff < 0 || config.Drain < 0:
+		return nil, errors.New("topics: RetryFor, Backoff and Drain must not be negative")
+	}
+	config.RetryFor = cmp.Or(config.RetryFor, DefaultRetryFor)
+	config.Backoff = cmp.Or(config.Backoff, DefaultBackoff)
+	config.Drain = cmp.Or(config.Drain, DefaultDrain)
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	signer, err := notification.NewSigner(notification.Config{
+		Keys: config.Catalog.Keys, PublicURL: config.PublicURL, Log: config.Log, Now: config.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
+	if !config.AllowPrivate {
+		dialer.Control = guard.Public
+	}
+	t := &Topics{
+		config: config,
+		signer: signer,
+		posts:  make(chan struct{}, maxPosts),
+		client: &http.Client{
+			Timeout: postTimeout,
+			Transport: &http.Transport{
+				// No proxy: it would be the proxy's address that is dialled, and guarded.
+				DialContext:            dialer.DialContext,
+				ForceAttemptHTTP2:      true,
+				TLSHandshakeTimeout:    10 * time.Second,
+				IdleConnTimeout:        time.Minute,
+				MaxIdleConnsPerHost:    maxPosts,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t, nil
+}
+
+// Signer returns the signer of the messages, which serves their certificate.
+func (t *Topics) Signer() *notification.Signer { return t.signer }
+
+// Close takes no more messages, waits no longer than Config.Drain for those that are under way, and drops the rest. No goroutine
+// of it is left when it returns.
+func (t *Topics) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	drained := time.AfterFunc(t.config.Drain, t.cancel)
+	t.wg.Wait()
+	drained.Stop()
+	t.cancel()
+	t.client.CloseIdleConnections()
+}
+
+// Error is a refusal in SNS's words.
+type Error struct {
+	// Code is SNS's, e.g. InvalidParameter, and Status the HTTP status that goes with it.
+	Code   string
+	Status int
+	// Message is for people. It quotes no secret.
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Temporary reports whether the same call may succeed later.
+func (e *Error) Temporary() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
+// Is makes an error with the code NotFound a [registry.ErrNotFound].
+func (e *Error) Is(target error) bool { return target == registry.ErrNotFound && e.Code == "NotFound" }
+
+func invalid(format string, args ...any) error {
+	return &Error{Code: "InvalidParameter", Status: http.StatusBadRequest, Message: "Invalid parameter: " + fmt.Sprintf(format, args...)}
+}
+
+func notFound(what string) error {
+	return &Error{Code: "NotFound", Status: http.StatusNotFound, Message: what + " does not exist"}
+}

@@ -1,0 +1,129 @@
+package ssm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// remembered is how many requests' secrets are kept.
+const remembered = 4096
+
+// mostSecrets is how many secrets of one request are kept, the newest.
+const mostSecrets = 4 * dynamic.Limit
+
+// Hidden knows which secrets requests were sent with, so that they can be found in what is answered. It keeps them in memory
+// only. Of a request that another node has sent, or that was sent before this process began, it reads them anew: a secret that
+// was changed meanwhile is not known any more. It is safe for concurrent use.
+type Hidden struct {
+	*Reader
+	requests Requests
+
+	mu    sync.Mutex
+	known map[wire.RequestID][]string
+	order []wire.RequestID // by age
+}
+
+// Requests is what [Hidden] needs of a [store.Store].
+type Requests interface {
+	Request(ctx context.Context, id wire.RequestID) (store.Request, error)
+}
+
+// NewHidden returns a memory of what a reader has resolved.
+func NewHidden(reader *Reader, requests Requests) *Hidden {
+	return &Hidden{Reader: reader, requests: requests, known: make(map[wire.RequestID][]string)}
+}
+
+// Remember notes what a request is sent with. What it was sent with before is not forgotten, unless there is too much of it.
+func (h *Hidden) Remember(id wire.RequestID, secrets []string) {
+	if !h.config.ResolveSecrets {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, again := h.known[id]
+	if !again {
+		if len(h.order) == remembered {
+			delete(h.known, h.order[0])
+			h.order = h.order[1:]
+		}
+		h.order = append(h.order, id)
+	}
+	known := slices.Clip(before) // what was recalled is not changed
+	for _, secret := range secrets {
+		if !slices.Contains(known, secret) { // it is sent again and again
+			known = append(known, secret)
+		}
+	}
+	h.known[id] = known[max(len(known)-mostSecrets, 0):]
+}
+
+// Recall returns the secrets that a request was sent with. The error says that they cannot be read now; nobody knows then
+// what an answer gives away.
+func (h *Hidden) Recall(ctx context.Context, id wire.RequestID) ([]string, error) {
+	if !h.config.ResolveSecrets {
+		return nil, nil
+	}
+	h.mu.Lock()
+	secrets, ok := h.known[id]
+	h.mu.Unlock()
+	if ok {
+		return secrets, nil
+	}
+	request, err := h.requests.Request(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (request.Body == nil || request.Body.Native()) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	secrets, err = h.secretsOf(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	h.Remember(id, secrets)
+	return secrets, nil
+}
+
+func (h *Hidden) secretsOf(ctx context.Context, r store.Request) (secrets []string, err error) {
+	var list []dynamic.Reference
+	for _, v := range []value.Value{r.Body.Properties, r.Body.OldProperties, r.Body.Token} {
+		found, err := dynamic.In(v)
+		if err != nil {
+			continue // nobody resolves what is no reference
+		}
+		for _, reference := range found {
+			if reference.Service.Secret() {
+				list = append(list, reference)
+			}
+		}
+	}
+	if list == nil {
+		return nil, nil
+	}
+	account := ""
+	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {
+		account = arn.Account
+	}
+	found, missing, err := h.Resolve(ctx, account, r.Body.Region, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("of %d secrets %d are not there any more", len(list), len(missing))
+	}
+	for _, v := range found {
+		secrets = append(secrets, v.Secrets()...)
+	}
+	for _, v := range []value.Value{r.Body.Properties, r.Body.OldProperties} {
+		secrets = append(secrets, dynamic.Replace(v, found).Secrets()...)
+	}
+	return secrets, nil
+}

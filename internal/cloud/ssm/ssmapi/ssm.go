@@ -1,0 +1,100 @@
+// Package ssmapi answers what clients ask of the Systems Manager Parameter Store about the server's own parameters: to put, get and
+// delete them, and their tags, in AWS's JSON protocol.
+//
+// Source: Systems Manager API Reference, version 2014-11-06; AWS JSON 1.1 protocol.
+package ssmapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Target is what the header X-Amz-Target of a call begins with; the name of the action follows after a dot.
+const Target = "AmazonSSM"
+
+// Store is the parameters. [ssm.Own] is one.
+type Store interface {
+	Parameter(ctx context.Context, place ssm.Place, name string, version int64) (store.Parameter, error)
+	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (int64, error)
+	Delete(ctx context.Context, place ssm.Place, name string) error
+}
+
+// Caller is on whose behalf a call is answered.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Store has the parameters. Required.
+	Store Store
+	// Caller tells who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Tags are those of parameters. Nil means that they have none.
+	Tags *registry.Shelf[registry.Tags]
+	// Records say which stacks made parameters. Nil means that none did.
+	Records *registry.Shelf[registry.Record]
+	// Partition returns the partition of a region. Required.
+	Partition func(region string) string
+	// Now is the clock; nil means [time.Now].
+	Now func() time.Time
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+type face struct{ config Config }
+
+// New returns a service that answers the actions. It returns an error if the config lacks something.
+func New(config Config) (*awsjson.Service, error) {
+	if config.Store == nil || config.Caller == nil || config.Partition == nil {
+		return nil, errors.New("ssm: the store, the caller and the partition are required")
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	service, err := awsjson.New(awsjson.Config{Name: "ssm", Target: Target, Endpoint: "AWS_ENDPOINT_URL_SSM", Log: config.Log})
+	if err != nil {
+		return nil, err
+	}
+	f := &face{config}
+	handle(service, f, "PutParameter", (*call).put)
+	handle(service, f, "GetParameter", (*call).get)
+	handle(service, f, "GetParameters", (*call).getAll)
+	handle(service, f, "DeleteParameter", (*call).remove)
+	handle(service, f, "DeleteParameters", (*call).removeAll)
+	if config.Tags != nil {
+		handle(service, f, "AddTagsToResource", (*call).addTags)
+		handle(service, f, "RemoveTagsFromResource", (*call).removeTags)
+		handle(service, f, "ListTagsForResource", (*call).listTags)
+	}
+	return service, nil
+}
+
+// handle registers an action.
+func handle[In, Out any](service *awsjson.Service, f *face, name string, do func(*call, In) (Out, error)) {
+	awsjson.Handle(service, name, func(ctx context.Context, in In) (out Out, err error) {
+		caller, ok := f.config.Caller(ctx)
+		if !ok {
+			return out, errors.New("the request reached the parameter store without a caller")
+		}
+		return do(&call{face: f, ctx: ctx, place: ssm.Place(caller)}, in)
+	})
+}
+
+func refuse(code, format string, args ...any) error { return awsjson.Refuse(code, format, args...) }
+
+func invalid(format string, args ...any) error {
+	return refuse("ValidationException", format, args...)
+}
+
+// newPlaceholder stands for a secret that is asked for without decryption.
+func newPlaceholder() string { return "encrypted:" + rand.Text() }

@@ -1,0 +1,145 @@
+package ssmapi
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// maxTags is how many tags a parameter has at most. Source: Systems Manager API Reference, AddTagsToResource.
+const maxTags = 50
+
+type tag struct{ Key, Value string }
+
+// tagged is the name by which the tags of a parameter are kept.
+func tagged(name string) string { return "parameter/" + name }
+
+// tagsOf returns the tags that a parameter is put with, nil if there are none.
+func (c *call) tagsOf(in putInput) (registry.Tags, error) {
+	switch {
+	case len(in.Tags) == 0 || c.config.Tags == nil:
+		return nil, nil
+	case in.Overwrite:
+		return nil, invalid("Invalid request: tags and overwrite can't be used together. To create a parameter with tags, please remove overwrite flag. " +
+			"To update tags for an existing parameter, please use AddTagsToResource or RemoveTagsFromResource.")
+	}
+	tags := registry.Tags{}
+	return tags, add(tags, in.Tags)
+}
+
+// add adds tags, or gives them other values.
+func add(tags registry.Tags, more []tag) error {
+	for _, t := range more {
+		if t.Key == "" || len([]rune(t.Key)) > 128 || len([]rune(t.Value)) > 256 {
+			return invalid("The key of a tag has 1 to 128 characters, its value 256 at most.")
+		}
+		tags[t.Key] = t.Value
+	}
+	if len(tags) > maxTags {
+		return refuse("TooManyTagsError", "A parameter has %d tags at most.", maxTags)
+	}
+	return nil
+}
+
+// changeTags changes the tags of a parameter. The function may be called again; with its error nothing is changed.
+func (c *call) changeTags(name string, change func(registry.Tags) error) error {
+	place := registry.Place(c.place)
+	for {
+		_, err := c.config.Tags.Change(c.ctx, place, tagged(name), func(i *registry.Item[registry.Tags]) error { return change(i.Of) })
+		if !errors.Is(err, registry.ErrNotFound) {
+			return err
+		}
+		made := registry.Item[registry.Tags]{Place: place, Name: tagged(name), Of: registry.Tags{}}
+		if err := change(made.Of); err != nil {
+			return err
+		}
+		if _, err = c.config.Tags.Put(c.ctx, made); !errors.Is(err, registry.ErrExists) {
+			return err
+		}
+	}
+}
+
+type resourceInput struct {
+	ResourceType string
+	ID           string `json:"ResourceId"`
+}
+
+// resource refuses what is no parameter.
+func (c *call) resource(in resourceInput) error {
+	if in.ResourceType != "Parameter" {
+		return refuse("InvalidResourceType", "The resource type isn't valid: this version of Pintle has tags of parameters, not of %.64q.", in.ResourceType)
+	}
+	if _, err := c.config.Store.Parameter(c.ctx, c.place, in.ID, 0); errors.Is(err, store.ErrNotFound) {
+		return refuse("InvalidResourceId", "The resource ID isn't valid. Verify that you entered the correct ID and try again.")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+type addTagsInput struct {
+	resourceInput
+	Tags []tag
+}
+
+func (c *call) addTags(in addTagsInput) (none awsjson.None, err error) {
+	if err := c.resource(in.resourceInput); err != nil {
+		return none, err
+	}
+	return none, c.changeTags(in.ID, func(tags registry.Tags) error { return add(tags, in.Tags) })
+}
+
+type removeTagsInput struct {
+	resourceInput
+	TagKeys []string
+}
+
+func (c *call) removeTags(in removeTagsInput) (none awsjson.None, err error) {
+	if err := c.resource(in.resourceInput); err != nil {
+		return none, err
+	}
+	return none, c.changeTags(in.ID, func(tags registry.Tags) error {
+		for _, key := range in.TagKeys {
+			delete(tags, key)
+		}
+		return nil
+	})
+}
+
+type tagsOutput struct{ TagList []tag }
+
+func (c *call) listTags(in resourceInput) (out tagsOutput, err error) {
+	if err := c.resource(in); err != nil {
+		return out, err
+	}
+	found, err := c.config.Tags.Get(c.ctx, registry.Place(c.place), tagged(in.ID))
+	if err != nil && !errors.Is(err, registry.ErrNotFound) {
+		return out, err
+	}
+	holder, err := c.holder(in.ID)
+	if err != nil {
+		return out, err
+	}
+	all := registry.TagsOf(holder, found.Of)
+	out.TagList = []tag{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		out.TagList = append(out.TagList, tag{key, all[key]})
+	}
+	return out, nil
+}
+
+// holder returns the resource of a stack that made a parameter, empty for none: package aws has it on record.
+func (c *call) holder(name string) (string, error) {
+	if c.config.Records == nil {
+		return "", nil
+	}
+	record, err := c.config.Records.Get(c.ctx, registry.Place(c.place), "AWS::SSM::Parameter/"+name)
+	if errors.Is(err, registry.ErrNotFound) {
+		return "", nil
+	}
+	return record.Holder, err
+}

@@ -1,0 +1,99 @@
+// Package states implements the actions of AWS Step Functions that start, stop, list and describe executions and state machines,
+// in AWS's JSON protocol. Templates create the machines, which are kept in the catalog; executions are rows of the engine.
+//
+// Source: AWS Step Functions API Reference, version 2016-11-23; AWS JSON 1.0 protocol.
+package states
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/pintle-dev/pintle/internal/api/awsjson"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Target is what the header X-Amz-Target of a call has before the dot and the action.
+const Target = "AWSStepFunctions"
+
+// maxBody bounds a call, in bytes: the longest input, every character of which may be escaped.
+const maxBody = 2 << 20
+
+// Machines finds state machines. The shelf of a catalog is one.
+type Machines interface {
+	// Get returns the machine of a name, or [registry.ErrNotFound].
+	Get(ctx context.Context, place registry.Place, name string) (registry.Item[registry.Machine], error)
+	// List returns up to limit machines of a place, by name, after one of them (empty: from the first).
+	List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Machine], error)
+}
+
+// Engine runs executions. [engine.Engine] is one.
+type Engine interface {
+	StartExecution(ctx context.Context, in engine.MachineExecution) (engine.MachineExecution, error)
+	Execution(ctx context.Context, arn string) (engine.MachineExecution, error)
+	Executions(ctx context.Context, machine string, status store.ExecutionStatus, after string, limit int) ([]engine.MachineExecution, error)
+	ExecutionHistory(ctx context.Context, arn string) (engine.MachineExecution, []engine.HistoryEvent, error)
+	StopExecution(ctx context.Context, arn, reason, cause string) (engine.MachineExecution, error)
+}
+
+// Caller is on whose behalf a call is answered.
+type Caller struct {
+	Account string
+	Region  string
+}
+
+// Config is what the face is made of.
+type Config struct {
+	// Machines are the state machines that there are. Required.
+	Machines Machines
+	// Engine runs them. Required.
+	Engine Engine
+	// Caller tells who signed a call; false is a fault of the server. Required.
+	Caller func(context.Context) (Caller, bool)
+	// Log gets internal errors; nil discards them.
+	Log *slog.Logger
+}
+
+type face struct{ Config }
+
+// New returns a service that answers the actions about state machines and their executions. It returns an error if the config
+// lacks something.
+func New(config Config) (*awsjson.Service, error) {
+	if config.Machines == nil || config.Engine == nil || config.Caller == nil {
+		return nil, errors.New("states: the machines, the engine and the caller are required")
+	}
+	service, err := awsjson.New(awsjson.Config{
+		Name: "states", Target: Target, Version: "1.0", Endpoint: "AWS_ENDPOINT_URL_SFN", MaxBody: maxBody, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &face{config}
+	awsjson.Handle(service, "StartExecution", f.start)
+	awsjson.Handle(service, "DescribeExecution", f.describe)
+	awsjson.Handle(service, "StopExecution", f.stop)
+	awsjson.Handle(service, "ListExecutions", f.list)
+	awsjson.Handle(service, "GetExecutionHistory", f.history)
+	awsjson.Handle(service, "ListStateMachines", f.listMachines)
+	awsjson.Handle(service, "DescribeStateMachine", f.describeMachine)
+	awsjson.Handle(service, "DescribeStateMachineForExecution", f.describeMachineOf)
+	awsjson.Handle(service, "ListTagsForResource", f.listTags)
+	return service, nil
+}
+
+// caller returns the place that a call is about.
+func (f *face) caller(ctx context.Context) (registry.Place, error) {
+	caller, ok := f.Caller(ctx)
+	if !ok {
+		return registry.Place{}, errors.New("the request reached the state machines without a caller")
+	}
+	return registry.Place(caller), nil
+}
+
+func refuse(code, format string, args ...any) error { return awsjson.Refuse(code, format, args...) }
+
+func invalid(format string, args ...any) error {
+	return refuse("ValidationException", "1 validation error detected: "+format, args...)
+}

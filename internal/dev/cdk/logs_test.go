@@ -1,0 +1,84 @@
+package cdk_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/dev/require"
+)
+
+// TestLogs is about the log of a function: a deploy that fails prints it, cdk watch follows it, and it survives a crash of the server.
+func TestLogs(t *testing.T) {
+	require.Tool(t, "python3")
+	a := newApp(t, "inline")
+	a.fails("turning oops", []string{"word=oops"})
+	a.deploys(nil)
+	resource, err := a.cloud.call("cloudformation", "DescribeStackResource", map[string]any{"StackName": "Words", "LogicalResourceId": a.logical("Words", "Python")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := resource["StackResourceDetail.PhysicalResourceId"]
+	a.cloud.kill()
+	a.cloud.start()
+	events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", map[string]any{"logGroupName": "/aws/lambda/" + name, "filterPattern": "turning"})
+	if err != nil || events["events.0.message"] != "turning desserts" {
+		t.Errorf("the log after a crash: %v, error %v", events, err)
+	}
+
+	if err := os.WriteFile(filepath.Join(a.dir, "cdk.json"), []byte(`{"watch": {"include": ["watched"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	watch := a.command(nil, "watch")
+	log := filepath.Join(a.dir, "watch.log")
+	printed, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer printed.Close()
+	watch.Stdout, watch.Stderr = printed, printed
+	if err := watch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = watch.Process.Kill() // it watches for ever
+		_ = watch.Wait()
+		if text, err := os.ReadFile(log); t.Failed() && err == nil {
+			t.Logf("cdk watch printed:\n%s", text)
+		}
+	}()
+	has := func(texts ...string) bool {
+		text, err := os.ReadFile(log)
+		return err == nil && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(string(text), s) })
+	}
+	a.cloud.until("cdk watch has synthesized", func() bool { return has("Synthesis time") })
+	a.cloud.until("cdk watch has deployed", func() bool { return has("deployment time", "no changes") })
+	a.cloud.until("cdk watch prints the line", func() bool { // it shows lines from some moment on
+		_, err := a.cloud.call("lambda", "Invoke", map[string]any{
+			"FunctionName": name, "Payload": `{"RequestType": "Delete", "ResourceProperties": {"Word": "watched"}}`,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return has("turning watched")
+	})
+}
+
+// logical returns the logical id of a stack's resource that begins with a text.
+func (a *app) logical(stack, prefix string) string {
+	a.t.Helper()
+	list, err := a.cloud.call("cloudformation", "ListStackResources", map[string]any{"StackName": stack})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for path, text := range list {
+		if strings.HasSuffix(path, ".LogicalResourceId") && strings.HasPrefix(text, prefix) &&
+			list[strings.TrimSuffix(path, "LogicalResourceId")+"ResourceType"] == "AWS::Lambda::Function" {
+			return text
+		}
+	}
+	a.t.Fatalf("%s has no resource %s", stack, prefix)
+	return ""
+}

@@ -1,0 +1,68 @@
+// Package mototest starts moto, a stand-in for AWS in Python, for tests that make AWS calls.
+package mototest
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/dev/require"
+)
+
+// Module is the module of Python that a test needs, as [require.Python] names it.
+const Module = "moto.server"
+
+// Account is the account of those who call without a role. Whoever has taken on a role is in the role's account.
+const Account = "123456789012"
+
+// The server listens on a port of the system's choice, and ends with its standard input.
+const script = `
+import sys, logging
+from moto.server import ThreadedMotoServer
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print("listening on %s:%d" % server.get_host_and_port(), flush=True)
+sys.stdin.read() # until the test is done
+server.stop()
+`
+
+var listening = regexp.MustCompile(`listening on (\S+)`)
+
+// New starts a server and returns its URL, for AWS_ENDPOINT_URL; it ends with the test. Where there is no moto the test is skipped, as
+// [require.Python] has it. Signatures are not verified: any key will do.
+func New(t testing.TB) string {
+	t.Helper()
+	python := require.Python(t, Module)
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, python, "-c", script)
+	cmd.Env = append(os.Environ(), "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_PROXY=127.0.0.1",
+		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_DEFAULT_REGION=us-east-1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // ends it; so does what follows
+		cancel()
+		_ = cmd.Wait() // it was killed
+	})
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if found := listening.FindStringSubmatch(lines.Text()); found != nil {
+			return "http://" + found[1]
+		}
+	}
+	t.Fatalf("moto does not start: %v", lines.Err())
+	return ""
+}

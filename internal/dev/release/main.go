@@ -1,0 +1,114 @@
+// Command release builds a release on this machine, without a network or a service: for each platform an archive with the
+// program, its completions and manual pages; a bill of materials beside it; and the checksums of all of them. What it makes depends on
+// the source, its commit and the version of Go alone, so whoever builds the same commit gets the same bytes, and can compare.
+//
+//	go run ./internal/dev/release -version v0.1.0 -out dist
+//
+// Releases that are published are made by goreleaser (.goreleaser.yaml), with the same programs in them.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+// platforms are what a release is built for.
+const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	r := release{name: "pintle", source: ".", command: "./cmd/pintle"}
+	flags := flag.NewFlagSet("release", flag.ExitOnError)
+	flags.StringVar(&r.version, "version", "", "the `version`, such as v0.1.0 (default: what git describe says)")
+	flags.StringVar(&r.out, "out", "dist", "the `folder` to write to, made if it is not there")
+	targets := flags.String("targets", platforms, "what to build for, `os/arch` with commas between")
+	twice := flags.Bool("twice", false, "build the first target once more, from a copy of the source elsewhere, and compare")
+	licenses := flags.Bool("licenses", false, "print the licenses of everything that is linked into the program, and build nothing")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	for text := range strings.SplitSeq(*targets, ",") {
+		t, err := parseTarget(text)
+		if err != nil {
+			return err
+		}
+		r.targets = append(r.targets, t)
+	}
+	if *licenses {
+		text, err := r.licenses(ctx)
+		if err == nil {
+			_, err = os.Stdout.Write(text)
+		}
+		return err
+	}
+	if err := r.fromGit(ctx); err != nil {
+		return err
+	}
+	files, err := r.build(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		fmt.Printf("%x  %s  %.1f MB\n", file.sum, file.name, float64(file.size)/1e6)
+	}
+	if *twice {
+		return r.compare(ctx)
+	}
+	return nil
+}
+
+// fromGit fills in what the commit says.
+func (r *release) fromGit(ctx context.Context) error {
+	describe := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", args...)
+		cmd.Dir = r.source
+		out, err := cmd.Output()
+		if err != nil {
+			return "", fmt.Errorf("git %s: %w", args[0], err)
+		}
+		return strings.TrimSpace(string(out)), nil
+	}
+	var err error
+	if r.version == "" {
+		if r.version, err = describe("describe", "--tags", "--always", "--dirty"); err != nil {
+			return err
+		}
+	}
+	if r.commit, err = describe("rev-parse", "HEAD"); err != nil {
+		return err
+	}
+	changes, err := describe("status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changes != "" { // nobody can build the same from the commit
+		r.commit += "-dirty"
+	}
+	date, err := describe("show", "--no-patch", "--format=%cI", "HEAD")
+	if err != nil {
+		return err
+	}
+	if r.date, err = time.Parse(time.RFC3339, date); err != nil {
+		return fmt.Errorf("date of the commit: %w", err)
+	}
+	r.date = r.date.UTC()
+	return nil
+}

@@ -1,0 +1,188 @@
+package require_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/dev/require"
+)
+
+// outcome records how a test ended. Like the real one, Skip and Fatalf end the goroutine.
+type outcome struct {
+	testing.TB
+	skipped, failed string
+}
+
+func (o *outcome) Helper() {}
+
+func (o *outcome) Skip(args ...any) {
+	o.skipped = args[0].(string)
+	runtime.Goexit()
+}
+
+func (o *outcome) Fatalf(format string, args ...any) {
+	o.failed = format
+	for _, arg := range args {
+		o.failed += " " + arg.(string)
+	}
+	runtime.Goexit()
+}
+
+// run calls f as a test of its own and reports how it ended.
+func run(f func(testing.TB)) *outcome {
+	o := &outcome{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(o)
+	}()
+	<-done
+	return o
+}
+
+func TestTool(t *testing.T) {
+	dir := t.TempDir()
+	present := filepath.Join(dir, "present")
+	if err := os.WriteFile(present, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "other, wanted")
+
+	var path string
+	if o := run(func(t testing.TB) { path = require.Tool(t, "present") }); path != present || o.skipped+o.failed != "" {
+		t.Errorf("present: path %q, outcome %+v", path, o)
+	}
+	if o := run(func(t testing.TB) { require.Tool(t, "absent") }); o.skipped != "absent is not on PATH" || o.failed != "" {
+		t.Errorf("absent: %+v, want a skip with the reason", o)
+	}
+	if o := run(func(t testing.TB) { require.Tool(t, "wanted") }); o.skipped != "" || !strings.Contains(o.failed, "wanted is not on PATH") {
+		t.Errorf("wanted: %+v, want a failure", o)
+	}
+}
+
+func TestPython(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "lib")
+	if o := run(func(t testing.TB) { require.Python(t, "json") }); o.skipped != "python3 is not on PATH" {
+		t.Errorf("no python3: %+v, want a skip", o)
+	}
+
+	// This stands for an interpreter without the library: it says why and exits 1, but for the module json.
+	script := "#!/bin/sh\n[ \"$3\" = json ] && exit 0\necho Traceback >&2\necho \"No module named $3\" >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	if o := run(func(t testing.TB) { path = require.Python(t, "json") }); path != filepath.Join(dir, "python3") {
+		t.Errorf("json: path %q, outcome %+v", path, o)
+	}
+	if o := run(func(t testing.TB) { require.Python(t, "other") }); !strings.HasSuffix(o.skipped, "No module named other") {
+		t.Errorf("other: %+v, want a skip with the interpreter's last line", o)
+	}
+	if o := run(func(t testing.TB) { require.Python(t, "lib") }); !strings.Contains(o.failed, "No module named lib") {
+		t.Errorf("lib: %+v, want a failure", o)
+	}
+}
+
+func TestPostgres(t *testing.T) {
+	t.Setenv(require.Variable, "postgres")
+	dir, empty := t.TempDir(), t.TempDir()
+	for _, name := range []string{"initdb", "postgres"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", empty)
+	var path string
+	t.Setenv(require.PostgresVariable, dir)
+	if o := run(func(t testing.TB) { path = require.Postgres(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("named: path %q, outcome %+v", path, o)
+	}
+	t.Setenv(require.PostgresVariable, empty)
+	if o := run(func(t testing.TB) { require.Postgres(t) }); !strings.Contains(o.failed, "no initdb") {
+		t.Errorf("named wrongly: %+v, want a failure", o)
+	}
+	t.Setenv(require.PostgresVariable, "")
+	t.Setenv("PATH", dir)
+	if o := run(func(t testing.TB) { path = require.Postgres(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("on PATH: path %q, outcome %+v", path, o)
+	}
+}
+
+func TestCDK(t *testing.T) {
+	testFolder(t, "cdk", require.CDKVariable, "cdk.json", func(t testing.TB) string { return require.CDK(t) })
+}
+
+func TestCDKCLI(t *testing.T) {
+	testFolder(t, "cdk.cli", require.CDKCLIVariable, "node_modules/.bin/cdk", func(t testing.TB) string { return require.CDKCLI(t) })
+}
+
+func TestPopcore(t *testing.T) {
+	testFolder(t, "popcore", require.PopcoreVariable, "popcore.json", func(t testing.TB) string { return require.Popcore(t) })
+	testFolder(t, "oss", require.OSSVariable, "oss.json", func(t testing.TB) string { return require.OSS(t) })
+}
+
+func TestPlaywright(t *testing.T) {
+	testFolder(t, "playwright", require.PlaywrightVariable, "browser.json", func(t testing.TB) string { return require.Playwright(t) })
+}
+
+// testFolder is about a folder that a variable names, which is the right one if it has the file.
+func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
+	t.Setenv(require.Variable, "")
+	t.Setenv(require.WithoutVariable, "")
+	dir, empty := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	t.Setenv(variable, dir)
+	if o := run(func(t testing.TB) { path = find(t) }); path != dir || o.skipped+o.failed != "" {
+		t.Errorf("named: path %q, outcome %+v", path, o)
+	}
+	t.Setenv(variable, empty)
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.failed, "has not made") {
+		t.Errorf("named wrongly: %+v, want a failure", o)
+	}
+	t.Setenv(variable, "")
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.skipped, "names no folder") {
+		t.Errorf("not named: %+v, want a skip", o)
+	}
+	t.Setenv(require.Variable, name)
+	if o := run(func(t testing.TB) { find(t) }); !strings.Contains(o.failed, "names no folder") {
+		t.Errorf("required: %+v, want a failure", o)
+	}
+}
+
+// A program that is there is left out when the variable says so, but for one that is required.
+func TestWithout(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "present"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv(require.Variable, "")
+	t.Setenv(require.WithoutVariable, "other,present")
+	if o := run(func(t testing.TB) { require.Tool(t, "present") }); o.skipped != "PINTLE_WITHOUT leaves present out" {
+		t.Errorf("left out: %+v, want a skip with the reason", o)
+	}
+	t.Setenv(require.Variable, "present")
+	if o := run(func(t testing.TB) { require.Tool(t, "present") }); o.skipped+o.failed != "" {
+		t.Errorf("left out and required: %+v, want it found", o)
+	}
+}
+
+func TestHandlers(t *testing.T) {
+	testFolder(t, "handlers", require.HandlersVariable, "handlers.json", func(t testing.TB) string { return require.Handlers(t) })
+}
+
+func TestDeployers(t *testing.T) {
+	testFolder(t, "deployers", require.DeployersVariable, "deployers.json", func(t testing.TB) string { return require.Deployers(t) })
+}

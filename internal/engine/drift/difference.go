@@ -1,0 +1,149 @@
+package drift
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// Kind is what kind of difference there is. The set is closed.
+type Kind string
+
+// The kinds.
+const (
+	// Add is a value that is not declared.
+	Add Kind = "ADD"
+	// Remove is a declared value that is missing.
+	Remove Kind = "REMOVE"
+	// NotEqual is a value other than the declared one.
+	NotEqual Kind = "NOT_EQUAL"
+)
+
+// Difference is one difference between a declared and an actual property.
+type Difference struct {
+	// Path is a JSON pointer.
+	Path string `json:"path"`
+	// Expected and Actual are texts, or JSON of lists and objects; "null" for a value that there is not. Secrets are masked.
+	Expected string `json:"expected"`
+	Actual   string `json:"actual"`
+	Kind     Kind   `json:"kind"`
+}
+
+// absent reports whether a value is the same as none.
+func absent(v value.Value) bool {
+	return v.IsNull() || v.Kind() == value.String && v.Text() == "" || !v.IsScalar() && len(v.Items()) == 0 && len(v.Members()) == 0
+}
+
+// shown returns a value as a [Difference] has it.
+func shown(v value.Value) string {
+	switch v = v.Masked(); {
+	case absent(v):
+		return "null"
+	case v.IsScalar():
+		return v.Text()
+	}
+	return string(v.JSON())
+}
+
+// escape makes a key a part of a JSON pointer.
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// differences compares what is declared with what there is. As on AWS, strings with dynamic references are not compared.
+// Source: CloudFormation User Guide, "Get values stored in other services using dynamic references", considerations.
+func differences(path string, expected, actual value.Value) (list []Difference) {
+	add := func(kind Kind) []Difference {
+		return []Difference{{Path: path, Expected: shown(expected), Actual: shown(actual), Kind: kind}}
+	}
+	switch {
+	case absent(expected) && absent(actual), expected.Kind() == value.String && dynamic.Has(expected):
+		return nil
+	case absent(actual):
+		return add(Remove)
+	case absent(expected):
+		return add(Add)
+	case expected.Kind() == value.Map && actual.Kind() == value.Map:
+		for _, m := range expected.Members() {
+			now, _ := actual.Get(m.Key)
+			list = append(list, differences(path+"/"+escape.Replace(m.Key), m.Value, now)...)
+		}
+		for _, m := range actual.Members() {
+			if _, declared := expected.Get(m.Key); !declared {
+				list = append(list, differences(path+"/"+escape.Replace(m.Key), value.Value{}, m.Value)...)
+			}
+		}
+		return list
+	case expected.Kind() == value.List && actual.Kind() == value.List:
+		was, now := expected.Items(), actual.Items()
+		at := func(items []value.Value, i int) value.Value {
+			if i < len(items) {
+				return items[i]
+			}
+			return value.Value{}
+		}
+		for i := range max(len(was), len(now)) {
+			list = append(list, differences(path+"/"+strconv.Itoa(i), at(was, i), at(now, i))...)
+		}
+		return list
+	case expected.IsScalar() && actual.IsScalar() && expected.Text() == actual.Text():
+		return nil
+	}
+	return add(NotEqual)
+}
+
+// hide marks the parts of an actual value as secret that take the place of a secret in the declared one, or repeat it.
+func hide(expected, actual value.Value) value.Value {
+	actual = actual.TaintedWith(expected.Secrets())
+	secret := value.Open
+	if expected.IsScalar() {
+		secret = expected.Secrecy()
+		if references, err := dynamic.Find(expected.Text()); err != nil || slices.ContainsFunc(references, func(r dynamic.Reference) bool { return r.Service.Secret() }) {
+			secret = max(secret, value.OfAttribute)
+		}
+	}
+	switch {
+	case secret != value.Open:
+		return actual.Tainted(secret)
+	case expected.Kind() == value.Map && actual.Kind() == value.Map:
+		for _, m := range expected.Members() {
+			if now, ok := actual.Get(m.Key); ok {
+				actual = actual.With(m.Key, hide(m.Value, now))
+			}
+		}
+	case !expected.IsScalar() && hidden(expected): // parts may have moved
+		return actual.Tainted(value.OfAttribute)
+	}
+	return actual
+}
+
+// hidden reports whether any part of a value is a secret or a reference to one.
+func hidden(v value.Value) bool {
+	references, err := dynamic.In(v)
+	return v.HasSecret() || err != nil || slices.ContainsFunc(references, func(r dynamic.Reference) bool { return r.Service.Secret() })
+}
+
+// alike reads a declared text of a document that there is as an object.
+func alike(expected, actual value.Value) (value.Value, value.Value) {
+	if expected.Kind() == value.String && !actual.IsScalar() && !actual.IsNull() && !expected.Secret() && !dynamic.Has(expected) {
+		if parsed, err := value.Parse([]byte(expected.Text())); err == nil && parsed.Kind() == actual.Kind() {
+			return parsed, actual
+		}
+	}
+	return expected, actual
+}
+
+// sortTags sorts a list of tags by their keys.
+func sortTags(tags value.Value) value.Value {
+	if tags.Kind() != value.List {
+		return tags
+	}
+	items := slices.Clone(tags.Items())
+	slices.SortStableFunc(items, func(a, b value.Value) int {
+		one, _ := a.Get("Key")
+		other, _ := b.Get("Key")
+		return strings.Compare(one.Text(), other.Text())
+	})
+	return value.Items(items...)
+}

@@ -1,0 +1,270 @@
+// Package drift compares the resources of a stack with what exists: with the live state of native types, which a client can change
+// behind the stack's back. It keeps the result of the last detection of each stack.
+//
+// Only declared properties are compared, and of those only the ones that a type can read back. Nothing that the package keeps or
+// returns holds a secret.
+//
+// Source: CloudFormation API Reference, StackResourceDrift and PropertyDifference; User Guide, "Detect unmanaged configuration changes".
+package drift
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Status is the state of a resource compared with its declaration. The set is closed.
+type Status string
+
+// The states.
+const (
+	InSync   Status = "IN_SYNC"
+	Modified Status = "MODIFIED"
+	Deleted  Status = "DELETED"
+	// NotChecked is the state of a resource that was not compared, or has changed since.
+	NotChecked Status = "NOT_CHECKED"
+)
+
+// Drifted reports whether a resource differs from its declaration.
+func (s Status) Drifted() bool { return s == Modified || s == Deleted }
+
+// Resource is the result for one resource.
+type Resource struct {
+	Logical  wire.LogicalID  `json:"logical"`
+	Physical wire.PhysicalID `json:"physical"`
+	Type     string          `json:"type"`
+	Status   Status          `json:"status"`
+	// Expected and Actual are JSON with the compared properties, secrets masked. Actual is empty for a deleted resource.
+	Expected    string       `json:"expected,omitempty"`
+	Actual      string       `json:"actual,omitempty"`
+	Differences []Difference `json:"differences,omitempty"`
+	// Checked is when it was compared, Changed when the stack had last changed it before that.
+	Checked time.Time `json:"checked"`
+	Changed time.Time `json:"changed"`
+}
+
+// Report is the last result for a stack.
+type Report struct {
+	// Resources are the compared resources, sorted by logical id. Those that have changed since are left out.
+	Resources []Resource `json:"resources"`
+	// Checked is when the whole stack was last checked; zero if it was not since its last operation.
+	Checked time.Time `json:"checked,omitzero"`
+	// Stack and Operation are what the report is about.
+	Stack     wire.StackID `json:"stack"`
+	Operation int          `json:"operation"`
+}
+
+// Of returns the state of a resource.
+func (r Report) Of(logical wire.LogicalID) (Status, time.Time) {
+	for _, resource := range r.Resources {
+		if resource.Logical == logical {
+			return resource.Status, resource.Checked
+		}
+	}
+	return NotChecked, time.Time{}
+}
+
+// Drifted counts the resources that differ from their declarations.
+func (r Report) Drifted() (n int) {
+	for _, resource := range r.Resources {
+		if resource.Status.Drifted() {
+			n++
+		}
+	}
+	return n
+}
+
+// Rows is what a [Detector] needs of a [store.Store].
+type Rows interface {
+	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
+	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)
+}
+
+// Detector detects drift. It is safe for concurrent use.
+type Detector struct {
+	types *native.Registry
+	rows  Rows
+	now   func() time.Time
+}
+
+// New returns a detector that asks types and keeps results in rows. A nil clock is the system's.
+func New(types *native.Registry, rows Rows, now func() time.Time) *Detector {
+	if now == nil {
+		now = time.Now
+	}
+	return &Detector{types, rows, now}
+}
+
+// key is where the report of a stack is kept: by the name, so that a stack which is created again replaces it.
+func key(stack store.Stack) store.EntryKey {
+	return store.EntryKey{Account: stack.Account, Region: stack.Region, Kind: "drift", Name: stack.Name}
+}
+
+// Last returns the last report of a stack, with the results that still hold. It is empty if there is none.
+func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []store.Instance) (Report, error) {
+	report, _, err := d.read(ctx, stack)
+	if err != nil {
+		return report, err
+	}
+	now := make(map[wire.LogicalID]store.Instance, len(instances))
+	for _, i := range instances {
+		now[i.Logical] = i
+	}
+	var held []Resource
+	for _, r := range report.Resources {
+		if i, ok := now[r.Logical]; ok && i.PhysicalID == r.Physical && i.Changed.Equal(r.Changed) {
+			held = append(held, r)
+		}
+	}
+	report.Resources = held
+	if report.Operation != stack.Operation {
+		report.Checked = time.Time{}
+	}
+	return report, nil
+}
+
+// OfStack returns the last report of a stack as a whole. It is empty if the stack was not checked since its last operation.
+func (d *Detector) OfStack(ctx context.Context, stack store.Stack) (Report, error) {
+	report, _, err := d.read(ctx, stack)
+	if report.Operation != stack.Operation || report.Checked.IsZero() {
+		report = Report{Stack: stack.ID}
+	}
+	return report, err
+}
+
+func (d *Detector) read(ctx context.Context, stack store.Stack) (report Report, version int64, err error) {
+	entry, err := d.rows.Entry(ctx, key(stack))
+	if errors.Is(err, store.ErrNotFound) {
+		return Report{Stack: stack.ID}, 0, nil
+	}
+	if err != nil {
+		return report, 0, err
+	}
+	if err := json.Unmarshal(entry.Definition, &report); err != nil {
+		return report, 0, fmt.Errorf("decode the drift of stack %s: %w", stack.Name, err)
+	}
+	if report.Stack != stack.ID {
+		report = Report{Stack: stack.ID}
+	}
+	return report, entry.Version, nil
+}
+
+// tries is how often a report is written that another detection changes at the same time.
+const tries = 10
+
+// Detect compares some of all resources of a stack and returns its report with them. It keeps earlier results of the others.
+func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all []store.Instance) (Report, error) {
+	checked := make(map[wire.LogicalID]Resource, len(instances))
+	for _, i := range instances {
+		r, err := d.compare(ctx, stack, i)
+		if err != nil {
+			return Report{}, fmt.Errorf("detect the drift of %s: %w", i.Logical, err)
+		}
+		checked[i.Logical] = r
+	}
+	for try := 1; ; try++ {
+		_, version, err := d.read(ctx, stack)
+		if err != nil {
+			return Report{}, err
+		}
+		report, err := d.Last(ctx, stack, all)
+		if err != nil {
+			return Report{}, err
+		}
+		before := make(map[wire.LogicalID]Resource, len(report.Resources))
+		for _, r := range report.Resources {
+			before[r.Logical] = r
+		}
+		report.Resources = nil
+		for _, i := range all { // by logical id
+			r, ok := checked[i.Logical]
+			if !ok {
+				r = before[i.Logical]
+			}
+			if r.Status != "" && r.Status != NotChecked {
+				report.Resources = append(report.Resources, r)
+			}
+		}
+		if report.Operation = stack.Operation; len(instances) == len(all) || !report.Checked.IsZero() {
+			report.Checked = d.now().UTC()
+		}
+		text, err := json.Marshal(report)
+		if err != nil {
+			return report, fmt.Errorf("encode the drift of stack %s: %w", stack.Name, err)
+		}
+		_, err = d.rows.PutEntry(ctx, store.Entry{EntryKey: key(stack), Version: version, Definition: text})
+		if again := errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists); !again || try == tries {
+			return report, err
+		}
+	}
+}
+
+// compare compares one resource.
+func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Instance) (Resource, error) {
+	r := Resource{Logical: i.Logical, Physical: i.PhysicalID, Status: NotChecked, Checked: d.now().UTC(), Changed: i.Changed}
+	if i.Body == nil || !i.Body.Token.IsNull() || i.PhysicalID == "" {
+		return r, nil
+	}
+	r.Type = i.Body.Type
+	schema := d.types.Schema(r.Type)
+	if schema == nil {
+		return r, nil
+	}
+	live, err := d.types.Live(ctx, &store.Request{Stack: stack.Key, Logical: i.Logical, Type: wire.Update, Body: &store.RequestBody{
+		Dialect: stack.Dialect, StackID: stack.ID, Account: stack.Account, Region: stack.Region, ResourceType: r.Type,
+		PhysicalID: i.PhysicalID, Properties: i.Body.Properties, OldProperties: i.Body.Properties,
+	}})
+	switch {
+	case errors.Is(err, native.ErrUnchecked):
+		return r, nil
+	case errors.Is(err, native.ErrDeleted):
+		r.Status, r.Expected = Deleted, string(typed(schema, i.Body.Properties).Masked().JSON())
+		return r, nil
+	case err != nil:
+		return r, err
+	}
+	expected, actual := value.Object(), value.Object()
+	for _, m := range i.Body.Properties.Members() {
+		now, known := live.Get(m.Key)
+		if !known {
+			continue
+		}
+		was := m.Value
+		if m.Key == "Tags" {
+			was, now = sortTags(was), sortTags(now)
+		}
+		was, now = alike(was, now)
+		now = hide(was, now)
+		expected = expected.With(m.Key, was)
+		r.Differences = append(r.Differences, differences("/"+m.Key, was, now)...)
+		if !absent(now) {
+			actual = actual.With(m.Key, now)
+		}
+	}
+	if r.Status = InSync; r.Differences != nil {
+		r.Status = Modified
+	}
+	r.Expected, r.Actual = string(typed(schema, expected).Masked().JSON()), string(typed(schema, actual).Masked().JSON())
+	return r, nil
+}
+
+// typed returns properties with the numbers and booleans that the schema has at the top.
+func typed(schema *native.Schema, properties value.Value) value.Value {
+	for _, p := range schema.Properties {
+		v, given := properties.Get(p.Name)
+		if !given || v.Kind() != value.String || v.HasSecret() || p.Kind != native.Integer && p.Kind != native.Truth {
+			continue
+		}
+		if parsed, err := value.Parse([]byte(v.Text())); err == nil && parsed.Kind() != value.String && parsed.IsScalar() {
+			properties = properties.With(p.Name, parsed)
+		}
+	}
+	return properties
+}

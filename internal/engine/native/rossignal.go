@@ -1,0 +1,83 @@
+package native
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ParseROSSignal reads what is posted to the URL of a handle of ROS: nothing, or an object that may have a status, SUCCESS,
+// FAILURE or WARNING, an id, a reason and data, in any case of letters. What is left out is SUCCESS, the number of signals that
+// there are plus 1, and nothing. earlier are the signals that there are. The error tells the sender what to fix.
+//
+// Source: ROS, ALIYUN::ROS::WaitConditionHandle, for the id and the reason; SignalResource for the states. Published templates
+// write Status, status, Success and SUCCESS.
+func ParseROSSignal(body []byte, earlier []store.Signal) (store.Signal, error) {
+	s := store.Signal{ID: nextSignalID(earlier)}
+	if len(body) > MaxSignal {
+		return store.Signal{}, wrong("the signal is longer than 16384 bytes")
+	}
+	if len(strings.TrimSpace(string(body))) == 0 {
+		return s, nil
+	}
+	v, err := value.Parse(body)
+	if err != nil || v.Kind() != value.Map {
+		return store.Signal{}, wrong(`the signal must be a JSON object such as {"status": "SUCCESS", "id": "…", "reason": "…", "data": "…"}`)
+	}
+	for _, m := range v.Members() {
+		text := wire.CleanText(strings.TrimSpace(m.Value.Text()))
+		name, long := strings.ToLower(m.Key), MaxSignalID
+		switch name {
+		case "status":
+			switch strings.ToUpper(text) {
+			case "SUCCESS":
+			case "FAILURE":
+				s.Failed = true
+			case "WARNING":
+				s.Warning = true
+			default:
+				return store.Signal{}, wrong("the signal's status must be SUCCESS, FAILURE or WARNING")
+			}
+			continue
+		case "data":
+			s.Data, s.JSON, long = wire.CleanText(m.Value.Text()), m.Value.Kind() != value.String, MaxSignalData
+			if s.JSON {
+				s.Data = string(m.Value.JSON())
+			}
+			text = s.Data
+		case "reason":
+			s.Reason, long = text, MaxSignalData
+		case "id":
+			if text != "" {
+				s.ID = text
+			}
+		default:
+			continue
+		}
+		if name != "data" && !m.Value.IsScalar() && !m.Value.IsNull() {
+			return store.Signal{}, wrong("the signal's " + name + " must be a string")
+		}
+		if utf8.RuneCountInString(text) > long {
+			return store.Signal{}, wrong("the signal's " + name + " is longer than it may be: " +
+				"id has at most 256 characters, reason and data have 4096")
+		}
+	}
+	return s, nil
+}
+
+// nextSignalID is the ID of a signal that has none: the number of those that there are, plus 1, or the next number that is free.
+func nextSignalID(earlier []store.Signal) string {
+	taken := make(map[string]bool, len(earlier))
+	for _, s := range earlier {
+		taken[s.ID] = true
+	}
+	number := len(earlier) + 1
+	for taken[strconv.Itoa(number)] {
+		number++
+	}
+	return strconv.Itoa(number)
+}

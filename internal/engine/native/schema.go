@@ -1,0 +1,334 @@
+package native
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Schema says what may be declared of a type.
+type Schema struct {
+	// Name is the type's name, e.g. "AWS::CDK::Metadata".
+	Name string
+	// Dialect says whose templates may declare the type. The zero value is CloudFormation.
+	Dialect wire.Dialect
+	// Properties are those the type knows.
+	Properties []Property
+	// Attributes are the names that Fn::GetAtt reads.
+	Attributes []string
+	// CreationPolicy says that the attribute of that name may be declared, with a ResourceSignal.
+	CreationPolicy bool
+	// Identifier are the properties that together identify an existing resource; nil if the type does not support imports.
+	// Source: the resource schemas, primaryIdentifier.
+	Identifier []string
+	// Open begins the names of more attributes, which are known only when there is a resource; "" for none.
+	Open string
+	// Nested says that resources of the type are stacks: the engine drives those itself, by what docs/design/003-nested-stacks.md
+	// tells.
+	Nested bool
+	// Fixed says that no property of a resource that is there can change.
+	Fixed bool
+	// Recorded says that resources of the type are records only: anything may be declared, every attribute can be read, as a
+	// [StandIn], and nothing is done.
+	Recorded bool
+}
+
+// Property is one property of a type.
+type Property struct {
+	Name string
+	Kind Kind
+	// Min and Max bound an [Integer], inclusive.
+	Min, Max int64
+	// Required says that the property must be there, Waived that it need not if there is a CreationPolicy.
+	Required, Waived bool
+	// Change says what a change of the property means.
+	Change Change
+	// Readable says that Fn::GetAtt reads the property, of a resource that declares it.
+	Readable bool
+}
+
+// Kind is what a property's value is.
+type Kind int
+
+// The kinds. The zero Kind is Text.
+const (
+	// Text is a string; numbers and booleans are taken as their text.
+	Text Kind = iota
+	// Integer is a whole number, or its text.
+	Integer
+	// Truth is true or false, or its text.
+	Truth
+	// List is a list of anything.
+	List
+	// Object is an object.
+	Object
+	// Document is an object, or its text as JSON. What is in it keeps its JSON types.
+	Document
+)
+
+// Change is what becomes of a resource whose properties change.
+type Change int
+
+// The changes, the least first. The zero Change is InPlace.
+const (
+	// InPlace updates the resource.
+	InPlace Change = iota
+	// Replaces makes a new resource, and deletes the old one when everything else succeeded.
+	Replaces
+	// Refused fails the update.
+	Refused
+)
+
+// Problem is something that is wrong with a declaration.
+type Problem struct {
+	// Text is CloudFormation's where that is known. It quotes no value.
+	Text string
+	// Line and Column are the place in the template, counted from 1.
+	Line, Column int
+	// Missing is the required property that is not declared, if that is the problem; else "".
+	Missing string
+}
+
+// wrong is the text of an error that people read as it is.
+type wrong string
+
+func (w wrong) Error() string { return string(w) }
+
+func unsupported(property string) error { return wrong("Encountered unsupported property " + property) }
+
+func missing(property string) error {
+	return wrong("Property validation failure: [The property {/" + property + "} is required]")
+}
+
+// unsupported is the error of a property that the type does not know, missing that of one that is required and not there.
+func (s *Schema) unsupported(property string) error {
+	if s.Dialect == wire.ROS {
+		return wrong("Unknown Property " + property)
+	}
+	return unsupported(property)
+}
+
+func (s *Schema) missing(property string) error {
+	if s.Dialect == wire.ROS {
+		return wrong("Property " + property + " not assigned")
+	}
+	return missing(property)
+}
+
+// BadValue is the error of a property's value, as the service of a dialect begins it. must is what it must be, e.g. "be a list".
+func BadValue(dialect wire.Dialect, property, must string) error {
+	if dialect == wire.ROS {
+		return wrong("Property " + property + ": the value must " + must)
+	}
+	return wrong("Value of property " + property + " must " + must)
+}
+
+// property returns a property by its name, nil if there is none.
+func (s *Schema) property(name string) *Property {
+	for i := range s.Properties {
+		if s.Properties[i].Name == name {
+			return &s.Properties[i]
+		}
+	}
+	return nil
+}
+
+// Reads reports whether Fn::GetAtt of that name reads a property.
+func (s *Schema) Reads(name string) bool {
+	p := s.property(name)
+	return p != nil && p.Readable && !slices.Contains(s.Attributes, name)
+}
+
+// HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
+func (s *Schema) HasAttribute(name string) bool {
+	p := s.property(name)
+	return s.Recorded || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
+		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
+}
+
+// Normal returns properties as a type gets them, and as old and new ones are compared: every number and boolean as its text,
+// but for those in a [Document]. In ROS null stands for a property that is not given.
+func (s *Schema) Normal(properties value.Value) value.Value {
+	if s.Dialect == wire.ROS {
+		properties = given(properties)
+	}
+	normal := properties.Stringified()
+	for i := range s.Properties {
+		if p := &s.Properties[i]; p.Kind == Document {
+			if v, given := properties.Get(p.Name); given && v.Kind() == value.Map {
+				normal = normal.With(p.Name, v)
+			}
+		}
+	}
+	return normal
+}
+
+// given returns an object without its members that are null.
+func given(properties value.Value) value.Value {
+	var members []value.Member
+	for _, m := range properties.Members() {
+		if !m.Value.IsNull() {
+			members = append(members, m)
+		}
+	}
+	return value.Object(members...)
+}
+
+// check returns the first thing that is wrong with an evaluated declaration.
+func (s *Schema) check(d Declaration) error {
+	if s.Recorded {
+		return nil
+	}
+	for _, m := range d.Properties.Members() {
+		p := s.property(m.Key)
+		if p == nil {
+			return s.unsupported(m.Key)
+		}
+		if err := p.check(s.Dialect, m.Value); err != nil {
+			return err
+		}
+	}
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		if _, given := d.Properties.Get(p.Name); !given && p.needed(!d.CreationPolicy.IsNull()) {
+			return s.missing(p.Name)
+		}
+	}
+	return nil
+}
+
+// CheckValues returns the first value that the schema does not allow. It is for properties whose dynamic references were resolved.
+func (s *Schema) CheckValues(properties value.Value) error {
+	for _, m := range properties.Members() {
+		if p := s.property(m.Key); p != nil {
+			if err := p.check(s.Dialect, m.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Check returns everything that is wrong with a declaration and can be told from its text alone: what functions return
+// is seen when they are evaluated.
+func (s *Schema) Check(r *template.Resource) []Problem {
+	if s.Recorded {
+		return s.checkSecure(r)
+	}
+	problems := append(s.checkPolicy(r), s.checkSecure(r)...)
+	add := func(err error, line, column int) {
+		if err != nil {
+			problems = append(problems, Problem{Text: err.Error(), Line: line, Column: column})
+		}
+	}
+	if r.Properties.IsZero() || !hasOnlyFunction(r.Properties) {
+		for _, m := range r.Properties.Members() {
+			p := s.property(m.Key)
+			switch {
+			case p == nil:
+				add(s.unsupported(m.Key), m.Value.Line(), m.Value.Column())
+			case s.Dialect == wire.ROS && !m.Value.Computed() && m.Value.Value().IsNull(): // it is not given
+			case !m.Value.Computed():
+				add(p.check(s.Dialect, m.Value.Value()), m.Value.Line(), m.Value.Column())
+			}
+		}
+		for i := range s.Properties {
+			p := &s.Properties[i]
+			if r.Properties.Get(p.Name).IsZero() && p.needed(!r.CreationPolicy.IsZero()) {
+				problems = append(problems, Problem{Text: s.missing(p.Name).Error(), Line: r.Line, Column: r.Column, Missing: p.Name})
+			}
+		}
+	}
+	return problems
+}
+
+// checkPolicy returns what is wrong with a declared CreationPolicy.
+func (s *Schema) checkPolicy(r *template.Resource) []Problem {
+	n := r.CreationPolicy
+	switch {
+	case n.IsZero():
+		return nil
+	case !s.CreationPolicy:
+		return []Problem{{Text: "CreationPolicy is not for resources of type " + s.Name, Line: n.Line(), Column: n.Column()}}
+	case n.Computed():
+		return nil
+	}
+	if _, err := parseCreationPolicy(n.Value()); err != nil {
+		return []Problem{{Text: err.Error(), Line: n.Line(), Column: n.Column()}}
+	}
+	return nil
+}
+
+// hasOnlyFunction reports whether an object is a call as a whole, so that its keys are not known.
+func hasOnlyFunction(n template.Node) bool {
+	members := n.Members()
+	return len(members) == 1 && (members[0].Key == "Ref" || strings.HasPrefix(members[0].Key, "Fn::"))
+}
+
+// Change says what the difference between old and new properties means, both as strings. reason is that of the refusal.
+func (s *Schema) Change(before, after value.Value) (change Change, reason string) {
+	if s.Fixed {
+		return Refused, "Update to resource type " + s.Name + " is not supported."
+	}
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		was, _ := before.Get(p.Name)
+		is, _ := after.Get(p.Name)
+		if was.Equal(is) || p.Change <= change {
+			continue
+		}
+		if change = p.Change; change == Refused {
+			reason = "Updates are not allowed for property - " + p.Name + "."
+		}
+	}
+	return change, reason
+}
+
+func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !p.Waived) }
+
+// check returns what is wrong with a value, which may be secret and is not quoted.
+func (p *Property) check(dialect wire.Dialect, v value.Value) error {
+	bad := func(format string, args ...any) error {
+		return BadValue(dialect, p.Name, "be "+fmt.Sprintf(format, args...))
+	}
+	if dialect != wire.ROS && v.Kind() == value.String && dynamic.Has(v) {
+		return nil // it is checked again with what the reference stands for
+	}
+	switch p.Kind {
+	case Text:
+		if !v.IsScalar() {
+			return bad("of type String")
+		}
+	case Integer:
+		n, err := strconv.ParseInt(v.Text(), 10, 64)
+		if !v.IsScalar() || v.Kind() == value.Bool || err != nil {
+			return bad("of type Integer")
+		}
+		if n < p.Min || n > p.Max {
+			return bad("from %d to %d", p.Min, p.Max)
+		}
+	case Truth:
+		if !v.IsScalar() || v.Text() != "true" && v.Text() != "false" {
+			return bad("of type Boolean")
+		}
+	case List:
+		if v.Kind() != value.List {
+			return bad("a list")
+		}
+	case Object:
+		if v.Kind() != value.Map {
+			return bad("an object")
+		}
+	case Document:
+		if v.Kind() != value.Map && v.Kind() != value.String {
+			return bad("an object, or its text as JSON")
+		}
+	}
+	return nil
+}

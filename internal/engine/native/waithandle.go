@@ -1,0 +1,56 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// waitConditionHandle is AWS::CloudFormation::WaitConditionHandle: a URL to which signals are sent. The engine keeps them
+// with the resource.
+//
+// Who knows the URL can signal, so what Ref returns is a secret. The physical id is the URL without its signature.
+type waitConditionHandle struct {
+	signalURL func(key wire.ResponseKey, region string) (string, error)
+}
+
+// WaitConditionHandle is the name of the type whose resources are signalled at a URL.
+const WaitConditionHandle = "AWS::CloudFormation::WaitConditionHandle"
+
+var waitConditionHandleSchema = Schema{Name: WaitConditionHandle, Fixed: true}
+
+// Schema implements [Type].
+func (waitConditionHandle) Schema() *Schema { return &waitConditionHandleSchema }
+
+// Serve implements [Type]. A Create that is served twice makes two URLs, of which both are good and one is told.
+func (t waitConditionHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
+	if r.Type != wire.Create {
+		return Result{}, nil
+	}
+	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	signed, err := t.signalURL(key, r.Body.Region)
+	if err != nil {
+		return Result{}, fmt.Errorf("make the URL of the handle: %w", err)
+	}
+	open, _, _ := strings.Cut(signed, "?")
+	return Result{PhysicalID: wire.PhysicalID(open), Ref: value.SecretStr(signed)}, nil
+}
+
+// handleKey returns what the URL of a handle names.
+func handleKey(text string) (wire.ResponseKey, bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return wire.ResponseKey{}, false
+	}
+	at := strings.LastIndex(u.Path, "/arn:") // where the stack's ARN begins, whatever the server's own path is
+	if at < 0 {
+		return wire.ResponseKey{}, false
+	}
+	key, err := wire.ParseResponseKey(u.Path[at+1:])
+	return key, err == nil
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package frugal
-
-// unmapProgram does nothing here.
-func unmapProgram() error { return nil }

@@ -1,0 +1,458 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// Now is what there is of a resource.
+type Now struct {
+	PhysicalID string
+	Type       string
+	// Properties and Metadata are those that its provider confirmed last.
+	Properties, Metadata value.Value
+	// Unsettled says that a later update of it failed, so that it is updated in any case.
+	Unsettled bool
+	// Unborn says that its creation failed: it is deleted, and created anew if it is still declared.
+	Unborn bool
+}
+
+// World is what a preview has to know besides the templates.
+type World struct {
+	// Now returns what there is of a resource, nil if there is nothing.
+	Now func(logicalID string) *Now
+	// Resources are the ids and attributes that there are.
+	Resources template.Resources
+	// Form brings the properties of a declaration into the form in which providers see them and in which they are compared,
+	// or says what is wrong with them.
+	Form func(declared *template.Resource, properties value.Value) (value.Value, error)
+	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
+	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
+	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
+	// Anew says of a resource that it is replaced, whatever changes of it. Nil says that none is.
+	Anew func(logicalID string) bool
+	// KeptBy is the policy by which a resource that is replaced is kept: [UpdateReplacePolicy], which "" is too, or
+	// [DeletionPolicy].
+	KeptBy string
+	// Imports returns the physical ID of an existing resource that becomes the one of a logical ID; false for none. Nil says that
+	// none does.
+	Imports func(logicalID string) (physicalID string, ok bool)
+	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
+	Nested func(resourceType string) bool
+}
+
+// Consequence is what a change of properties means to a resource.
+type Consequence int
+
+// The effects.
+const (
+	// Decided is for the provider to say, when it is asked.
+	Decided Consequence = iota
+	// InPlace changes the resource that is there.
+	InPlace
+	// Replaces makes a new one.
+	Replaces
+	// Refused fails the update.
+	Refused
+)
+
+// Preview says what the candidates of a plan would come to, in their order; what would stay as it is is left out. Nobody is
+// asked: what depends on an answer of a provider is [Unknown], and what depends on that may change.
+func Preview(from *Side, to Side, candidates []Candidate, world World) []Change {
+	p := &preview{from: from, to: to, world: world, candidates: map[string]*Candidate{}, changes: map[string]*Change{}}
+	for i := range candidates {
+		p.candidates[candidates[i].Logical] = &candidates[i]
+	}
+	var list []Change
+	for _, c := range candidates {
+		if change := p.change(c.Logical); change.Action != "" {
+			list = append(list, *change)
+		}
+	}
+	return list
+}
+
+// preview is one run of [Preview].
+type preview struct {
+	from       *Side
+	to         Side
+	world      World
+	candidates map[string]*Candidate
+	// changes are those found so far; one that stays as it is has no action.
+	changes map[string]*Change
+}
+
+// change returns what becomes of a resource, and looks first at those it depends on. The graph has no cycles.
+func (p *preview) change(logicalID string) *Change {
+	if known := p.changes[logicalID]; known != nil {
+		return known
+	}
+	c, now := p.candidates[logicalID], p.world.Now(logicalID)
+	change := &Change{LogicalID: logicalID}
+	switch {
+	case c.New == nil && now == nil:
+	case c.New == nil:
+		p.remove(change, c, now)
+	case now == nil || now.Unborn:
+		change.Action, change.Type = Add, c.New.Type
+		if p.world.Imports != nil {
+			if id, ok := p.world.Imports(logicalID); ok {
+				change.Action, change.PhysicalID = Import, id
+			}
+		}
+		properties, metadata, problem := p.foresee(change, c)
+		if change.Problem = problem; problem == "" {
+			change.After = context(properties, metadata)
+		}
+		change.lack()
+	default:
+		p.modify(change, c, now)
+	}
+	p.changes[logicalID] = change
+	return change
+}
+
+func (p *preview) remove(change *Change, c *Candidate, now *Now) {
+	change.Action, change.PhysicalID, change.Type = Remove, now.PhysicalID, now.Type
+	change.PolicyAction = "Delete"
+	declared := c.Old
+	if declared == nil {
+		declared = c.Tried
+	}
+	if declared != nil && strings.HasPrefix(declared.DeletionPolicy, "Retain") { // RetainExceptOnCreate too: nothing is rolled back
+		change.PolicyAction = "Retain"
+	}
+	change.Before = p.before(c, now)
+}
+
+// before returns the resource as it is, for people who read the change set. As CloudFormation does, it shows [Unknown] for
+// a value that the old template takes from another resource.
+func (p *preview) before(c *Candidate, now *Now) value.Value {
+	if c.Old == nil || p.from == nil {
+		return context(now.Properties, now.Metadata)
+	}
+	none := func(template.Reference) bool { return false }
+	show := func(declared template.Node, is value.Value) value.Value {
+		foreseen, err := template.Foresee(declared, p.from.Scope, p.world.Resources, none)
+		if err != nil {
+			return is
+		}
+		return withUnknown(is, foreseen)
+	}
+	return context(show(c.Old.Properties, now.Properties), show(c.Old.Metadata, now.Metadata))
+}
+
+// withUnknown returns a value with [Unknown] in the places in which a value of the same shape has it.
+func withUnknown(v, pattern value.Value) value.Value {
+	switch {
+	case isUnknown(pattern):
+		return pattern
+	case !hasUnknown(pattern):
+	case v.Kind() == value.Map && pattern.Kind() == value.Map:
+		for _, m := range pattern.Members() {
+			if is, ok := v.Get(m.Key); ok {
+				v = v.With(m.Key, withUnknown(is, m.Value))
+			}
+		}
+	case v.Kind() == value.List && pattern.Kind() == value.List && len(v.Items()) == len(pattern.Items()):
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = withUnknown(items[i], pattern.Items()[i])
+		}
+		return value.Items(items...)
+	}
+	return v
+}
+
+func (p *preview) modify(change *Change, c *Candidate, now *Now) {
+	properties, metadata, problem := p.foresee(change, c)
+	if problem != "" {
+		change.Problem, change.Scope = problem, []string{Properties} // it is tried, and fails
+	} else {
+		p.details(change, c, Properties, now.Properties, properties)
+		p.details(change, c, Metadata, now.Metadata, metadata)
+	}
+	if p.world.Nested != nil && p.world.Nested(now.Type) && problem == "" && !slices.Contains(change.Scope, Properties) {
+		change.Scope = append([]string{Properties}, change.Scope...)
+		change.Details = append(change.Details, Detail{
+			Attribute: Properties, Path: "/" + Properties, Recreation: RecreationNever, Dynamic: true, Source: Automatic,
+		})
+	}
+	policies(change, c)
+	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {
+		change.Scope = append([]string{Properties}, change.Scope...)
+	}
+	anew := p.world.Anew != nil && p.world.Anew(c.Logical)
+	if anew && !slices.Contains(change.Scope, Properties) {
+		change.Scope = append([]string{Properties}, change.Scope...)
+	}
+	if len(change.Scope) == 0 {
+		return
+	}
+	change.Action, change.PhysicalID, change.Type = Modify, now.PhysicalID, c.New.Type
+	change.Before = p.before(c, now)
+	if problem == "" {
+		change.After = context(properties, metadata)
+	}
+	if change.Replacement = p.replacement(change); anew && problem == "" {
+		change.Replacement, change.Problem = ReplacementTrue, "" // that it cannot be changed does not matter then
+	}
+	policy := c.New.UpdateReplacePolicy
+	if p.world.KeptBy == DeletionPolicy {
+		policy = c.New.DeletionPolicy
+	}
+	change.KeepsReplaced = change.Replacement != ReplacementFalse && policy == "Retain"
+	if change.Replacement == ReplacementTrue {
+		change.PolicyAction = "ReplaceAndDelete"
+		if change.KeepsReplaced {
+			change.PolicyAction = "ReplaceAndRetain"
+		}
+	}
+	change.lack()
+}
+
+// lack notes as the problem that an import has no export, unless there is another one.
+func (c *Change) lack() {
+	if c.Import != "" && c.Problem == "" {
+		c.Problem = template.NoExport(c.Import)
+	}
+}
+
+// replacement says what the details of a modified resource come to.
+func (p *preview) replacement(change *Change) Replacement {
+	if !slices.Contains(change.Scope, Properties) || change.Problem != "" {
+		return ReplacementFalse
+	}
+	result, seen := ReplacementFalse, false
+	for _, d := range change.Details {
+		seen = seen || d.Attribute == Properties
+		switch {
+		case d.Recreation == RecreationAlways && !d.Dynamic:
+			return ReplacementTrue
+		case d.Recreation != RecreationNever:
+			result = ReplacementConditional
+		}
+	}
+	if seen {
+		return result
+	}
+	// An update that failed before is tried again, with what the resource should have already.
+	if consequence, _ := p.consequence(change.Type, "", value.Object(), value.Object()); consequence != Decided {
+		return ReplacementFalse
+	}
+	return ReplacementConditional
+}
+
+// foresee evaluates the new properties and metadata of a resource, as far as they are known. It notes an import without an
+// export in the change.
+func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata value.Value, problem string) {
+	for _, need := range c.NewNeeds {
+		p.change(need)
+	}
+	properties, change.Import, problem = p.evaluate(c.New.Properties)
+	if problem != "" {
+		return value.Value{}, value.Value{}, problem
+	}
+	metadata, missing, problem := p.evaluate(c.New.Metadata)
+	if problem != "" {
+		return value.Value{}, value.Value{}, problem
+	}
+	change.Import = cmp.Or(change.Import, missing)
+	properties, err := p.world.Form(c.New, properties)
+	if err != nil {
+		return value.Value{}, value.Value{}, err.Error()
+	}
+	return properties, metadata, ""
+}
+
+// evaluate returns a value of the new template as far as it is known, and the first import in it without an export.
+func (p *preview) evaluate(declared template.Node) (v value.Value, missing, problem string) {
+	v, missing, err := template.ForeseeImports(declared, p.to.Scope, p.world.Resources, p.known)
+	if err != nil {
+		return v, "", err.Error()
+	}
+	return v, missing, ""
+}
+
+// known reports whether a reference is to something that stays as it is. A provider that is asked for anything may answer
+// with another id, unless it is known to change what is there, and with other attributes.
+func (p *preview) known(r template.Reference) bool {
+	change := p.changes[r.Resource]
+	if change == nil {
+		return false
+	}
+	switch {
+	case change.Action == "":
+		return true
+	case change.Action != Modify:
+		return false
+	case !slices.Contains(change.Scope, Properties):
+		return true
+	}
+	return change.Replacement == ReplacementFalse && change.Problem == "" && r.Attribute == ""
+}
+
+// details adds the places in which an attribute changes.
+func (p *preview) details(change *Change, c *Candidate, attribute string, before, after value.Value) {
+	declared, was := c.New.Properties, template.Node{}
+	if attribute == Metadata {
+		declared = c.New.Metadata
+	}
+	switch {
+	case c.Old == nil:
+	case attribute == Metadata:
+		was = c.Old.Metadata
+	default:
+		was = c.Old.Properties
+	}
+	start, wholeBefore, wholeAfter := len(change.Details), before, after
+	differences(nil, before, after, func(path []string, before, after *value.Value) {
+		d := Detail{
+			Attribute: attribute, Path: pointer(attribute, path), Recreation: RecreationNever, Before: text(before), After: text(after),
+		}
+		unknown := after != nil && hasUnknown(*after)
+		// What is not known may come to what there is; a list of another length, or an object in place of a text, cannot.
+		open := before != nil && after != nil && isUnknown(*after)
+		if attribute == Properties && len(path) > 0 {
+			d.Name = path[0]
+			consequence, reason := p.consequence(c.New.Type, d.Name, wholeBefore, wholeAfter)
+			d.Recreation = consequence.recreation()
+			if consequence == Refused && !unknown {
+				change.Problem = d.Name + " cannot be changed: the update of this resource will fail with \"" + reason + "\""
+			}
+		}
+		change.Details = append(change.Details, p.causes(d, was, declared, path, open)...)
+	})
+	if len(change.Details) > start {
+		change.Scope = append(change.Scope, attribute)
+	}
+}
+
+// consequence says what the change of one property means.
+func (p *preview) consequence(resourceType, name string, before, after value.Value) (Consequence, string) {
+	if p.world.Consequence == nil {
+		return Decided, ""
+	}
+	only := func(v value.Value) value.Value {
+		if property, ok := v.Get(name); ok {
+			return value.Object(value.Member{Key: name, Value: property})
+		}
+		return value.Object()
+	}
+	return p.world.Consequence(resourceType, only(before), only(after))
+}
+
+func (c Consequence) recreation() Recreation {
+	switch c {
+	case Decided:
+		return RecreationConditional
+	case Replaces:
+		return RecreationAlways
+	case InPlace, Refused:
+	}
+	return RecreationNever
+}
+
+// causes returns a detail for every reason why a place changes. open says that it may stay as it is after all.
+func (p *preview) causes(d Detail, was, declared template.Node, path []string, open bool) []Detail {
+	var list []Detail
+	add := func(source Source, cause string, dynamic bool) {
+		d.Source, d.Cause, d.Dynamic = source, cause, dynamic
+		list = append(list, d)
+	}
+	causes := p.to.Template.Causes(declared, p.to.Scope, path...)
+	for _, name := range causes.Parameters {
+		if !p.parameter(name) {
+			add(ParameterReference, name, open)
+		}
+	}
+	for _, r := range causes.Resources {
+		if !p.known(r) {
+			add(reference(r))
+		}
+	}
+	if !was.At(p.to.Scope, path...).Equal(declared.At(p.to.Scope, path...)) {
+		add(DirectModification, "", open && list != nil)
+	}
+	if list == nil && len(causes.Resources) > 0 {
+		// It has changed since the resource was told of it last.
+		source, cause, _ := reference(causes.Resources[0])
+		add(source, cause, false)
+	}
+	if list == nil {
+		add(DirectModification, "", false)
+	}
+	if !open && !slices.ContainsFunc(list, func(d Detail) bool { return !d.Dynamic }) {
+		for i := range list {
+			list[i].Dynamic = false // whatever comes of them, it is not what there is
+		}
+	}
+	return list
+}
+
+func reference(r template.Reference) (source Source, cause string, dynamic bool) {
+	if r.Attribute == "" {
+		return ResourceReference, r.Resource, true
+	}
+	return ResourceAttribute, r.Resource + "." + r.Attribute, true
+}
+
+// parameter reports whether a parameter has the value it had.
+func (p *preview) parameter(name string) bool {
+	if p.from == nil {
+		return false
+	}
+	before, had := p.from.Scope.Parameters[name]
+	return had && before.Equal(p.to.Scope.Parameters[name])
+}
+
+// policies adds what changes of a resource's policies.
+func policies(change *Change, c *Candidate) {
+	if c.Old == nil {
+		return
+	}
+	for _, policy := range []struct {
+		name          string
+		before, after value.Value
+	}{
+		{CreationPolicy, c.Old.CreationPolicy.Value(), c.New.CreationPolicy.Value()},
+		{DeletionPolicy, policyValue(c.Old.DeletionPolicy), policyValue(c.New.DeletionPolicy)},
+		{UpdateReplacePolicy, policyValue(c.Old.UpdateReplacePolicy), policyValue(c.New.UpdateReplacePolicy)},
+	} {
+		if policy.before.Equal(policy.after) {
+			continue
+		}
+		d := Detail{Attribute: policy.name, Path: "/" + policy.name, Recreation: RecreationNever, Source: DirectModification}
+		if !policy.before.IsNull() {
+			d.Before = text(&policy.before)
+		}
+		if !policy.after.IsNull() {
+			d.After = text(&policy.after)
+		}
+		change.Scope, change.Details = append(change.Scope, policy.name), append(change.Details, d)
+	}
+}
+
+// policyValue is null for a policy that is not declared.
+func policyValue(policy string) value.Value {
+	if policy == "" {
+		return value.Value{}
+	}
+	return value.Str(policy)
+}
+
+// context is a resource as one object.
+func context(properties, metadata value.Value) value.Value {
+	if properties.IsNull() {
+		properties = value.Object()
+	}
+	v := value.Object(value.Member{Key: Properties, Value: properties})
+	if !metadata.IsNull() {
+		v = v.With(Metadata, metadata)
+	}
+	return v
+}

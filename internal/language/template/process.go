@@ -1,0 +1,456 @@
+package template
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// Unprocessed reports whether the template has transforms that are still to be applied, see [Template.Process]. Until then
+// it has no resources, conditions and outputs. A template of ROS is unprocessed as long as it has resources with a Count: those are
+// there once each, and not to be made.
+func (t *Template) Unprocessed() bool { return len(t.transforms) > 0 || t.counted }
+
+// Processed returns the text of a template that was made by transforms, JSON with its keys in the order in which they were
+// written; "" if the template is what was submitted.
+func (t *Template) Processed() string { return t.processed }
+
+// ParseProcessed reads what [Template.Processed] returned, in the same limits. Lines and columns are those of that text.
+func ParseProcessed(text string, limits Limits) (*Template, error) {
+	return parse(text, limits.withDefaults(), true)
+}
+
+// Process applies the transforms of the template in a scope that [Template.Bind] returned, and returns what they make and
+// the scope with the conditions of that. Of a template of ROS it returns the one in which its counted resources are multiplied. Of a
+// template without any of this it returns both as they are. No secret gets into
+// the new template: what would be computed from one stays a call. Errors in it have the place of what they came from.
+//
+// The error is an [Errors].
+func (t *Template) Process(s *Scope) (*Template, *Scope, error) {
+	if !t.Unprocessed() {
+		return t, s, nil
+	}
+	if t.counted {
+		made, err := t.multiply(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		return made, s, nil
+	}
+	p := t.processing(s)
+	made, err := p.run()
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, p.scope, nil
+}
+
+// rehearse applies the transforms without the parameters' values, as far as that goes, to find what is wrong in any case.
+func (t *Template) rehearse() error {
+	_, err := t.rehearsal().run()
+	return err
+}
+
+func (t *Template) rehearsal() *processing {
+	p := t.processing(NewScope(nil, nil, Pseudo{}))
+	p.rehearse(func(name string) bool { return t.Language.isPseudo(name) && !isNoValue(name) })
+	return p
+}
+
+// rehearse makes it no problem if a value is not known. Those of pseudo parameters for which open is true are not.
+func (p *processing) rehearse(open func(name string) bool) { p.rehearsal, p.without = true, open }
+
+// processing is one application of the transforms of a template.
+type processing struct {
+	problems
+	template *Template
+	// scope has the parameters whose values are known, and the conditions that are decided.
+	scope *Scope
+	// rehearsal says that it is no problem if a value is not known, and open that this was so: then the result is not whole.
+	rehearsal, open bool
+	without         func(name string) bool // the names that have no value in the scope, whatever is there
+	// conditions are the names of all conditions, once they are expanded.
+	conditions map[string]bool
+	expansion  *expansion
+	// evaluation is one for all, since what it returns is kept together.
+	evaluation *evaluation
+	lookups    int // nodes of mappings that lookups reached
+	// lenient says that what is made is wanted though something is wrong with it: see [Examine].
+	lenient bool
+}
+
+// maxProcessingLookups bounds the nodes of mappings that are gone through to resolve lookups. What is left when they are used
+// up stays a call, for which [maxLookups] counts.
+const maxProcessingLookups = 20 * maxLookups
+
+func (t *Template) processing(s *Scope) *processing {
+	scope := *s
+	scope.Conditions = make(map[string]bool)
+	p := &processing{template: t, scope: &scope, conditions: make(map[string]bool)}
+	// A template that may be larger may have more computed for it.
+	p.evaluation = &evaluation{scope: p.scope, most: 2 * max(MaxEvaluated, min(t.limits.Bytes, math.MaxInt/4))}
+	p.expansion = &expansion{
+		collection: p.collection, names: make(map[string]Node), logical: make(map[string]bool), left: t.limits.Bytes, limit: t.limits.Bytes,
+	}
+	for _, m := range t.source.Get("Resources").members {
+		p.expansion.logical[m.Key] = true
+	}
+	return p
+}
+
+// run returns the template that is made, nil without an error if a rehearsal cannot tell.
+func (p *processing) run() (*Template, error) {
+	source := p.template.source
+	conditions := p.section(source, "Conditions")
+	if err := p.decide(conditions); err != nil || p.open {
+		return nil, err
+	}
+	made := source
+	made.members = nil
+	for _, m := range source.members {
+		switch m.Key {
+		case "Transform":
+			continue
+		case "Conditions":
+			m.Value = conditions
+		case "Resources", "Outputs":
+			m.Value = p.declarations(p.section(source, m.Key), path{m.Key})
+		}
+		made.members = append(made.members, m)
+	}
+	if len(p.found) > 0 || p.open {
+		p.found.sort()
+		return nil, p.found.orNil()
+	}
+	text := made.Value().JSON()
+	if limit := p.template.limits.Bytes; len(text) > limit {
+		p.at(made, nil, "Template format error: the template is %d bytes long after its transforms, the maximum allowed is %d.", len(text), limit)
+		return nil, p.found
+	}
+	last := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
+	last.template.processed = string(text)
+	t, err := last.whole(made)
+	if err == nil || !p.lenient {
+		return t, err
+	}
+	again := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
+	again.template.processed = string(text)
+	t, found := again.examine(made)
+	return t, first(err, found)
+}
+
+// section returns a section with its loops expanded.
+func (p *processing) section(source Node, name string) Node {
+	n := p.expansion.section(source.Get(name), path{name}, nil)
+	p.found = append(p.found, p.expansion.found...)
+	p.expansion.found = nil
+	return n
+}
+
+// decide resolves what the transform adds in the Conditions section, and decides those that can be.
+func (p *processing) decide(section Node) error {
+	if section.kind == value.Map {
+		for i, m := range section.members {
+			section.members[i].Value = p.tree(m.Value, path{"Conditions", m.Key})
+		}
+	}
+	if len(p.found) > 0 || p.open {
+		p.found.sort()
+		return p.found.orNil()
+	}
+	c := &parser{template: newTemplate("", p.template.limits), extended: true}
+	c.template.Parameters, c.template.mappings, c.template.mappingOrder = p.template.Parameters, p.template.mappings, p.template.mappingOrder
+	if section.kind == value.Map {
+		c.conditions(section, path{"Conditions"})
+	}
+	if len(c.found) == 0 {
+		c.resolve()
+	}
+	if len(c.found) > 0 {
+		return c.found
+	}
+	e := &evaluation{scope: p.scope}
+	for _, d := range c.template.Conditions {
+		p.conditions[d.Name] = true
+		if p.rehearsal && !p.decidable(d.Expression) {
+			continue
+		}
+		holds, err := e.truth(d.Expression)
+		if err != nil {
+			return Errors{placed(err, path{"Conditions", d.Name})}
+		}
+		p.scope.Conditions[d.Name] = holds
+	}
+	return nil
+}
+
+// decidable reports whether everything is known by which a condition is decided.
+func (p *processing) decidable(expression Node) bool {
+	decidable := true
+	w := &walk{truth: true, found: func(u use) {
+		known := false
+		if u.kind == useCondition {
+			_, known = p.scope.Conditions[u.name]
+		} else {
+			known = p.hasValue(u.name)
+		}
+		decidable = decidable && known
+	}}
+	w.node(expression, false)
+	return decidable
+}
+
+// hasValue reports whether a parameter, or pseudo parameter, has a value.
+func (p *processing) hasValue(name string) bool {
+	if p.rehearsal && p.without(name) {
+		return false
+	}
+	_, ok := p.scope.variable(name)
+	return ok
+}
+
+// declarations resolves what the transform adds in resources or outputs.
+func (p *processing) declarations(section Node, where path) Node {
+	made := section
+	made.members = make([]Member, len(section.members))
+	for i, m := range section.members {
+		at := where.to(m.Key)
+		if m.Value.kind == value.Map {
+			m.Value = p.declaration(m.Value, at)
+		}
+		made.members[i] = m
+	}
+	return made
+}
+
+func (p *processing) declaration(declared Node, where path) Node {
+	made := declared
+	made.members = nil
+	for _, m := range declared.members {
+		at := where.to(m.Key)
+		switch m.Key {
+		case "DeletionPolicy", "UpdateReplacePolicy", "Condition":
+			v, state := p.evaluate(m.Value)
+			switch {
+			case state == notYet:
+				p.open = true
+			case state == resolved && v.IsNull():
+				continue
+			case state == resolved && v.Kind() == value.String:
+				m.Value = nodeOf(v, m.Value)
+			}
+			if m.Key == "Condition" && m.Value.kind == value.String && !p.conditions[m.Value.text] {
+				p.at(m.Value, at, "%sKey %s is missing in the map.", extensionFailed, m.Value.text)
+			}
+		case "DependsOn":
+			m.Value = p.dependsOn(m.Value)
+		default:
+			m.Value = p.tree(m.Value, at)
+		}
+		made.members = append(made.members, m)
+	}
+	return made
+}
+
+func (p *processing) dependsOn(n Node) Node {
+	if n.kind == value.List {
+		made := n
+		made.items = make([]Node, len(n.items))
+		for i, item := range n.items {
+			made.items[i] = p.dependsOn(item)
+		}
+		return made
+	}
+	v, state := p.evaluate(n)
+	switch {
+	case state == notYet:
+		p.open = true
+	case state == resolved && (v.Kind() == value.String || v.Kind() == value.List):
+		return nodeOf(v, n)
+	}
+	return n
+}
+
+// tree resolves calls that the transform resolves, the innermost first.
+func (p *processing) tree(n Node, where path) Node {
+	made := n
+	if n.items != nil {
+		made.items = make([]Node, len(n.items))
+	}
+	if n.members != nil {
+		made.members = make([]Member, len(n.members))
+	}
+	for i, item := range n.items {
+		made.items[i] = p.tree(item, where.to(strconv.Itoa(i)))
+	}
+	for i, m := range n.members {
+		m.Value = p.tree(m.Value, where.to(m.Key))
+		made.members[i] = m
+	}
+	name, argument, call := made.call()
+	if !call {
+		return made
+	}
+	switch name {
+	case "Ref":
+		return made.calling(p.name(argument, where, refMessage))
+	case "Fn::GetAtt":
+		if argument.kind == value.List && len(argument.items) == 2 {
+			logical := p.name(argument.items[0], where, getAttMessage)
+			attribute := argument.items[1]
+			switch v, state := p.evaluate(attribute); {
+			case state == notYet:
+				p.open = true
+			case state == resolved && v.IsScalar():
+				attribute = nodeOf(v.Stringified(), attribute)
+			}
+			argument.items = []Node{logical, attribute}
+		}
+		return made.calling(argument)
+	case "Fn::Length":
+		v, state := p.evaluate(made)
+		switch state {
+		case resolved:
+			return nodeOf(v, made)
+		case beyond, failed:
+			p.at(made, where, lengthMessage)
+		case hidden, notYet, wrong:
+		}
+	case "Fn::ToJsonString", "Fn::FindInMap":
+		if v, state := p.evaluate(made); state == resolved && !v.IsNull() {
+			return nodeOf(v, made)
+		}
+	}
+	return made
+}
+
+// name returns the name that an argument stands for, which may be a call.
+func (p *processing) name(n Node, where path, message string) Node {
+	if _, _, call := n.call(); !call {
+		return n
+	}
+	v, state := p.evaluate(n)
+	switch {
+	case state == resolved && v.Kind() == value.String:
+		return nodeOf(v, n)
+	case state == notYet:
+		p.open = true
+	default:
+		p.at(n, where, "%s", message)
+		p.explain("the name cannot be told from the parameters, mappings and conditions alone")
+	}
+	return n
+}
+
+// collection is what [expansion] has.
+func (p *processing) collection(n Node, where path, whole bool) ([]Node, bool) {
+	v, state := p.evaluate(n)
+	switch {
+	case state == notYet:
+		p.open = true
+		return nil, false
+	case state == hidden:
+		p.at(n, where, collectionMessage)
+		p.explain("the collection is secret, and would show in the template that the loop makes")
+		return nil, false
+	case state == resolved && v.Kind() == value.List, state == resolved && !whole && v.IsScalar():
+	case state == resolved && !whole && v.IsNull():
+		return nil, true
+	default:
+		p.at(n, where, collectionMessage)
+		return nil, false
+	}
+	list := v.Items()
+	if v.Kind() != value.List {
+		list = []value.Value{v}
+	}
+	items := make([]Node, len(list))
+	for i, item := range list {
+		if !item.IsScalar() {
+			p.at(n, where, collectionMessage)
+			return nil, false
+		}
+		items[i] = nodeOf(item.Stringified(), n)
+	}
+	return items, true
+}
+
+// state is what became of an evaluation.
+type state uint8
+
+const (
+	resolved state = iota
+	notYet         // it depends on a value that is not known yet
+	beyond         // it depends on a resource, or on what is beyond the stack
+	hidden         // it is secret
+	failed         // there is no such value
+	wrong          // it is no tree of functions; whoever checks the template tells
+)
+
+// evaluate computes a tree from parameters, mappings and conditions.
+func (p *processing) evaluate(n Node) (value.Value, state) {
+	if !n.Computed() {
+		return n.Value(), resolved
+	}
+	if !p.hasValue("AWS::Region") && n.calls("Fn::GetAZs") {
+		return value.Value{}, notYet
+	}
+	if n.calls("Fn::ImportValue") || n.calls("Fn::GetStackOutput") {
+		return value.Value{}, beyond
+	}
+	check := &shapes{problems: &problems{}, in: inProperties, extended: true}
+	check.node(n, nil)
+	if len(check.found) > 0 {
+		return value.Value{}, wrong
+	}
+	linker := &parser{template: p.template}
+	n = linker.link(n, nil)
+	if p.lookups += linker.lookups; len(linker.found) > 0 || p.lookups > maxProcessingLookups {
+		return value.Value{}, wrong
+	}
+	state := resolved
+	w := &walk{scope: p.scope, undecided: map[string]bool{}, found: func(u use) {
+		switch _, decided := p.scope.Conditions[u.name]; {
+		case u.kind == useCondition && decided, u.kind != useCondition && u.kind != useGetAtt && p.hasValue(u.name):
+		case u.kind == useCondition && p.conditions[u.name], p.template.Parameter(u.name) != nil, p.template.Language.isPseudo(u.name):
+			state = max(state, notYet)
+		default:
+			state = beyond
+		}
+	}}
+	w.node(n, false)
+	if state != resolved {
+		return value.Value{}, state
+	}
+	e := p.evaluation
+	spent := e.exhausted()
+	v, err := e.node(n)
+	switch {
+	case err != nil && e.exhausted():
+		if !spent { // it is told once
+			if told, ok := errors.AsType[*Error](err); ok {
+				p.add(told)
+			}
+		}
+		return value.Value{}, failed
+	case err != nil:
+		return value.Value{}, failed
+	case v.HasSecret():
+		return value.Value{}, hidden
+	}
+	return v, resolved
+}
+
+// nodeOf returns a value as a node that stands where the call stood which returned it.
+func nodeOf(v value.Value, at Node) Node {
+	n := Node{kind: v.Kind(), text: v.Text(), line: at.line, column: at.column}
+	for _, item := range v.Items() {
+		n.items = append(n.items, nodeOf(item, at))
+	}
+	for _, m := range v.Members() {
+		n.members = append(n.members, Member{Key: m.Key, Value: nodeOf(m.Value, at), line: at.line, column: at.column})
+	}
+	return n
+}

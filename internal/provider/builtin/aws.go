@@ -1,0 +1,220 @@
+// Package builtin has the providers that are in the program itself: they run inside it, as the engine's neighbours, and answer on
+// the same Runtime API as a provider's process.
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+
+	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/awscall/customresource"
+	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// cdkFunction is in the name of the function that the CDK makes for all AwsCustomResources of a stack.
+const cdkFunction = "AWS679f53fac002430cb0da5b7982bd2287"
+
+// margin is what an event has beside its call, for the role's and the answer.
+const margin = time.Minute
+
+// AWS says how the provider calls AWS.
+type AWS struct {
+	// Allow is what may be called; empty means nothing, unless All.
+	Allow []project.Allow
+	// All lets everything be called. It is for templates that may run code here anyway.
+	All bool
+	// Env says where AWS is and with which keys it is called for stacks of an account, as functions are told by package
+	// functionenv; a call that names no region goes to that of the stack. Nil means the configuration of this process, and Region.
+	Env func(account string) map[string]string
+	// Region is where calls go that name none. Empty means [local.DefaultRegion].
+	Region string
+	// Timeout is how long one call may take. Zero means [customresource.DefaultTimeout].
+	Timeout time.Duration
+	// Concurrency is how many requests are handled at once. Zero means [local.DefaultConcurrency].
+	Concurrency int
+}
+
+// IsAWS reports whether a service token is that of the function which the CDK makes for AwsCustomResources, unless it was given
+// another name.
+func IsAWS(token wire.ServiceToken) bool {
+	parsed, err := wire.ParseToken(token)
+	return err == nil && strings.HasPrefix(string(token), "arn:") && IsCDK(parsed.Name)
+}
+
+// IsCDK reports whether a name, or a logical ID, is that of this function.
+func IsCDK(name string) bool { return strings.Contains(name, cdkFunction) }
+
+// Check returns an error when a rule names a service or an action that there is not.
+func (a AWS) Check() error {
+	client, err := awscall.New(awscall.Config{Region: local.DefaultRegion, Credentials: aws.AnonymousCredentials{}})
+	if err != nil {
+		return err
+	}
+	_, err = customresource.New(customresource.Config{Client: client, Allow: rules(a.Allow)})
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "customresource: "))
+	}
+	return nil
+}
+
+// Provider returns the provider of a name. The AWS configuration is that of this process, read when it is first needed: a
+// stack without such resources has no use for it, and what is wrong with it is the answer to those who have.
+func (a AWS) Provider(name string) (local.Provider, error) {
+	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	if err != nil {
+		return local.Provider{}, err
+	}
+	if a.Region == "" {
+		a.Region = local.DefaultRegion
+	}
+	if a.Timeout == 0 {
+		a.Timeout = customresource.DefaultTimeout
+	}
+	h := &handler{aws: a}
+	h.of = h.customResource
+	return local.Provider{
+		Name: name, Serve: cdkframework.Serve(pintle.HandlerFunc(h.handle), memory, cdkframework.Whole), Concurrency: a.Concurrency, Timeout: a.Timeout + margin,
+	}, nil
+}
+
+// handler is the provider, made when it is first asked.
+type handler struct {
+	aws AWS
+	of  func(*awscall.Client) (pintle.Handler, error) // makes what handles requests with a client
+
+	mu   sync.Mutex
+	made map[string]caller // by the account of the stack; without Env that is empty
+}
+
+// caller is what makes the calls for an account.
+type caller struct {
+	client *awscall.Client
+	own    pintle.Handler // for calls to the client's own region
+}
+
+// maxCallers is how many are kept.
+const maxCallers = 64
+
+func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
+	made, err := h.get(ctx, r.Account, r.Region)
+	if err != nil {
+		return pintle.Answer{}, err
+	}
+	answer, err := made.Handle(ctx, r)
+	for name := range answer.Attributes {
+		if name == clientSecret || strings.HasSuffix(name, "."+clientSecret) {
+			answer.NoEcho = true
+		}
+	}
+	return answer, err
+}
+
+// clientSecret is the attribute with the secret of a Cognito user pool client. The CDK reads it with an AwsCustomResource, whose answer the
+// handler of the CDK does not hide.
+const clientSecret = "ClientSecret"
+
+// get returns what handles requests of stacks of an account and region.
+func (h *handler) get(ctx context.Context, account, region string) (made pintle.Handler, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.aws.Env == nil {
+		account = ""
+	}
+	c, ok := h.made[account]
+	if !ok {
+		if c.client, err = h.aws.client(ctx, account); err != nil {
+			return nil, err
+		}
+		if c.own, err = h.of(c.client); err != nil {
+			return nil, err
+		}
+		if h.made == nil || len(h.made) == maxCallers {
+			h.made = map[string]caller{}
+		}
+		h.made[account] = c
+	}
+	if h.aws.Env == nil || region == "" || region == c.client.Region() {
+		return c.own, nil
+	}
+	return h.of(c.client.In(region))
+}
+
+func (h *handler) customResource(client *awscall.Client) (pintle.Handler, error) {
+	return customresource.New(customresource.Config{
+		Client: client, Allow: rules(h.aws.Allow), AllowAll: h.aws.All, Timeout: h.aws.Timeout,
+	})
+}
+
+func rules(list []project.Allow) []customresource.Rule {
+	out := make([]customresource.Rule, len(list))
+	for i, a := range list {
+		out[i] = customresource.Rule{Calls: a.Calls, Regions: a.Regions, Roles: a.Roles, Accounts: a.Accounts}
+	}
+	return out
+}
+
+// client calls with the configuration, for stacks of an account.
+func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error) {
+	get := a.configuration
+	if a.Env != nil {
+		env := a.Env(account)
+		get = func(ctx context.Context) (awscall.Config, error) { return a.told(ctx, env) }
+	}
+	c, err := get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := awscall.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+	}
+	return client, nil
+}
+
+// configuration is that of the AWS SDK: credentials, and endpoints other than AWS's own. None of it comes from a template.
+func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	if err != nil {
+		return awscall.Config{}, err
+	}
+	c := awscall.Config{
+		Region: a.Region, Credentials: loaded.Credentials, Endpoint: aws.ToString(loaded.BaseEndpoint), UserAgent: "pintle",
+	}
+	if c.FIPS, c.DualStack, err = variants(ctx, loaded.ConfigSources); err != nil {
+		return awscall.Config{}, err
+	}
+	c.Endpoints, err = endpoints(ctx, loaded.ConfigSources)
+	return c, err
+}
+
+// Client returns a client of AWS with the configuration of the AWS SDK in this process, as the provider has it.
+func Client(ctx context.Context, region string) (*awscall.Client, error) {
+	return AWS{Region: region}.client(ctx, "")
+}
+
+// Credentials returns the credentials of that configuration. Whether there are any is found out when they are retrieved. The
+// keys of an EC2 machine's role are asked for only where that is wanted: elsewhere it is a wait for a host that is not there.
+func Credentials(ctx context.Context, region string) (aws.CredentialsProvider, error) {
+	options := []func(*config.LoadOptions) error{config.WithRegion(region)}
+	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+	}
+	return loaded.Credentials, nil
+}

@@ -1,0 +1,146 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// The names of failures that are not the function's own. Source: AWS Step Functions Developer Guide, error names; Lambda.
+const (
+	noSuchFunction = "Lambda.ResourceNotFoundException"
+	noConnection   = "Lambda.SdkClientException"
+	unknownError   = "Lambda.Unknown"
+	timedOut       = "States.Timeout"
+)
+
+// tryID returns what the function knows a try of an execution's task by: the same however often that is sent, and another one
+// for the next try.
+func tryID(r store.Request) wire.RequestID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", r.ID, r.Execution.Try))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of one's own making, version 8
+	return wire.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+}
+
+func taskPayload(r store.Request) []byte {
+	payload, _ := r.Body.Properties.Get("Payload")
+	return []byte(payload.Text())
+}
+
+// sendTask calls the function of an execution's task and waits for what it returns: a process of this machine, a URL that the
+// operator has named, or a function of AWS Lambda. Whatever keeps it from that is a failure of the task.
+func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
+	began := time.Now()
+	hide := &scrubber{replacer: strings.NewReplacer()} // its texts are data of the execution
+	outcome := d.callTask(soft, hard, s, hide)
+	refused, ok := outcome.(Refused)
+	if !ok {
+		return outcome
+	}
+	died := Died{Text: refused.Text, Delivered: refused.Delivered, Error: noConnection, Cause: refused.Text}
+	if limit := s.request.Body.Timeout; limit > 0 && time.Since(began) >= limit {
+		died.Error, died.Cause = timedOut, ""
+	}
+	return died
+}
+
+func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+	named := s.request.Body.ServiceToken()
+	if provider, ok := d.match(s.request, named); ok {
+		if provider.URL != "" {
+			return d.postMacro(soft, hard, s, hide, provider.URL, taskPayload(s.request))
+		}
+		return d.sendLocal(soft, s, hide, provider)
+	}
+	token, err := wire.ParseToken(named)
+	if err != nil || token.Service != wire.Lambda {
+		return failed(noSuchFunction, fmt.Sprintf("%s is no function that is known here", named))
+	}
+	if err := d.config.Allowed(accountOf(s.request), invokeAction); err != nil {
+		return failed("Lambda.AccessDeniedException", err.Error())
+	}
+	c, err := d.cloud.clients(hard, token.Region)
+	switch {
+	case err != nil && soft.Err() != nil:
+		return nil
+	case err != nil:
+		return Refused{Text: hide.text(fmt.Sprintf("no function of this machine is named %q and there are no AWS credentials: %v", token.Name, err))}
+	}
+	input := &lambda.InvokeInput{
+		FunctionName:   aws.String(strings.TrimSuffix(string(named), ":"+token.Qualifier)),
+		InvocationType: types.InvocationTypeRequestResponse,
+		Payload:        taskPayload(s.request),
+	}
+	if token.Qualifier != "" {
+		input.Qualifier = aws.String(token.Qualifier)
+	}
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		out, err := c.lambda.Invoke(ctx, input)
+		var api smithy.APIError
+		switch {
+		case errors.As(err, &api): // whether to try again is for the machine to say
+			return verdict{outcome: failed("Lambda."+api.ErrorCode(), api.ErrorMessage())}
+		case err != nil:
+			return d.judge(err, invoke, token, hide)
+		case out.FunctionError != nil:
+			return verdict{outcome: functionFailure(out.Payload)}
+		}
+		return verdict{outcome: Returned{Body: out.Payload}}
+	})
+}
+
+// failed is a failure of a task.
+func failed(name, cause string) Died {
+	return Died{Text: name, Delivered: true, Error: name, Cause: cause}
+}
+
+// functionFailure is a failure that a function has reported: its cause is all that it has said.
+func functionFailure(said []byte) Died {
+	var told struct {
+		Type string `json:"errorType"`
+	}
+	_ = json.Unmarshal(said, &told) // it may be anything, and then has no name
+	return failed(cmp.Or(told.Type, unknownError), string(said))
+}
+
+// taskEnded returns what is to be reported of the end of a task's invocation; nil if nothing is.
+func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
+	d.config.Log.Debug("the task of an execution has ended", "function", name, "execution", of.id, "how", o.Kind.String())
+	kind, message := o.Type, "RequestId: "+string(of.about)+" Error: "+o.Message
+	switch o.Kind {
+	case local.Returned:
+		return Returned{Body: o.Result}
+	case local.Stopped:
+		return nil // this node stops; whoever takes its rows over sends the task again
+	case local.Errored, local.InitFailed:
+		if o.Result != nil {
+			return functionFailure(o.Result)
+		}
+		kind, message = cmp.Or(kind, "Runtime.ExitError"), o.Message
+	case local.Exited, local.Crashed:
+		kind = "Runtime.ExitError"
+	case local.TimedOut:
+		kind = "Sandbox.Timedout"
+	case local.Waiting: // it was not asked to
+		kind = unknownError
+	}
+	said, err := json.Marshal(map[string]string{"errorType": kind, "errorMessage": message})
+	if err != nil {
+		panic(err) // texts always marshal
+	}
+	return functionFailure(said)
+}

@@ -1,0 +1,38 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// sendNative lets a native type do what the request asks. It returns nil if ctx ended meanwhile: the request stays ready
+// in the table and is served again.
+func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outcome {
+	r := s.request
+	bounded, cancel := context.WithTimeout(ctx, native.DefaultTimeout)
+	defer cancel()
+	result, err := d.config.Native.Serve(bounded, &r)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if broken, ok := errors.AsType[*native.PanicError](err); ok {
+		d.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", hide.text(fmt.Sprint(broken.Cause)), "stack", broken.Stack)
+	}
+	switch {
+	case errors.Is(err, native.ErrAgain):
+		d.config.Log.Warn("a request of a native type is served again", "type", r.Body.ResourceType, "request", r.ID, "error", hide.text(err.Error()))
+		d.config.Progress(r.ID, hide.text(err.Error()))
+		return nil
+	case err != nil:
+		return Provided{Result: result, Failure: hide.text(err.Error())}
+	case r.Body.Await != nil && r.Type != wire.Delete, r.Type == wire.Create && result.Pending:
+		return Awaiting{Result: result}
+	case result.Pending:
+		return Accepted{}
+	}
+	return Provided{Result: result}
+}

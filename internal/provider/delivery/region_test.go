@@ -1,0 +1,49 @@
+package delivery_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/provider/delivery"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// TestRecordedD22: a Lambda function of another region than the stack's is not asked to create a resource, as a topic is not. A declared
+// provider is in every region, except where answers are to be those of AWS. Source: recorded answers, D22.
+func TestRecordedD22(t *testing.T) {
+	const there = "arn:aws:lambda:eu-west-1:222222222222:function:theirs"
+	const refused = there + " is in eu-west-1, and a service token must be in the region of its stack, us-east-1"
+	here := strings.Replace(there, "eu-west-1", "us-east-1", 1)
+	for _, test := range []struct {
+		name, token string
+		account     string // of the function; empty for a declared provider
+		request     wire.RequestType
+		aws         bool
+		want        string // the refusal, empty if the provider is asked
+	}{
+		{"a function of the region", here, "222222222222", wire.Create, true, ""},
+		{"a function of another region", there, "222222222222", wire.Create, false, refused},
+		{"a function of another region, with the fidelity of AWS", there, "222222222222", wire.Create, true, refused},
+		{"a function that made a resource before", there, "222222222222", wire.Delete, false, ""},
+		{"a declared provider", there, "", wire.Create, false, ""},
+		{"a declared provider, with the fidelity of AWS", there, "", wire.Create, true, refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// No process has the name, so that a request that is passed on is refused for that.
+			provider := named{"theirs": {Name: "theirs", Account: test.account}}
+			w := start(t, func(c *delivery.Config, _ *world) { c.Local, c.FidelityAWS = provider, test.aws })
+			r := request("a", 1, test.token)
+			r.Type = test.request
+			r.Body.StackID = wire.NewStackID("us-east-1", "222222222222", "s", "1")
+			w.Dispatch([]store.Request{r})
+			got := ""
+			if outcome, ok := w.next(t).Outcome.(delivery.Refused); ok {
+				got = outcome.Text
+			}
+			if asked := got == "" || !strings.Contains(got, "must be in the region"); asked != (test.want == "") || !asked && got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// References resolves dynamic references. Its methods are called from many goroutines.
+type References interface {
+	// Wants reports whether a reference is resolved in the properties of a native type, or of another one; others are delivered as they
+	// are written.
+	Wants(reference dynamic.Reference, native bool) bool
+	// Resolve returns what references stand for, and why those that stand for nothing do so, by their texts. What is secret is
+	// a secret. The error is about what may pass, and has no secret in it. It returns when ctx ends.
+	Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
+		resolved map[string]value.Value, missing map[string]string, err error)
+	// Remember takes the secrets that a request is sent with, none of which is kept anywhere else.
+	Remember(id wire.RequestID, secrets []string)
+}
+
+// resolved says that the references of a request are resolved, and that it is still to be sent.
+type resolved struct{}
+
+func (resolved) outcome() {}
+
+// resolve puts in place of the dynamic references in a request what they stand for now, and returns what must not be shown
+// of that. It changes the request of this sending alone: rows keep the references. The outcome is nil, and ok false, if the
+// request stays ready in the table.
+func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []string, outcome Outcome, ok bool) {
+	r := s.request
+	if d.config.References == nil || r.Type == store.TypeNotification {
+		return nil, nil, true
+	}
+	kind := r.Type
+	if kind == store.TypeIsComplete {
+		kind = r.Body.Asked
+	}
+	references, lenient, err := d.references(r, kind == wire.Delete)
+	if err == nil && len(references) == 0 {
+		if !r.Body.Native() {
+			d.config.References.Remember(r.Subject().ID, nil)
+		}
+		return nil, nil, true
+	}
+	hide := newScrubber(r, partsOfSecrets(r)...) // few requests need one here
+	if err != nil {
+		return nil, Refused{Text: hide.text(err.Error())}, false
+	}
+	account := ""
+	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {
+		account = arn.Account
+	}
+	var found map[string]value.Value
+	outcome = d.persist(soft, hard, s, func(ctx context.Context) verdict {
+		got, missing, err := d.config.References.Resolve(ctx, account, r.Body.Region, references)
+		if err != nil {
+			return verdict{text: hide.text("Could not resolve " + err.Error())}
+		}
+		for _, reference := range references {
+			if why := missing[reference.Text]; why != "" && !lenient[reference.Text] {
+				return refused(hide.text(fmt.Sprintf("Could not resolve the dynamic reference %s: %s", reference.Text, why)))
+			}
+		}
+		found = got
+		return verdict{outcome: resolved{}}
+	})
+	if _, done := outcome.(resolved); !done {
+		return nil, outcome, false
+	}
+	s.resume()
+	body := *r.Body
+	body.Properties = dynamic.Replace(body.Properties, found)
+	body.OldProperties = dynamic.Replace(body.OldProperties, found)
+	body.Token = dynamic.Replace(body.Token, found)
+	s.request.Body = &body
+	for _, v := range found {
+		secrets = append(secrets, v.Secrets()...)
+	}
+	secrets = slices.Concat(secrets, body.Properties.Secrets(), body.OldProperties.Secrets())
+	if !r.Body.Native() {
+		d.config.References.Remember(r.Subject().ID, secrets)
+	}
+	return secrets, nil, true
+}
+
+// partsOfSecrets returns the references in the secret strings of a request, and what they are made of. Errors quote no more of such
+// a string, and who does not know that cannot find the secret in it.
+func partsOfSecrets(r store.Request) (parts []string) {
+	for _, v := range []value.Value{r.Body.Token, r.Body.Properties, r.Body.OldProperties} {
+		for _, secret := range v.Secrets() {
+			for _, reference := range dynamic.Texts(secret) {
+				parts = append(parts, reference)
+				_, key, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(reference, "{{resolve:"), "}}"), ":")
+				parts = append(append(parts, key), strings.Split(key, ":")...)
+			}
+		}
+	}
+	return parts
+}
+
+// takesSecrets reports whether a native type does something with its properties. A nested stack gets the references as they are written:
+// they are resolved in its own resources.
+func (d *Delivery) takesSecrets(resourceType string) bool {
+	schema := d.config.Native.Schema(resourceType)
+	return schema != nil && !schema.Nested && !schema.Recorded
+}
+
+// references returns the references in a request that are to be resolved. The lenient ones may stay as they are written if
+// there is nothing that they stand for: what has been is not to hold up what is to be, nor the end of a resource.
+func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
+	lenient = make(map[string]bool)
+	if isROS(r) {
+		return nil, lenient, nil // they are AWS's; in ROS the same text is one like any other
+	}
+	inNative, secrets := r.Body.Native(), true
+	if inNative {
+		secrets = d.takesSecrets(r.Body.ResourceType)
+	}
+	for _, part := range []struct {
+		in      value.Value
+		lenient bool
+	}{{r.Body.Token, false}, {r.Body.Properties, ending}, {r.Body.OldProperties, true}} {
+		if !dynamic.Has(part.in) {
+			continue
+		}
+		found, err := dynamic.In(part.in)
+		switch {
+		case err != nil && part.lenient:
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		for _, reference := range found {
+			switch {
+			case !d.config.References.Wants(reference, inNative), reference.Service.Secret() && !secrets:
+				continue
+			case inNative && reference.Service == dynamic.SSMSecure && !part.lenient:
+				return nil, nil, native.ErrSecure(native.SecureReferences(r.Body.ResourceType, part.in))
+			case inNative && reference.Service == dynamic.SSMSecure:
+				continue
+			}
+			known := slices.Contains(list, reference)
+			lenient[reference.Text] = part.lenient && (lenient[reference.Text] || !known)
+			if !known {
+				list = append(list, reference)
+			}
+		}
+	}
+	if len(list) > dynamic.Limit {
+		return nil, nil, fmt.Errorf("the properties of %s have %d dynamic references, %d are allowed", r.Logical, len(list), dynamic.Limit)
+	}
+	return list, lenient, nil
+}

@@ -1,0 +1,129 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+const (
+	// DefaultLook is how long after a silent return delivery first checks whether the answer has come and whether the process
+	// still works. An answer that the handler sends last and does not wait for is usually there by then.
+	DefaultLook = time.Second
+	// looksEvery times that is the pause between further checks.
+	looksEvery = 3
+)
+
+// What may still answer after a handler has returned silently, in words for people.
+const (
+	awaitsLater  = "pintle.yaml says that its answers come later"
+	awaitsCalled = "it called Lambda, Step Functions, SNS or EventBridge of this server, which may lead to an answer"
+	awaitsWork   = "its process still works on it: "
+)
+
+// silent is a handler's return without an answer, as far as is known here. It is reported as [Silent], later and perhaps more
+// than once.
+type silent struct {
+	provider Provider
+	over     bool                         // nothing of it runs in the process
+	document bool                         // it returned the answer instead of sending it
+	work     func(context.Context) string // nil if that cannot be seen
+	hide     *scrubber
+}
+
+func (silent) outcome() {}
+
+// DefaultAfterAnswer is how long a handler may continue after its request was answered, before its process is ended: for logs,
+// clean-ups and records of its own. A handler that needs more has to answer last.
+const DefaultAfterAnswer = 10 * time.Second
+
+// Settled tells that a request is settled, by an answer or by something else. Nothing is reported any more of a handler that
+// returned without an answer, and a process that still handles the request is ended: at once, or after Config.AfterAnswer if
+// it may have answered. With Config.FidelityAWS it continues, as on Lambda. Settled is for the engine, never blocks, and
+// ignores requests that are not known.
+func (d *Delivery) Settled(id wire.RequestID, answered bool) {
+	if !d.runs.settle(id) || d.config.FidelityAWS {
+		return
+	}
+	grace := time.Duration(0)
+	if answered {
+		grace = d.config.AfterAnswer
+	}
+	d.config.Local.Cancel(string(id), grace)
+}
+
+// listen reports a silent return once it is known that no answer has come, and goes on until nothing may answer any more, the
+// request is settled or soft ends.
+func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
+	defer d.runs.leaveSilent(e.of.about, e.settled)
+	pause := d.config.Look
+	if !s.over && !wait(soft, e.settled, pause) {
+		return
+	}
+	until := s.until(e)
+	for said, first := "", true; !isClosed(e.settled) && soft.Err() == nil; first = false {
+		awaits, lasting := d.awaits(soft, e, s)
+		if soft.Err() != nil || isClosed(e.settled) {
+			return
+		}
+		if first || awaits != said {
+			d.config.Log.Debug("a handler returned without an answer", "provider", s.provider.Name, "request", e.of.about, "awaits", awaits)
+			outcome := Silent{Awaits: awaits, Settle: local.Settle, Over: s.over, Document: s.document}
+			switch {
+			case !lasting:
+				outcome.Until = until
+			case awaits != "":
+				outcome.Later = true
+			}
+			d.report(hard, e.of, outcome)
+			said = awaits
+		}
+		next := looksEvery * pause
+		if !until.IsZero() {
+			next = min(next, max(time.Until(until), 0))
+		}
+		if awaits == "" || lasting || !wait(soft, e.settled, next) {
+			return
+		}
+	}
+}
+
+// until is when the process has to be done with the request, its handler having returned: at the end of the provider's timeout.
+// Zero means that this is not known.
+func (s silent) until(e end) time.Time {
+	if s.provider.Timeout <= 0 || e.began.IsZero() {
+		return time.Time{}
+	}
+	return e.began.Add(s.provider.Timeout)
+}
+
+// awaits returns what may still answer, and whether that will not change. Work of a process counts until its time is over: a
+// thread or a child process that a handler started for good would hold the request otherwise.
+func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, lasting bool) {
+	switch {
+	case s.provider.Later:
+		return awaitsLater, true
+	case d.config.CalledOut(s.provider.Name, e.began):
+		return awaitsCalled, true
+	case s.work == nil:
+		return "", true
+	}
+	if until := s.until(e); !until.IsZero() && !time.Now().Before(until) {
+		return "", true
+	}
+	if work := s.work(ctx); work != "" {
+		return awaitsWork + s.hide.text(work), false
+	}
+	return "", true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,327 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/guard"
+	"github.com/pintle-dev/pintle/internal/base/trace"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// MaxAnswer is how much of an answer in a response body is read, in bytes: one more than an answer may have.
+const MaxAnswer = wire.MaxResponse + 1
+
+const (
+	// maxRefusal bounds what is read of a body that explains a failure. It is far more than is shown, so that a secret
+	// in it is read, and masked, as a whole.
+	maxRefusal = 64 << 10
+	shown      = 200 // bytes of it that are shown
+)
+
+// idleConns is how many connections to one provider are kept: as many as are sent to at a time, so that under load none is
+// dialled anew.
+const idleConns = DefaultSends
+
+// web speaks to providers behind URLs.
+type web struct {
+	now           func() time.Time
+	open, guarded *http.Client
+}
+
+func newWeb(now func() time.Time) *web {
+	client := func(dialer *net.Dialer) *http.Client {
+		return &http.Client{
+			Transport: &http.Transport{
+				// No proxy: it would be the proxy's address that is dialled, and guarded.
+				DialContext:            dialer.DialContext,
+				ForceAttemptHTTP2:      true,
+				TLSHandshakeTimeout:    10 * time.Second,
+				IdleConnTimeout:        time.Minute,
+				MaxIdleConns:           2 * idleConns,
+				MaxIdleConnsPerHost:    idleConns,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return &web{
+		now:     now,
+		open:    client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}),
+		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Public}),
+	}
+}
+
+func (w *web) close() {
+	w.open.CloseIdleConnections()
+	w.guarded.CloseIdleConnections()
+}
+
+// sendWeb sends the request document to a URL; trusted ones may be anywhere.
+func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, target string, trusted bool) Outcome {
+	r := s.request
+	body, p, err := d.newPost(s, hide, target, trusted)
+	if err != nil {
+		return Refused{Text: hide.text(err.Error())}
+	}
+	body = d.posted(r, body)
+	p.make = func(now time.Time) ([]byte, http.Header, error) {
+		header := http.Header{"Content-Type": {"application/json"}}
+		SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
+		return body, header, nil
+	}
+	p.taken = post.takenOrAnswered
+	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+}
+
+// newPost returns the document of a request and the post that carries it to a URL, without make and taken. Its error may hold
+// secrets of the request.
+func (d *Delivery) newPost(s *send, hide *scrubber, target string, trusted bool) ([]byte, post, error) {
+	r := s.request
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" {
+		// The parser's error would repeat the URL, which may hold a password.
+		return nil, post{}, errors.New("the service token is not a valid http(s) URL")
+	}
+	body, responseURL, err := d.document(r)
+	if err != nil {
+		return nil, post{}, err
+	}
+	p := post{
+		client:   d.web.guarded,
+		url:      u,
+		loopback: onLoopback(responseURL),
+		hide:     hide,
+		trace:    trace.Parse(r.Body.Trace),
+		limit:    wire.MaxResponse,
+	}
+	if isROS(r) {
+		p.limit, p.sized = d.config.ROSResponse, true
+	}
+	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
+		p.secret = token.Secret()
+	}
+	p.silence = func() string {
+		switch {
+		case isROS(r):
+			return fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
+		case d.config.FidelityAWS:
+			return wire.TimeoutText(r.ID)
+		}
+		return wire.TimeoutText(r.ID) + fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+	}
+	if trusted {
+		p.client = d.web.open
+	}
+	return body, p, nil
+}
+
+// posted returns what a webhook gets. For an event of a stack it is the document of a notification, which SNS has not signed.
+func (d *Delivery) posted(r store.Request, message []byte) []byte {
+	if r.Type != store.TypeNotification || isROS(r) {
+		return message
+	}
+	body, err := json.Marshal(struct{ Type, MessageId, TopicArn, Subject, Message, Timestamp string }{
+		"Notification", string(r.ID), r.Body.Token.Text(), subject(r), string(message),
+		d.config.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+	})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return body
+}
+
+// post is one request to a URL.
+type post struct {
+	client   *http.Client
+	url      *url.URL
+	loopback bool          // the response URL can be reached from this machine only
+	secret   bool          // the URL is
+	silence  func() string // the text for a provider that never responded
+	hide     *scrubber
+	// make returns what is sent at a time, signed for it. Its error is what the request is refused with, and final.
+	make func(now time.Time) (body []byte, header http.Header, err error)
+	// taken says what a response with a status of 2xx comes to. here says that it came from this machine.
+	taken func(p post, ctx context.Context, response *http.Response, here bool) verdict
+	// once says that what may have reached the provider is not sent again.
+	once bool
+	// limit is how many bytes an answer in the response may have.
+	limit int
+	// sized says that what is longer is told with its size, as for ROS.
+	sized bool
+	// trace goes with it; empty for none.
+	trace trace.Parent
+}
+
+// name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
+// secret in every part.
+func (p post) name() string {
+	if p.secret {
+		return "POST " + value.Mask
+	}
+	return "POST " + (&url.URL{Scheme: p.url.Scheme, Host: p.url.Host, Path: p.url.Path}).String()
+}
+
+func (w *web) post(ctx context.Context, p post) verdict {
+	var written, here atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(info httptrace.GotConnInfo) { here.Store(sameMachine(info.Conn)) },
+		WroteHeaders: func() { written.Store(true) },
+	})
+	body, header, err := p.make(w.now())
+	if err != nil {
+		return refused(p.hide.text(err.Error()))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return refused("the service token is not a valid http(s) URL")
+	}
+	request.Header = header
+	if p.once {
+		request.GetBody = nil // or the client would send it again itself, if a header of the resource is an Idempotency-Key
+	}
+	if p.trace != "" && header.Get(trace.Header) == "" {
+		header.Set(trace.Header, string(p.trace))
+	}
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", "pintle")
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return p.broken(ctx, err, written.Load())
+	}
+	defer response.Body.Close()
+
+	status := response.StatusCode
+	switch {
+	case status >= 200 && status <= 299:
+		return p.taken(p, ctx, response, here.Load())
+	case status >= 300 && status <= 399:
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+			"%s: %s, and redirects are not followed: give the URL it leads to", p.name(), statusText(response)))}}
+	}
+	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // the status says enough if it breaks off
+	text := p.hide.text(p.name() + ": " + statusText(response))
+	if why := p.hide.excerpt(string(why), shown); why != "" {
+		text += ": " + why
+	}
+	if (status == http.StatusTooManyRequests || status >= 500) && !p.once {
+		return verdict{text: text, delivered: true, wait: retryAfter(response)}
+	}
+	return verdict{delivered: true, outcome: Refused{Text: text}}
+}
+
+// takenOrAnswered takes the body of a response for the answer if it is one; otherwise that comes by the response URL.
+func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
+	switch {
+	case IsAnswer(body, p.limit):
+		return verdict{outcome: p.answered(body, response)}
+	case err != nil:
+		// The answer may have been in it, and there is no other way to get it.
+		return p.broken(ctx, err, true)
+	case waitsIn(body):
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
+			"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
+	}
+	return p.accepted(here)
+}
+
+// answered returns the answer, of which body may be the beginning.
+func (p post) answered(body []byte, response *http.Response) Answered {
+	if !p.sized || len(body) <= p.limit {
+		return Answered{Body: body}
+	}
+	return Answered{Body: body, Size: int(max(response.ContentLength, int64(len(body))))} // -1 if the sender did not say
+}
+
+// accepted says that the answer will come by the response URL, if the provider can reach that.
+func (p post) accepted(here bool) verdict {
+	if p.loopback && !here {
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+			"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
+				"response URL, which is on loopback: start with --public-url", p.name()))}}
+	}
+	return verdict{outcome: Accepted{Once: p.once}}
+}
+
+// broken is the verdict on a connection that failed.
+func (p post) broken(ctx context.Context, err error, written bool) verdict {
+	var forbidden *guard.AddressError
+	var certificate *tls.CertificateVerificationError
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // without the URL
+	}
+	switch {
+	case errors.As(err, &forbidden), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
+		return refused(p.hide.text(p.name() + ": " + err.Error()))
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
+		// Silence after delivery, which has a text of its own.
+		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence())}}
+	}
+	text := p.hide.text(p.name() + ": " + err.Error())
+	switch {
+	case written && p.once && errors.Is(ctx.Err(), context.Canceled):
+		// This node ends. What becomes of the request shows at the response URL, and sending it again would be wrong.
+		return verdict{outcome: Accepted{Once: true}}
+	case written && p.once:
+		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
+			"a Create is only if the service token says idempotent, as in web[idempotent]:URL"}}
+	}
+	return verdict{text: text, delivered: written}
+}
+
+// IsAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off behind the limit
+// is taken for one, since a provider that says so much means to answer.
+func IsAnswer(body []byte, limit int) bool {
+	cut := len(body) > limit
+	body = bytes.Trim(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
+	if len(body) == 0 || body[0] != '{' {
+		return false
+	}
+	if cut {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return false
+	}
+	_, ok := fields["Status"]
+	return ok
+}
+
+// waitsIn reports whether a body says that its request waits. Nobody would ever ask about that again.
+func waitsIn(body []byte) bool {
+	_, waits, _ := wire.ParseWaiting(body)
+	return waits
+}
+
+// statusText is the status line's number and our name for it: the server's own may be anything.
+func statusText(r *http.Response) string {
+	return strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode))
+}
+
+// retryAfter reads Retry-After in seconds; its other form, a date, would trust the other side's clock.
+func retryAfter(r *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

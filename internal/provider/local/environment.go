@@ -1,0 +1,210 @@
+package local
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+)
+
+// surroundings are what a process finds where it is started.
+type surroundings struct {
+	dir string // its working directory, where the code is
+	// addr is host and port of its Runtime API, and port one where it may listen instead; empty for none.
+	addr, port string
+	// token is what the event that it is started for was sent to; empty if that is not known.
+	token string
+}
+
+// environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
+// what the program needs, and what the cloud sets, each overriding those before.
+func environment(config *Config, provider Provider, command command, at surroundings) map[string]string {
+	env := map[string]string{
+		// A process that is killed should have printed what it said, and the folder should stay as it was.
+		"PYTHONUNBUFFERED":        "1",
+		"PYTHONDONTWRITEBYTECODE": "1",
+	}
+	fc := provider.Contract == bootstrap.FC
+	if !fc {
+		region := config.Region
+		if provider.Function != nil {
+			region = cmp.Or(provider.Function.Region, region)
+		}
+		env["AWS_REGION"], env["AWS_DEFAULT_REGION"] = region, region
+	}
+	for _, kv := range config.Environ {
+		name, text, ok := strings.Cut(kv, "=")
+		switch {
+		case !ok || name == "" || slices.Contains(provider.Without, name):
+			continue
+		case fc && (strings.HasPrefix(name, fcPrefix) || setByLambda(name)):
+			continue // another function's, if this program is in one
+		case !fc && (name == "AWS_REGION" || name == "AWS_DEFAULT_REGION"):
+			continue // the engine's region is the one that counts, not the shell's
+		}
+		if provider.Function == nil || inherited(name) {
+			env[name] = text
+		}
+	}
+	maps.Copy(env, config.Env)
+	if provider.Function != nil {
+		maps.Copy(env, functionEnv)
+	}
+	maps.Copy(env, provider.Given)
+	maps.Copy(env, provider.Env)
+	if provider.Function != nil {
+		provider.Function.addPaths(env, at.dir)
+	}
+	for _, kv := range command.env {
+		name, text, _ := strings.Cut(kv, "=")
+		switch name {
+		case "NODE_PATH":
+			text = joinPaths(env[name], text) // the provider's own modules come first
+		case "PATH":
+			text = joinPaths(text, env[name])
+		case virtualEnvVar:
+			delete(env, "PYTHONHOME") // which would lead it elsewhere
+		}
+		env[name] = text
+	}
+	addDummyCredentials(env)
+	keepProxyOut(env)
+
+	env["PWD"] = at.dir
+	if fc {
+		addFC(env, config, provider, at)
+	} else {
+		addLambda(env, provider, command, at)
+	}
+	return env
+}
+
+// functionEnv is what every function of a cloud finds in its environment.
+var functionEnv = map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"}
+
+// trust has the process of a target trust the listener of the response URLs. Java is told on its command line, since it prints each
+// variable that it takes options from.
+func (r *Runtime) trust(env map[string]string, command *command, kind TargetKind) error {
+	if r.config.Trust == nil {
+		return nil
+	}
+	own := env[javaOptions]
+	if err := r.config.Trust(env, kind == Executable || kind == Folder || kind == Java); err != nil || kind != Java {
+		return err
+	}
+	if added := strings.TrimPrefix(env[javaOptions], own); added != "" {
+		command.args = slices.Insert(slices.Clone(command.args), 1, options(added)...)
+	}
+	if env[javaOptions] = own; own == "" {
+		delete(env, javaOptions)
+	}
+	return nil
+}
+
+// javaOptions is the variable of Java's options.
+const javaOptions = "JAVA_TOOL_OPTIONS"
+
+// options splits a list of options as Java does: at blanks that are not in double quotes.
+func options(text string) []string {
+	var list []string
+	var option strings.Builder
+	quoted := false
+	for _, r := range text + " " {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			if option.Len() > 0 {
+				list = append(list, option.String())
+			}
+			option.Reset()
+		default:
+			option.WriteRune(r)
+		}
+	}
+	return list
+}
+
+// list returns an environment as processes take it, in the order of the names.
+func list(env map[string]string) []string {
+	all := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		all = append(all, name+"="+env[name])
+	}
+	return all
+}
+
+// addLambda adds what Lambda sets.
+func addLambda(env map[string]string, provider Provider, command command, at surroundings) {
+	function := FunctionName(provider.Name)
+	maps.Copy(env, map[string]string{
+		"_HANDLER":                        provider.handler(),
+		"LAMBDA_TASK_ROOT":                at.dir,
+		"AWS_LAMBDA_RUNTIME_API":          at.addr,
+		"AWS_LAMBDA_FUNCTION_NAME":        function,
+		"AWS_LAMBDA_FUNCTION_VERSION":     latest,
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128",
+		"AWS_LAMBDA_INITIALIZATION_TYPE":  "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + function,
+		"AWS_EXECUTION_ENV":               "AWS_Lambda_provided.al2023",
+	})
+	if provider.Function != nil {
+		provider.Function.addNames(env, command)
+	}
+	var stream [16]byte
+	_, _ = rand.Read(stream[:]) // never fails
+	// Unique, because many handlers take it as the physical ID.
+	shared := ""
+	if provider.Function != nil && provider.Function.LogGroup != "" {
+		shared = env["AWS_LAMBDA_FUNCTION_NAME"] // other functions may have the group, too
+	}
+	env["AWS_LAMBDA_LOG_STREAM_NAME"] = time.Now().UTC().Format("2006/01/02") +
+		"/" + shared + "[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
+}
+
+// setByLambda reports whether a variable is one that Lambda sets and nobody else.
+func setByLambda(name string) bool {
+	return name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_")
+}
+
+// keepProxyOut keeps a proxy out of the way to this machine, where the Runtime API is, and usually the response URL. Not
+// every program leaves it out by itself.
+func keepProxyOut(env map[string]string) {
+	names := []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
+	if !slices.ContainsFunc(names, func(name string) bool { return env[name] != "" }) {
+		return
+	}
+	other := cmp.Or(env["no_proxy"], env["NO_PROXY"]) // some read the one, some the other
+	for _, name := range []string{"no_proxy", "NO_PROXY"} {
+		text := cmp.Or(env[name], other)
+		for _, host := range []string{"localhost", "127.0.0.1"} {
+			if text != "*" && !slices.Contains(strings.Split(text, ","), host) {
+				text = strings.TrimPrefix(text+","+host, ",")
+			}
+		}
+		env[name] = text
+	}
+}
+
+// addDummyCredentials adds what AWS SDKs ask for before they call any endpoint. Only where an endpoint of ours is set:
+// elsewhere they would hide the credentials of a shared file.
+func addDummyCredentials(env map[string]string) {
+	if env["AWS_ENDPOINT_URL"] == "" {
+		return
+	}
+	for _, source := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+	} {
+		if env[source] != "" {
+			return
+		}
+	}
+	env["AWS_ACCESS_KEY_ID"] = "pintle"
+	env["AWS_SECRET_ACCESS_KEY"] = "pintle"
+}

@@ -1,0 +1,250 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+)
+
+// lastWords is how long a process that has ended may still be heard: requests in flight, and output held open by
+// something outside its group.
+const lastWords = time.Second
+
+// invocation is an event on its way through a process.
+type invocation struct {
+	event    Event
+	timeout  time.Duration
+	id       string       // the one that the process knows it by; set when it is handed over
+	deadline time.Time    // set when it is handed over, before sent
+	begun    time.Time    // likewise
+	left     *work        // set before result if its handler has returned, nil if that cannot be seen
+	sent     chan error   // the outcome of each attempt to hand it over
+	result   chan Outcome // what the process said; at most one
+}
+
+func newInvocation(event Event, timeout time.Duration) *invocation {
+	return &invocation{event: event, timeout: timeout, sent: make(chan error, 1), result: make(chan Outcome, 1)}
+}
+
+// begin sets the deadline, since the time a process takes to start is not the handler's, and the ID.
+func (i *invocation) begin(now time.Time) {
+	i.id = cmp.Or(i.event.Invocation, newInvocationID())
+	i.begun, i.deadline = now, now.Add(i.timeout)
+	if d := i.event.Deadline; !d.IsZero() && d.Before(i.deadline) {
+		i.deadline = d
+	}
+}
+
+// newInvocationID returns a random UUID.
+func newInvocationID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// said returns what the process said about the event, if it has.
+func (i *invocation) said() (Outcome, bool) {
+	select {
+	case o := <-i.result:
+		return o, true
+	default:
+		return Outcome{}, false
+	}
+}
+
+// process is one running process and the Runtime API that serves it. A worker owns it.
+type process struct {
+	functionARN string
+	function    bool        // of a cloud, which stops it when its handler has returned
+	fc          *fcFunction // of Function Compute; nil if it is called as Lambda does
+	log         *logs
+	scrubber    *scrubber
+	logger      *slog.Logger
+	body        body
+	addr        string
+	aws         http.Handler // serves the built-in AWS SDK; nil disables it
+	platform    *platform
+
+	deliver    chan *invocation // received by the process's call for the next event
+	initFailed chan Outcome     // the process reported an error before its first call
+	ending     chan struct{}    // closed when the process has ended
+	ended      chan struct{}    // closed when its server and log have ended too
+
+	mu      sync.Mutex
+	asked   bool // for its first event, or it listens for it
+	current *invocation
+	hints   map[string]*work // by event: what runners reported as still running
+}
+
+// start starts a process for the event. Its supervisor ends when the process does.
+func (r *Runtime) start(provider Provider, command command, dir string, event Event, s *scrubber) (*process, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
+	}
+	var leaked func(id string, secrets []string)
+	if r.config.Leaked != nil {
+		leaked = func(id string, secrets []string) { r.config.Leaked(provider.Name, id, secrets) }
+	}
+	platform := newPlatform(r.config.Printed)
+	log, err := newLogs(s, event.ID, func(id, line string) {
+		platform.print(line)
+		r.config.Log(provider.Name, id, line)
+	}, leaked)
+	if err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("open log of provider %s: %w", provider.Name, err)
+	}
+	p := &process{
+		functionARN: provider.arn(&r.config), function: provider.Function != nil,
+		log:        log,
+		scrubber:   s,
+		logger:     r.config.Logger.With("provider", provider.Name),
+		addr:       listener.Addr().String(),
+		aws:        r.config.AWS,
+		platform:   platform,
+		deliver:    make(chan *invocation),
+		initFailed: make(chan Outcome, 1),
+		ending:     make(chan struct{}),
+		ended:      make(chan struct{}),
+	}
+	if provider.Serve != nil {
+		p.body = newInside(provider.Serve, Host{Address: p.addr, Log: log.writer})
+	} else {
+		at := surroundings{dir: dir, addr: p.addr, token: event.FunctionARN}
+		if provider.Contract == bootstrap.FC && provider.Target.Kind() != Script {
+			at.port = r.port()
+		}
+		env := environment(&r.config, provider, command, at)
+		if err := r.trust(env, &command, provider.Target.Kind()); err != nil {
+			listener.Close()
+			log.finish(0)
+			r.release(at.port)
+			return nil, fmt.Errorf("start provider %s: %w", provider.Name, err)
+		}
+		if provider.Contract != bootstrap.FC {
+			platform.open(&r.config, provider, env)
+		}
+		if provider.Contract == bootstrap.FC {
+			p.fc = newFCFunction(&r.config, provider, env, at.port)
+			s.hide(p.fc.secrets())
+		}
+		run := child{cmd: exec.Cmd{
+			Path: command.path, Args: command.args, Dir: dir, Env: list(env),
+			Stdout: log.writer, Stderr: log.writer,
+			SysProcAttr: processAttr(),
+		}}
+		if p.body = &run; provider.forks() {
+			p.body = &forked{child: run, runtime: r}
+		}
+	}
+	started := make(chan error)
+	go func() {
+		p.supervise(listener, started)
+		if p.fc != nil {
+			r.release(p.fc.port)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", command.path, err)
+	}
+	return p, nil
+}
+
+// supervise runs the process from start to end. All calls of body's start and wait are made by this goroutine.
+func (p *process) supervise(listener net.Listener, started chan<- error) {
+	if err := p.body.start(); err != nil {
+		listener.Close()
+		p.log.finish(0)
+		started <- err
+		return
+	}
+	server := &http.Server{
+		Handler:           p.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(&peers{listener, p.logger}) // ends with ErrServerClosed, below
+	}()
+	pid := p.body.pid()
+	p.logger.Debug("provider process started", "pid", pid)
+	bridged := make(chan struct{})
+	go func() { // ends with ending
+		defer close(bridged)
+		if p.fc != nil && p.fc.port != "" {
+			p.bridge()
+		}
+	}()
+	started <- nil
+
+	err := p.body.wait()
+	close(p.ending)
+	<-bridged
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		server.Close()
+	}
+	<-served
+	p.log.finish(lastWords)
+	p.logger.Debug("provider process ended", "pid", pid, "error", err)
+	close(p.ended)
+}
+
+// stop asks the process to end, makes it end after the grace, and waits until it has.
+func (p *process) stop(grace time.Duration) {
+	if p.gone() {
+		return // its id may be another's by now
+	}
+	p.body.terminate()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		p.kill()
+	}
+}
+
+// kill ends the process at once and waits until it has.
+func (p *process) kill() {
+	if !p.gone() {
+		p.mu.Lock()
+		p.current = nil // a part of this process may still post
+		p.mu.Unlock()
+		p.body.kill()
+	}
+	<-p.ended
+}
+
+// gone reports whether the process has ended.
+func (p *process) gone() bool {
+	select {
+	case <-p.ending:
+		<-p.ended
+		return true
+	default:
+		return false
+	}
+}
+
+// wanted says what the process is to do before it gets its first event.
+func (p *process) wanted() string {
+	if p.fc == nil || p.fc.port == "" {
+		return "ask for an event"
+	}
+	return "ask FC_RUNTIME_API for an event, nor listen at the port FC_SERVER_PORT,"
+}

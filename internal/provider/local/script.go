@@ -1,0 +1,194 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+)
+
+// script is a function in a Python or Node file.
+type script struct {
+	language bootstrap.Language
+	root     string // the LAMBDA_TASK_ROOT
+	file     string
+	function string // empty means that the names of the role are tried
+}
+
+// isScript reports whether a file is a handler rather than a program. An executable script is a program, as it always
+// was, unless what is said of it makes sense for a handler only.
+func isScript(path string, info fs.FileInfo, handler string, role bootstrap.Role) bool {
+	if _, ok := bootstrap.Of(path); !ok || !info.Mode().IsRegular() {
+		return false
+	}
+	return handler != "" || role != bootstrap.Handler ||
+		runtime.GOOS != "windows" && info.Mode()&0o111 == 0 || !hasShebang(path)
+}
+
+// fileScript returns the handler in a file, whose name may be given as function or as file.function.
+func fileScript(path, handler string) (script, error) {
+	language, _ := bootstrap.Of(path)
+	s := script{language: language, root: filepath.Dir(path), file: path, function: handler}
+	name := filepath.Base(path)
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	if function, ok := strings.CutPrefix(handler, stem+"."); ok {
+		s.function = function
+	} else if strings.Contains(handler, ".") {
+		return script{}, fmt.Errorf("handler %s is not in the file %s: want the name of a function there, or %s.NAME",
+			handler, name, stem)
+	}
+	return s, s.check(handler)
+}
+
+// indexes are the files that a folder may have for a handler that is not named.
+var indexes = []string{"index.js", "index.mjs", "index.cjs", "index.py", "lambda_function.py"}
+
+// folderScript returns the handler in a folder, laid out as an unpacked Lambda package: handler is file.function there.
+func folderScript(folder, handler string) (script, error) {
+	candidates := map[string]string{} // the function, by file
+	var names []string
+	add := func(file, function string) {
+		candidates[file] = function
+		names = append(names, file)
+	}
+	if handler == "" {
+		for _, name := range indexes {
+			add(name, "")
+		}
+	} else {
+		for _, language := range []bootstrap.Language{bootstrap.Python, bootstrap.Node} {
+			files, function := handlerFiles(language, handler)
+			for _, file := range files {
+				add(file, function)
+			}
+		}
+		if len(names) == 0 {
+			return script{}, fmt.Errorf("handler %s: want FILE.FUNCTION, such as index.handler", handler)
+		}
+	}
+	var found []string
+	for _, name := range names {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return script{}, fmt.Errorf("handler %s is not in the folder", handler)
+		}
+		if info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			found = append(found, name)
+		}
+	}
+	switch {
+	case len(found) > 1:
+		return script{}, fmt.Errorf("the folder holds %s, each of which may be the handler's: name the file itself",
+			strings.Join(found, " and "))
+	case len(found) == 1:
+		name := found[0]
+		language, _ := bootstrap.Of(name)
+		s := script{
+			language: language, root: folder, file: filepath.Join(folder, filepath.FromSlash(name)), function: candidates[name],
+		}
+		return s, s.check(handler)
+	case handler != "":
+		return script{}, fmt.Errorf("handler %s: the folder has none of %s", handler, strings.Join(names, ", "))
+	}
+	return script{}, fmt.Errorf("the folder holds neither a Go package nor a file named bootstrap, nor one of %s: %s",
+		strings.Join(indexes, ", "), wantTarget)
+}
+
+// handlerFiles returns the files of an unpacked package that a handler may be in, and its function there, as the runtimes
+// on Lambda read it: a.b.c is a/b.py's c, or a.js's b.c.
+func handlerFiles(language bootstrap.Language, handler string) (files []string, function string) {
+	switch language {
+	case bootstrap.Python:
+		if i := strings.LastIndexByte(handler, '.'); i > 0 {
+			return []string{strings.ReplaceAll(handler[:i], ".", "/") + ".py"}, handler[i+1:]
+		}
+	case bootstrap.Node:
+		dir, base := "", handler
+		if i := strings.LastIndexByte(handler, '/'); i >= 0 {
+			dir, base = handler[:i+1], handler[i+1:]
+		}
+		if stem, function, ok := strings.Cut(base, "."); ok {
+			for _, extension := range bootstrap.Node.Extensions() {
+				files = append(files, dir+stem+extension)
+			}
+			return files, function
+		}
+	}
+	return nil, ""
+}
+
+// check returns an error if the function cannot be one of the language.
+func (s script) check(handler string) error {
+	if handler == "" {
+		return nil
+	}
+	parts := strings.Split(s.function, ".")
+	bad := s.language == bootstrap.Python && len(parts) > 1
+	for _, part := range parts {
+		bad = bad || part == "" || strings.ContainsAny(part, "/\\ \t\r\n\x00")
+	}
+	if bad {
+		return fmt.Errorf("handler %s: %q is not the name of a %s function", handler, s.function, s.language)
+	}
+	return nil
+}
+
+// names returns those that the function may have.
+func (s script) names(role bootstrap.Role) []string {
+	if s.function != "" {
+		return []string{s.function}
+	}
+	return s.language.Names(role)
+}
+
+// command returns what to run. The interpreter is looked for each time, so that a virtual environment may be made meanwhile.
+func (s script) command(config *Config, provider Provider) (command, error) {
+	interpreter, venv, err := s.interpreter(active(config, provider), provider.Function != nil)
+	if err != nil {
+		return command{}, err
+	}
+	program, err := s.language.Install(filepath.Join(config.CacheDir, "bootstrap"), interpreter)
+	if err != nil {
+		return command{}, err
+	}
+	c := command{
+		path: program.Interpreter, args: program.Args(s.file, s.names(provider.Role)), runtime: filepath.Dir(program.Script),
+	}
+	if program.Modules != "" {
+		c.env = append(c.env, "NODE_PATH="+program.Modules)
+	}
+	if venv != "" { // as if it were active, for what the handler runs
+		c.env = append(c.env, virtualEnvVar+"="+venv, "PATH="+venvPrograms(venv))
+	}
+	if provider.Function == nil {
+		c.env = append(c.env, bootstrap.ProjectVariable+"="+projectDir(filepath.Dir(s.file)))
+	}
+	return c, nil
+}
+
+// handler returns the process's _HANDLER. What runs a script sets it anew when it has found the function.
+func (p Provider) handler() string {
+	if p.Target.Kind() != Script {
+		return cmp.Or(p.Handler, "bootstrap")
+	}
+	s := p.Target.script
+	path, err := filepath.Rel(s.root, s.file)
+	if err != nil {
+		path = filepath.Base(s.file)
+	}
+	path = filepath.ToSlash(path)
+	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + s.names(p.Role)[0]
+}
+
+// mistaken says what may be wrong if a program ended at once, without an error.
+func (t Target) mistaken() string {
+	if _, ok := bootstrap.Of(t.path); !ok || t.kind != Executable {
+		return ""
+	}
+	return fmt.Sprintf(": it is executable and begins with #!, so it was run as a program; if it is a handler, say so with "+
+		"chmod -x %s, or name its function with handler: in pintle.yaml", t.path)
+}

@@ -1,0 +1,200 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+)
+
+// TargetKind is what a [Target] is. The set is closed.
+type TargetKind uint8
+
+// The kinds of target. The zero TargetKind is none of them.
+const (
+	Executable TargetKind = iota + 1 // a file that is run as it is: a program, or a script with a #! line
+	Folder                           // a folder with an executable named bootstrap, as in a Lambda package
+	GoPackage                        // a folder with a Go main package, built before it is run
+	Script                           // a Python or Node file, or a folder with one, of which a function is called
+	Java                             // a jar, or a folder with classes, of which a method is called
+	URL                              // an http or https address, which no process of ours serves
+)
+
+// String returns a phrase for the kind, e.g. "Go package".
+func (k TargetKind) String() string {
+	switch k {
+	case Executable:
+		return "executable"
+	case Folder:
+		return "folder with bootstrap"
+	case GoPackage:
+		return "Go package"
+	case Script:
+		return "Python or Node handler"
+	case Java:
+		return "Java handler"
+	case URL:
+		return "URL"
+	}
+	return fmt.Sprintf("target kind %d", uint8(k))
+}
+
+// Target is what runs behind a provider's name. [ParseTarget] makes it; the zero Target is none.
+type Target struct {
+	kind   TargetKind
+	text   string
+	path   string
+	script script // of a Script
+	// args are what an Executable is given beside its name, each after a zero byte, and dir where it is started if that is
+	// not its own folder. Of a Java target, dir is the jar's folder, and empty for a folder.
+	args, dir string
+}
+
+// Kind returns what the target is; zero for the zero Target.
+func (t Target) Kind() TargetKind { return t.kind }
+
+// Path returns the absolute path of the file or folder, or the URL, which may hold a password.
+func (t Target) Path() string { return t.path }
+
+// root returns the folder of a Java target.
+func (t Target) root() string { return cmp.Or(t.dir, t.path) }
+
+// String returns the text the target was parsed from; for a URL as [Target.Path].
+func (t Target) String() string { return t.text }
+
+const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
+	"executable file, a .py, .js, .cjs, .mjs or .jar file, or an http(s) URL"
+
+// ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
+// folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
+// bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH or, in Python, in a
+// virtual environment, unless
+// it is executable and begins with #!. A .jar file, and a folder that holds the class of the handler, are Java handlers.
+func ParseTarget(dir, text string) (Target, error) {
+	return parseTarget(dir, text, "", bootstrap.Handler)
+}
+
+// parseTarget is ParseTarget for a role, with the handler that was given; empty if none was.
+func parseTarget(dir, text, handler string, role bootstrap.Role) (Target, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return Target{}, fmt.Errorf("the target is empty: %s", wantTarget)
+	}
+	if scheme, _, ok := strings.Cut(text, "://"); ok {
+		return parseURL(scheme, text)
+	}
+	path := text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Target{}, fmt.Errorf("target %s: %s does not exist: %s: %w", text, path, wantTarget, fs.ErrNotExist)
+	case err != nil:
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	t := Target{text: text, path: path}
+	switch {
+	case isJava(path, info, handler):
+		t.kind, err = Java, checkJava(filepath.Base(path), handler)
+		if !info.IsDir() {
+			t.dir = filepath.Dir(path)
+		}
+	case info.IsDir():
+		t.kind, t.script, err = folderKind(path, handler)
+	case isScript(path, info, handler, role):
+		t.kind = Script
+		t.script, err = fileScript(path, handler)
+	default:
+		t.kind, err = Executable, checkExecutable(path, info)
+	}
+	if err == nil && t.kind == Script {
+		_, _, err = t.script.interpreter(os.Getenv(virtualEnvVar), false)
+	}
+	if err != nil {
+		return Target{}, fmt.Errorf("target %s: %w", text, err)
+	}
+	return t, nil
+}
+
+func parseURL(scheme, text string) (Target, error) {
+	if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return Target{}, fmt.Errorf("target with scheme %q: %s", scheme, wantTarget)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		// The parse error would repeat the URL, which may hold a password.
+		return Target{}, errors.New("target is not a valid URL")
+	}
+	if u.Hostname() == "" {
+		return Target{}, fmt.Errorf("target %s: the URL has no host", u.Redacted())
+	}
+	return Target{kind: URL, text: text, path: text}, nil
+}
+
+func folderKind(path, handler string) (TargetKind, script, error) {
+	pkg, err := build.ImportDir(path, 0)
+	var none *build.NoGoError
+	switch {
+	case errors.As(err, &none), err == nil && len(pkg.GoFiles)+len(pkg.CgoFiles) == 0: // or tests only
+		err = nil
+	case err != nil:
+	case pkg.Name == "main":
+		return GoPackage, script{}, nil
+	default:
+		err = fmt.Errorf("the Go package there is %s, and only package main can be run", pkg.Name)
+	}
+	file := filepath.Join(path, "bootstrap")
+	if info, statErr := os.Stat(file); statErr == nil {
+		return Folder, script{}, checkExecutable(file, info)
+	}
+	if err != nil {
+		return 0, script{}, err
+	}
+	s, err := folderScript(path, handler)
+	return Script, s, err
+}
+
+// checkExecutable says why the file cannot be run, as far as that can be seen without running it.
+func checkExecutable(path string, info fs.FileInfo) error {
+	name := filepath.Base(path)
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", name)
+	}
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".go":
+		return fmt.Errorf("%s is Go source: name the folder of its package", name)
+	case ".ts", ".mts", ".cts":
+		if !hasShebang(path) {
+			return fmt.Errorf("%s is TypeScript: compile it, and name the .js or .mjs file", name)
+		}
+	}
+	if runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+		return fmt.Errorf("%s is not executable: run chmod +x %s", name, path)
+	}
+	return nil
+}
+
+func hasShebang(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [2]byte
+	n, _ := f.Read(head[:])
+	return string(head[:n]) == "#!"
+}

@@ -1,0 +1,228 @@
+package local
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+)
+
+// template is a process that has loaded an interpreter and forks the processes of functions, which start in a fraction of the
+// time: see pintle_template.py. It gets nothing of a function. It is started when it is first needed, and ends when none of its
+// processes has lived for [Config.Idle].
+type template struct {
+	runtime *Runtime
+	key     string
+	dead    chan struct{} // closed when it has ended
+	started chan int      // its answers to requests: the number of a process, or 0
+	request sync.Mutex    // held for one request and its answer
+
+	mu      sync.Mutex // guards what follows
+	control *net.UnixConn
+	users   int // processes, and those that ask for one
+	idle    *time.Timer
+	waiting map[int]chan syscall.WaitStatus // processes that were not waited for, by their numbers
+	ends    map[int]syscall.WaitStatus      // of processes whose end was not asked for yet
+}
+
+var errTemplate = errors.New("the template process has ended")
+
+// forked is a process that a template forks. If that cannot be, it is started as any other.
+type forked struct {
+	child
+	runtime  *Runtime
+	template *template // nil if it is started as any other
+	number   int
+	status   syscall.WaitStatus
+}
+
+func (f *forked) start() error {
+	t, err := f.runtime.template(f.child.cmd.Path, f.child.cmd.Args[1])
+	if err == nil {
+		f.number, err = t.spawn(&f.child.cmd)
+	}
+	if err != nil {
+		f.runtime.config.Logger.Debug("a process is not forked", "program", f.child.cmd.Path, "error", err)
+		return f.child.start()
+	}
+	f.template = t
+	return nil
+}
+
+func (f *forked) pid() int {
+	if f.template == nil {
+		return f.child.pid()
+	}
+	return f.number
+}
+
+func (f *forked) wait() error {
+	if f.template == nil {
+		return f.child.wait()
+	}
+	f.status = f.template.wait(f.number)
+	f.kill() // what it left behind; usually nothing
+	f.template.release()
+	return nil
+}
+
+func (f *forked) terminate() {
+	if f.template == nil {
+		f.child.terminate()
+		return
+	}
+	_ = terminateGroup(&os.Process{Pid: f.number}) // fails only if it has ended
+}
+
+func (f *forked) kill() {
+	if f.template == nil {
+		f.child.kill()
+		return
+	}
+	_ = killGroup(&os.Process{Pid: f.number})
+}
+
+func (f *forked) end(when string) Outcome {
+	if f.template == nil {
+		return f.child.end(when)
+	}
+	return ending(f.status, when)
+}
+
+// forks reports whether processes of a provider are forked: those of functions in Python. Others have an interpreter or an
+// environment of their own.
+func (p Provider) forks() bool {
+	return canFork && p.Function != nil && p.Target.Kind() == Script && p.Target.script.language == bootstrap.Python
+}
+
+// template returns a template that runs the script, which the caller has to release.
+func (r *Runtime) template(path, script string) (*template, error) {
+	key := path + "\x00" + script
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if t := r.templates[key]; t != nil && t.take() {
+		return t, nil
+	}
+	t := &template{
+		runtime: r, key: key, dead: make(chan struct{}), started: make(chan int, 1), users: 1,
+		waiting: map[int]chan syscall.WaitStatus{}, ends: map[int]syscall.WaitStatus{},
+	}
+	begun := make(chan error)
+	r.wg.Go(func() { t.run(path, script, begun) })
+	if err := <-begun; err != nil {
+		return nil, err
+	}
+	r.templates[key] = t
+	return t, nil
+}
+
+// environment returns that of a template: what all functions have, without anything of one.
+func (t *template) environment() []string {
+	env := map[string]string{
+		"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": functionEnv["TZ"], "LANG": functionEnv["LANG"],
+	}
+	for _, kv := range t.runtime.config.Environ {
+		if name, text, ok := strings.Cut(kv, "="); ok && inherited(name) {
+			env[name] = text
+		}
+	}
+	return list(env)
+}
+
+// take makes the caller one of those that use the template, false if it ends.
+func (t *template) take() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.dead:
+		return false
+	default:
+	}
+	if t.control == nil {
+		return false
+	}
+	t.users++
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	return true
+}
+
+// release ends the caller's use of the template.
+func (t *template) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users--; t.users == 0 {
+		t.idle = time.AfterFunc(t.runtime.config.Idle, t.retire)
+	}
+}
+
+// retire ends a template that has no users.
+func (t *template) retire() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users == 0 {
+		t.close()
+	}
+}
+
+// close makes the template end. The caller holds mu.
+func (t *template) close() {
+	if t.idle != nil {
+		t.idle.Stop()
+	}
+	if t.control != nil {
+		t.control.Close()
+		t.control = nil
+	}
+}
+
+// wait returns how a process has ended, or the status of a kill if the template ended, since the kernel then ends the process.
+func (t *template) wait(number int) syscall.WaitStatus {
+	t.mu.Lock()
+	if status, ok := t.ends[number]; ok {
+		delete(t.ends, number)
+		t.mu.Unlock()
+		return status
+	}
+	ended := make(chan syscall.WaitStatus, 1)
+	t.waiting[number] = ended
+	t.mu.Unlock()
+	select {
+	case status := <-ended:
+		return status
+	case <-t.dead:
+		return killed
+	}
+}
+
+// ended takes the template's report that a process has ended.
+func (t *template) ended(number int, status syscall.WaitStatus) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if waiting := t.waiting[number]; waiting != nil {
+		delete(t.waiting, number)
+		waiting <- status
+		return
+	}
+	t.ends[number] = status
+}
+
+// endTemplates ends the templates of a runtime that has no workers any more.
+func (r *Runtime) endTemplates() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.templates {
+		t.mu.Lock()
+		t.close()
+		t.mu.Unlock()
+	}
+}

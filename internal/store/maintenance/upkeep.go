@@ -1,0 +1,198 @@
+// Package maintenance keeps a store in good order while stacks run: it seals anew what older keys have sealed, and removes
+// what is over. It works in small steps and rests after each for longer than it took, so it never needs more than a tenth
+// of what the store can do; stopped at any moment, it goes on when it is started again.
+package maintenance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Store is what is needed of a [store.Store].
+type Store interface {
+	SealingKeys(context.Context) ([]store.SealingKey, error)
+	Reseal(ctx context.Context, from store.Place, limit int) (store.Resealed, error)
+	Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (store.Swept, error)
+}
+
+// Config is what an Upkeep needs. Store is required; zero fields mean what they say.
+type Config struct {
+	Store Store
+	// Keep says what is kept; its zero fields mean their own defaults.
+	Keep store.Keep
+	// Every is how long after a pass of the sweep the next begins; zero is an hour.
+	Every time.Duration
+	// Again is how long after a pass of the re-sealing that could not be finished, or failed, the next begins; zero is a
+	// minute.
+	Again time.Duration
+	// Batch is how many rows a step takes at most; zero is 200.
+	Batch int
+	Log   *slog.Logger
+}
+
+// Upkeep keeps a store in good order. Use [New], then [Upkeep.Run] once.
+type Upkeep struct {
+	config Config
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	status Status
+}
+
+// Status is what an upkeep has done since it began.
+type Status struct {
+	// Resealed counts the rows that were sealed anew.
+	Resealed int
+	// Sealed says that nothing is left that an older key has sealed, as far as this process knows.
+	Sealed bool
+	// Swept counts the rows that were removed.
+	Swept int
+	// LastSweep is when the last pass of the sweep ended; zero if none has.
+	LastSweep time.Time
+}
+
+// New returns an upkeep, or the error of a config that contradicts itself.
+func New(config Config) (*Upkeep, error) {
+	if config.Store == nil {
+		return nil, errors.New("upkeep: no store")
+	}
+	keep, err := config.Keep.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	config.Keep = keep
+	config.Every, config.Again = cmp.Or(config.Every, time.Hour), cmp.Or(config.Again, time.Minute)
+	config.Batch = cmp.Or(config.Batch, 200)
+	u := &Upkeep{config: config, log: config.Log}
+	if u.log == nil {
+		u.log = slog.New(slog.DiscardHandler)
+	}
+	return u, nil
+}
+
+// Status returns what was done so far.
+func (u *Upkeep) Status() Status {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.status
+}
+
+// Run works until ctx ends, and returns nil then. A failure is logged, and tried again at the next pass.
+func (u *Upkeep) Run(ctx context.Context) error {
+	for sealed := false; ctx.Err() == nil; {
+		if !sealed {
+			var err error
+			if sealed, err = u.reseal(ctx); err != nil && ctx.Err() == nil {
+				u.log.Error("seal anew what older keys have sealed", "error", err)
+			}
+		}
+		var next time.Duration
+		if last := u.Status().LastSweep; last.IsZero() || time.Since(last) >= u.config.Every {
+			if err := u.sweep(ctx); err != nil && ctx.Err() == nil {
+				u.log.Error("remove what is over", "error", err)
+			}
+			next = u.config.Every
+		} else {
+			next = u.config.Every - time.Since(last)
+		}
+		if !sealed {
+			next = min(next, u.config.Again)
+		}
+		rest(ctx, next)
+	}
+	return nil
+}
+
+// reseal makes a pass, and reports whether nothing is left for another.
+func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
+	keys, err := u.config.Store.SealingKeys(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(keys) < 2 {
+		u.note(func(s *Status) { s.Sealed = true })
+		return true, nil
+	}
+	var older []string
+	for _, key := range keys[:len(keys)-1] {
+		older = append(older, key.ID)
+	}
+	newest := keys[len(keys)-1].ID
+	u.log.Info("sealing anew what older keys have sealed", "key", newest, "older", strings.Join(older, " "))
+	var from store.Place
+	rows := 0
+	for {
+		begun := time.Now()
+		resealed, err := u.config.Store.Reseal(ctx, from, u.config.Batch)
+		if err != nil {
+			return false, err
+		}
+		rows += resealed.Rows
+		u.note(func(s *Status) { s.Resealed += resealed.Rows; s.Sealed = resealed.Done })
+		if from = resealed.Next; from == "" {
+			if resealed.Done {
+				u.log.Info("nothing is sealed with an older key any more: those may be dropped", "key", newest,
+					"older", strings.Join(older, " "), "rows", rows)
+			} else {
+				u.log.Info("another node still seals with an older key: this is done once more later", "rows", rows)
+			}
+			return resealed.Done, nil
+		}
+		if rest(ctx, pause(time.Since(begun))); ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
+}
+
+// sweep makes a pass.
+func (u *Upkeep) sweep(ctx context.Context) error {
+	defer u.note(func(s *Status) { s.LastSweep = time.Now() }) // also of one that failed: the next is not to be at once
+	var from store.Place
+	rows := 0
+	for {
+		begun := time.Now()
+		swept, err := u.config.Store.Sweep(ctx, u.config.Keep, from, u.config.Batch)
+		if err != nil {
+			return err
+		}
+		rows += swept.Rows
+		u.note(func(s *Status) { s.Swept += swept.Rows })
+		if from = swept.Next; from == "" {
+			if rows > 0 {
+				u.log.Info("removed what is over", "rows", rows)
+			}
+			return nil
+		}
+		if rest(ctx, pause(time.Since(begun))); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (u *Upkeep) note(change func(*Status)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	change(&u.status)
+}
+
+// pause returns how long to rest after a step that took so long.
+func pause(took time.Duration) time.Duration {
+	return min(max(9*took, time.Millisecond), time.Second)
+}
+
+// rest waits, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
