@@ -72,7 +72,7 @@ func ending(status syscall.WaitStatus, when string) Outcome {
 
 // Host is what serves the Runtime API to a [ServeFunc].
 type Host struct {
-	// Address is host and port of the Runtime API, as in AWS_LAMBDA_RUNTIME_API.
+	// Address is where the Runtime API is, HOST:PORT/SECRET, as in AWS_LAMBDA_RUNTIME_API.
 	Address string
 	// Log takes the lines of the log.
 	Log io.Writer

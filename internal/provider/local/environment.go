@@ -15,7 +15,7 @@ import (
 // surroundings are what a process finds where it is started.
 type surroundings struct {
 	dir string // its working directory, where the code is
-	// addr is host and port of its Runtime API, and port one where it may listen instead; empty for none.
+	// addr is host, port and secret of its Runtime API, and port one where it may listen instead; empty for none.
 	addr, port string
 	// token is what the event that it is started for was sent to; empty if that is not known.
 	token string

@@ -2,8 +2,9 @@
 //
 // A [Provider] names a [Target]: an executable, a folder with a bootstrap, a Go package that is built first, or a Python
 // or Node file, run by what package bootstrap has for it. A [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
-// loopback listener of its own, since AWS_LAMBDA_RUNTIME_API has no room for a path, and handles one event at a time,
-// as a Lambda environment does.
+// loopback listener of its own and handles one event at a time, as a Lambda environment does. Other users of the machine
+// can't use that listener: they don't know the secret in its address, and where the system reports the user of a connection,
+// theirs are refused.
 //
 // [Runtime.Invoke] accepts an event and returns; how it ended is reported once by [Config.Done] as an [Outcome]. That
 // is the point of the package: a process that dies, hangs or never starts is known at once, with the end of its log,
@@ -23,6 +24,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -160,6 +162,9 @@ type Runtime struct {
 	templates map[string]*template     // by what they run
 
 	cancels map[string]*cancellation // of the events that have not ended, by their IDs
+
+	isForeign    func(net.Conn) (foreign bool, uid int, err error)
+	reportsUsers func() bool // whether the system reports the user of a connection
 }
 
 // New returns a runtime that accepts events at once. No process is started before one is needed.
@@ -197,6 +202,8 @@ func New(config Config) (*Runtime, error) {
 	}
 	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}, templates: map[string]*template{}}
 	r.cancels = map[string]*cancellation{}
+	r.isForeign = isForeign
+	r.reportsUsers = sync.OnceValue(func() bool { return reportsUsers(r.isForeign) })
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
 		if err := r.Set(p); err != nil {

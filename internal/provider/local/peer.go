@@ -1,20 +1,54 @@
 package local
 
 import (
+	"crypto/rand"
+	"crypto/subtle"
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 )
 
-// peers is a listener on loopback that refuses connections of other users of this machine: the events that a process asks for have secrets
-// in them, and response URLs. The runtime clients of Lambda and Function Compute can't all carry a password, but the system knows whose a
-// socket is.
+// secret returns the secret in the address of the Runtime API of a new process: the first element of its paths. The events that
+// a process asks for have secrets in them, and response URLs, so other users of this machine must not get them.
 //
-// It accepts the user of this process only, so a provider must not give up that user before it connects. Where the system does not tell
-// whose a socket is, every connection is accepted.
+// All of our own boot scripts take a path there, and so do the clients of Java and Go. Programs may use others: the one of
+// Python can't report errors of the start to such an address, the one of Node leaves out the path for these and for streams,
+// and many programs split the address at its colon. Programs therefore get no path where the system reports the user of a
+// connection, which [peers] checks.
+func (r *Runtime) secret(p Provider) string {
+	kind := p.Target.Kind()
+	if p.Serve == nil && (kind == Executable || kind == Folder) && r.reportsUsers() {
+		return ""
+	}
+	return rand.Text()
+}
+
+// address is where the process finds its Runtime API.
+func (p *process) address() string {
+	if p.secret == "" {
+		return p.addr
+	}
+	return p.addr + "/" + p.secret
+}
+
+// admits reports whether a path begins with the secret of the process.
+func (p *process) admits(path string) bool {
+	if p.secret == "" {
+		return true
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return subtle.ConstantTimeCompare([]byte(first), []byte(p.secret)) == 1
+}
+
+// peers is a listener on loopback that refuses connections of other users of this machine, as far as the system reports whose
+// a socket is. It accepts the user of this process only, so a provider must not drop that user before it connects.
 type peers struct {
 	net.Listener
-	log *slog.Logger
+	log       *slog.Logger
+	isForeign func(net.Conn) (foreign bool, uid int, err error)
+	// required refuses connections of unknown users, because nothing else tells them apart.
+	required bool
 }
 
 // Accept implements [net.Listener].
@@ -24,16 +58,37 @@ func (p *peers) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		foreign, uid, err := isForeign(conn)
+		foreign, uid, err := p.isForeign(conn)
 		if err != nil {
 			p.log.Debug("the user of a connection to the Runtime API is not known", "error", err)
 		}
-		if !foreign {
+		if !foreign && (err == nil || !p.required) {
 			return conn, nil
 		}
 		p.log.Warn("refused a connection of another user to the Runtime API of a provider's process", "uid", uid)
 		_ = conn.Close()
 	}
+}
+
+// reportsUsers reports whether the system tells whose a connection is, by asking about one.
+func reportsUsers(isForeign func(net.Conn) (bool, int, error)) bool {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return false
+	}
+	defer listener.Close()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		return false
+	}
+	defer client.Close()
+	conn, err := listener.Accept()
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	foreign, _, err := isForeign(conn)
+	return err == nil && !foreign
 }
 
 // ends returns the addresses of both ends of a connection.

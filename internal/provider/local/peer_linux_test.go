@@ -23,6 +23,7 @@ func TestForeignUser(t *testing.T) {
 	if err := syscall.Mkfifo(where, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// The address of a program has no secret.
 	k := newScriptKit(t, map[string]string{"bootstrap": "#!/bin/sh\necho \"$AWS_LAMBDA_RUNTIME_API\" >\"$WHERE\"\nexec sleep 60\n"},
 		project.Provider{Target: "bootstrap", Env: map[string]string{"WHERE": where}}, nil)
 	if err := k.Invoke("P", local.Event{ID: "e", Invocation: "i-e", Payload: []byte(`{"ResponseURL": "a secret"}`)}); err != nil {

@@ -71,7 +71,9 @@ type process struct {
 	scrubber    *scrubber
 	logger      *slog.Logger
 	body        body
-	addr        string
+	isForeign   func(net.Conn) (foreign bool, uid int, err error)
+	addr        string       // host and port of the Runtime API
+	secret      string       // the first element of its paths; empty if it is known by the user of the connection
 	aws         http.Handler // serves the built-in AWS SDK; nil disables it
 	platform    *platform
 
@@ -110,7 +112,9 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		log:        log,
 		scrubber:   s,
 		logger:     r.config.Logger.With("provider", provider.Name),
+		isForeign:  r.isForeign,
 		addr:       listener.Addr().String(),
+		secret:     r.secret(provider),
 		aws:        r.config.AWS,
 		platform:   platform,
 		deliver:    make(chan *invocation),
@@ -118,10 +122,13 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		ending:     make(chan struct{}),
 		ended:      make(chan struct{}),
 	}
+	if p.secret != "" {
+		s.hide([]string{p.secret})
+	}
 	if provider.Serve != nil {
-		p.body = newInside(provider.Serve, Host{Address: p.addr, Log: log.writer})
+		p.body = newInside(provider.Serve, Host{Address: p.address(), Log: log.writer})
 	} else {
-		at := surroundings{dir: dir, addr: p.addr, token: event.FunctionARN}
+		at := surroundings{dir: dir, addr: p.address(), token: event.FunctionARN}
 		if provider.Contract == bootstrap.FC && provider.Target.Kind() != Script {
 			at.port = r.port()
 		}
@@ -177,7 +184,7 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(&peers{listener, p.logger}) // ends with ErrServerClosed, below
+		_ = server.Serve(&peers{listener, p.logger, p.isForeign, p.secret == ""}) // ends with ErrServerClosed, below
 	}()
 	pid := p.body.pid()
 	p.logger.Debug("provider process started", "pid", pid)

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/aws/aws-lambda-go/lambda"
 )
 
 // The test binary is also every provider of the tests: with this variable set it runs the behaviour it names.
@@ -100,6 +103,11 @@ func runProvider(behaviour string) {
 		hang()
 	case "host":
 		runHost()
+	case "aws-lambda-go":
+		lambda.Start(func(_ context.Context, event json.RawMessage) (json.RawMessage, error) {
+			fmt.Println("at", os.Getenv("AWS_LAMBDA_RUNTIME_API"))
+			return event, nil
+		})
 	}
 	hinted := "" // the invocation whose handler left work behind
 	for {

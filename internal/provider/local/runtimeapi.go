@@ -43,13 +43,21 @@ func (p *process) handler() http.Handler {
 	if p.aws != nil {
 		mux.Handle("POST /pintle/aws", p.aws)
 	}
+	inner := http.Handler(mux)
+	if p.secret != "" {
+		inner = http.StripPrefix("/"+p.secret, mux)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser on this machine could otherwise take events away from the process.
 		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 			reply(w, http.StatusForbidden, "Forbidden", "only the provider's process is served here")
 			return
 		}
-		mux.ServeHTTP(w, r)
+		if !p.admits(r.URL.Path) {
+			reply(w, http.StatusForbidden, "Forbidden", "the address of this Runtime API has a path, and this request lacks it")
+			return
+		}
+		inner.ServeHTTP(w, r)
 	})
 }
 

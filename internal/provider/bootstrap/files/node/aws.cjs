@@ -13,7 +13,8 @@ const nodeModule = require('node:module');
 const {Readable} = require('node:stream');
 
 const env = process.env;
-const [host, port] = (env.AWS_LAMBDA_RUNTIME_API || env.FC_RUNTIME_API || '').split(':');
+// The address has a path where other users of the machine can connect.
+const [, host, port, root] = /^([^:]*):?(\d*)(.*)$/.exec(env.AWS_LAMBDA_RUNTIME_API || env.FC_RUNTIME_API || '');
 const request = http.request; // saved before a library of the handler replaces it
 const NAME = /^@aws-sdk\/(client-[a-z0-9-]+|credential-providers)$/;
 
@@ -69,7 +70,7 @@ function post(body, signal) {
   return new Promise((resolve, reject) => {
     const bytes = Buffer.from(JSON.stringify(body));
     const headers = {'Content-Type': 'application/json', 'Content-Length': bytes.length};
-    const options = {host, port, path: '/pintle/aws', method: 'POST', headers, agent: false, signal};
+    const options = {host, port, path: root + '/pintle/aws', method: 'POST', headers, agent: false, signal};
     const asked = request(options, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));

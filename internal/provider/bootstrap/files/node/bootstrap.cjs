@@ -22,7 +22,8 @@ const work = require('./work.cjs');
 const OLDEST = 18;
 const contract = process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : require('./fc.cjs');
 const [file, ...wanted] = process.argv.slice(2);
-const [host, port] = contract.address.split(':');
+const [, host, port, root] = /^([^:]*):(\d+)(.*)$/.exec(contract.address);
+const api = root + contract.api; // the address has a path where other users of the machine can connect
 const agent = new http.Agent({keepAlive: true, maxSockets: 1});
 const project = process.env.PINTLE_PROJECT; // where to install what is missing; undefined for a function of a template
 delete process.env.PINTLE_PROJECT;
@@ -43,7 +44,7 @@ function call(method, route, body, headers = {}) {
   return new Promise((resolve, reject) => {
     const bytes = body === undefined ? undefined : Buffer.from(body);
     if (bytes) headers = {'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers};
-    const asked = request({host, port, path: contract.api + route, method, headers, agent}, (answer) => {
+    const asked = request({host, port, path: api + route, method, headers, agent}, (answer) => {
       const chunks = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('error', reject);
@@ -161,7 +162,7 @@ class Invocation {
   async respond(route, body) {
     const left = work.left(this.before, 0);
     await call('POST', route + '/response', body, left ? {[work.HEADER]: left.replace(/[^ -~]/g, '?')} : {});
-    if (left) work.watch(this.before, () => asking, host, port, contract.api + route + '/idle');
+    if (left) work.watch(this.before, () => asking, host, port, api + route + '/idle');
   }
 
   async tell({error, result}) {

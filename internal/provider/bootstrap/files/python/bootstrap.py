@@ -138,7 +138,10 @@ class Runtime:
     """The Runtime API of this process."""
 
     def __init__(self):
-        self.connection = http.client.HTTPConnection(os.environ[contract.ADDRESS])
+        # The address has a path where other users of the machine can connect.
+        self.host, slash, path = os.environ[contract.ADDRESS].partition("/")
+        self.api = slash + path + contract.API
+        self.connection = http.client.HTTPConnection(self.host)
 
     def next(self):
         return self._call("GET", "/invocation/next")
@@ -147,7 +150,7 @@ class Runtime:
         headers = {work.HEADER: printable(work.describe(running))} if running else None
         self._call("POST", "/invocation/" + done + "/response", body, headers)
         if running:
-            work.watch(running, os.environ[contract.ADDRESS], contract.API + "/invocation/" + done + "/idle")
+            work.watch(running, self.host, self.api + "/invocation/" + done + "/idle")
 
     def error(self, done, report):
         self._report("/invocation/" + done + "/error", report)
@@ -161,7 +164,7 @@ class Runtime:
 
     def _call(self, method, path, body=None, headers=None):
         headers = {"Content-Type": "application/json", **(headers or {})}
-        self.connection.request(method, contract.API + path, body, headers)
+        self.connection.request(method, self.api + path, body, headers)
         with self.connection.getresponse() as answer:
             text = answer.read()
             if answer.status >= 500:  # this process is being ended

@@ -152,9 +152,11 @@ class Client:
         raise self.exceptions.from_code(code)(response, error["action"])
 
     def _post(self, body):
-        connection = http.client.HTTPConnection(os.environ.get("AWS_LAMBDA_RUNTIME_API") or os.environ["FC_RUNTIME_API"])
+        address = os.environ.get("AWS_LAMBDA_RUNTIME_API") or os.environ["FC_RUNTIME_API"]
+        host, slash, path = address.partition("/")
+        connection = http.client.HTTPConnection(host)
         try:
-            connection.request("POST", "/pintle/aws", body.encode(), {"Content-Type": "application/json"})
+            connection.request("POST", slash + path + "/pintle/aws", body.encode(), {"Content-Type": "application/json"})
             return json.loads(connection.getresponse().read(), object_hook=decoded)
         finally:
             connection.close()
