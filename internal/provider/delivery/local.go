@@ -39,7 +39,7 @@ type Provider struct {
 type Local interface {
 	// Match returns the provider that serves a token.
 	Match(token wire.ServiceToken) (Provider, bool)
-	// Invoke takes an event for a process, without waiting: event.Started is called when a process has got it, and its
+	// Invoke takes an event for a process, without waiting: event.Started is called when a process is there for it, and its
 	// end goes to [Delivery.Done]. local.ErrBusy and local.ErrClosed say that it was not taken and may be later; any
 	// other error is final.
 	Invoke(name string, event local.Event) error
@@ -106,7 +106,8 @@ const busyPoll = 5 * time.Second
 
 // sendLocal hands the request to a process. A busy provider is waited for as long as it takes: its processes cannot
 // hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
-// only once a process has it: from then on its time runs, and neither a queue nor a build should use that up.
+// only once there is a process for it: from then on its time runs, and neither a queue nor a build should use that up. The
+// initialization of a new process does, as it does in the cloud.
 func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, provider Provider) Outcome {
 	if provider.Unsure {
 		s.rests = true
@@ -168,6 +169,7 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, provider
 		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the row was taken over
 	}
 	event.Started = func() { d.runs.start(id) }
+	event.Handed = func() { d.runs.hand(id) }
 	err := d.config.Local.Invoke(name, event)
 	if err == nil {
 		return Accepted{Local: true, Within: provider.Timeout}, false

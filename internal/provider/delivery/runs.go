@@ -29,8 +29,8 @@ type run struct {
 	of       asking // the last that was answered with this invocation
 	provider string
 	end      func(asking, local.Outcome) Outcome
-	started  chan struct{} // closed when a process has got it, or it has ended
-	began    time.Time     // when a process got it; zero if none has
+	started  chan struct{} // closed when a process was started for it, or it has ended
+	began    time.Time     // when that process got it; zero if none has
 	settled  bool          // its request was settled meanwhile
 	told     bool          // that it is being executed was recorded
 	outcome  Outcome       // it ended before that
@@ -68,7 +68,7 @@ func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome)
 	return true
 }
 
-// started returns a channel that is closed once a process has got the request, or the invocation has ended; nil if it
+// started returns a channel that is closed once there is a process for the request, or the invocation has ended; nil if it
 // has ended.
 func (r *runs) started(id wire.RequestID) <-chan struct{} {
 	r.mu.Lock()
@@ -79,7 +79,7 @@ func (r *runs) started(id wire.RequestID) <-chan struct{} {
 	return nil
 }
 
-// start notes that a process has got the request.
+// start notes that there is a process for the request.
 func (r *runs) start(id wire.RequestID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,12 +88,20 @@ func (r *runs) start(id wire.RequestID) {
 	}
 }
 
+// hand notes that the process has the request.
+func (r *runs) hand(id wire.RequestID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.running[id]; found != nil {
+		found.began = time.Now()
+	}
+}
+
 // start closes started; the caller holds mu.
 func (r *run) start() {
 	select {
 	case <-r.started:
 	default:
-		r.began = time.Now()
 		close(r.started)
 	}
 }

@@ -80,3 +80,26 @@ func TestCancel(t *testing.T) {
 		}
 	})
 }
+
+// The time of an event begins when a process is started for it, not when that process is ready for events at last.
+func TestStartedBeforeInitialization(t *testing.T) {
+	k := newKit(t, "init-hang", func(c *local.Config, _ *local.Provider) { c.InitTimeout = time.Hour })
+	started := make(chan struct{})
+	event := local.Event{
+		ID: "a", Payload: task{Do: "exit"}.payload(),
+		Started: func() { close(started) },
+		Handed:  func() { t.Error("the process has the event before it asked for one") },
+	}
+	if err := k.Invoke("P", event); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-started: // the process hangs, and would for an hour
+	case <-time.After(patience):
+		t.Fatal("the event was not started")
+	}
+	k.Cancel("a", 0)
+	if got := k.next().outcome; got.Kind != local.Stopped || got.Delivered {
+		t.Errorf("%v", got)
+	}
+}

@@ -94,9 +94,13 @@ type Event struct {
 	// as [Waiting].
 	Waits  bool
 	cancel *cancellation // set by Invoke
-	// Started is called when a process has got the event: until then it waited for one to be free, built or started. It
-	// is called at most once, before [Config.Done], under the same rules. Nil is not called.
+	// Started is called when a process was started for the event, or a running one became free: until then the event waited
+	// for that, or for a build. A new process may still have to initialize. Started is called at most once, before Handed and
+	// [Config.Done], under the same rules. Nil is not called.
 	Started func()
+	// Handed is called when a process has the event, at most once, before [Config.Done] and under the same rules. Nil is not
+	// called.
+	Handed func()
 }
 
 // Config configures a [Runtime]. The callbacks are called from many goroutines; they must return soon and may call

@@ -49,6 +49,7 @@ func (w *worker) run(event Event) {
 
 // handle takes the event to its end.
 func (w *worker) handle(event Event) Outcome {
+	started := false
 	for {
 		if w.runtime.ctx.Err() != nil {
 			return Outcome{Kind: Stopped, Message: stoppedMessage}
@@ -73,6 +74,10 @@ func (w *worker) handle(event Event) Outcome {
 		} else if failed, ok := w.start(event); !ok {
 			return failed
 		}
+		if !started && event.Started != nil {
+			event.Started() // the initialization of a cold process counts, as it does in the cloud
+		}
+		started = true
 		inv := newInvocation(event, w.pool.provider.Timeout)
 		failed, ok := w.hand(inv)
 		switch {
@@ -81,8 +86,8 @@ func (w *worker) handle(event Event) Outcome {
 			return failed // the process may have the next one
 		case ok:
 			w.failures = 0
-			if event.Started != nil {
-				event.Started()
+			if event.Handed != nil {
+				event.Handed()
 			}
 			return w.await(inv)
 		case failed.Kind != InitFailed:
