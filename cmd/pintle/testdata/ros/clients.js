@@ -83,6 +83,18 @@ async function main() {
   assert.deepStrictEqual(preview.Stack.Resources.map((r) => [r.LogicalResourceId, r.Action]), [["Thing", "Add"]]);
   assert.strictEqual((await call("ValidateTemplate", { TemplateBody: template({}) })).Description, "Ein Ding für *alle* ~ & a+b=c %");
 
+  if (kind !== "popcore-get") { // whose template is in the URL
+    const longest = template({}).padEnd(524288 - Buffer.byteLength(template({})) + template({}).length, " ");
+    assert.strictEqual(Buffer.byteLength(longest), 524288);
+    assert.deepStrictEqual((await call("ValidateTemplate", { TemplateBody: longest })).ResourceTypes.Resources, ["Custom::Thing"]);
+    const long = await call("CreateStack", { StackName: StackName + "-long", TemplateBody: longest, Parameters: given });
+    await settled(long.StackId, "CREATE_COMPLETE");
+    assert.strictEqual((await call("GetTemplate", { StackId: long.StackId })).TemplateBody, longest);
+    await refused(call("ValidateTemplate", { TemplateBody: longest + " " }), "InvalidSchema", /524289 bytes/);
+    await call("DeleteStack", { StackId: long.StackId });
+    await settled(long.StackId, "DELETE_COMPLETE");
+  }
+
   const body = template({ Size: { Ref: "Size" }, Password: { Ref: "Password" } });
   const { StackId } = await call("CreateStack", {
     StackName, TemplateBody: body, Parameters: given, TimeoutInMinutes: 20, DisableRollback: false, ClientToken: "create-" + kind,

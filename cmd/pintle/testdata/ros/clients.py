@@ -117,6 +117,13 @@ refused("SignatureDoesNotMatch", 400, connect("not the secret of the key"), "Lis
 refused("StackNotFound", 404, call, "GetStack", StackId=missing)
 refused("ChangeSetNotFound", 404, call, "GetChangeSet", ChangeSetId=missing)
 
+longest = template({}) + " " * (524288 - len(template({})))  # ASCII
+same(call("ValidateTemplate", TemplateBody=longest)["ResourceTypes"]["Resources"], ["Custom::Thing"])
+refused("InvalidSchema", 400, call, "ValidateTemplate", TemplateBody=longest + " ")
+long_id = call("CreateStack", StackName=name + "-long", TemplateBody=longest, Parameters=given)["StackId"]
+settled(long_id, "CREATE_COMPLETE")
+same(call("GetTemplate", StackId=long_id)["TemplateBody"], longest)
+
 stack_id = call("CreateStack", StackName=name, TemplateBody=body, Parameters=given, TimeoutInMinutes=20, ClientToken="create-" + kind)["StackId"]
 made = settled(stack_id, "CREATE_COMPLETE")
 same([(o["OutputKey"], o["OutputValue"]) for o in made["Outputs"]], [("Answer", 42.5)])
