@@ -249,20 +249,14 @@ func (s *Server) addFaces() error {
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Tokens: tokens, Log: s.log, Patience: s.config.Patience,
 		FidelityAWS: s.config.FidelityAWS,
 		Drift:       s.config.Drift,
-		Caller: func(ctx context.Context) (cloudformation.Caller, bool) {
-			id, ok := sigv4.FromContext(ctx)
-			return cloudformation.Caller{Account: id.Account, Region: id.Region}, ok
-		},
+		Caller:      sigv4.Caller,
 	})
 	if err != nil {
 		return err
 	}
 	identities, err := sts.New(sts.Config{
 		Issue: s.issue(), AnyAccount: s.config.Dev, Now: s.config.Now, Log: s.log,
-		Caller: func(ctx context.Context) (sts.Caller, bool) {
-			id, ok := sigv4.FromContext(ctx)
-			return sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.UserID}, ok
-		},
+		Caller: sigv4.Caller,
 	})
 	if err != nil {
 		return err
@@ -272,10 +266,7 @@ func (s *Server) addFaces() error {
 		things := registry.New(s.config.Store)
 		parameters, err := ssmapi.New(ssmapi.Config{
 			Store: s.config.Parameters, Tags: things.Tags, Records: things.Records, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
-			Caller: func(ctx context.Context) (ssmapi.Caller, bool) {
-				id, ok := sigv4.FromContext(ctx)
-				return ssmapi.Caller{Account: id.Account, Region: id.Region}, ok
-			},
+			Caller: sigv4.Caller,
 		})
 		if err != nil {
 			return err
@@ -289,10 +280,7 @@ func (s *Server) addFaces() error {
 	s.operator, err = operator.New(operator.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,
 		Now: s.config.Now, Log: s.log,
-		Caller: func(ctx context.Context) (operator.Caller, bool) {
-			id, ok := sigv4.FromContext(ctx)
-			return operator.Caller{Account: id.Account, Region: id.Region, KeyID: id.AccessKeyID}, ok
-		},
+		Caller: sigv4.Caller,
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/s3api"
@@ -51,9 +52,9 @@ func newOwn(t *testing.T) *store {
 			t.Fatal(err)
 		}
 	}
-	face, err := s3api.New(s3api.Config{Objects: kept, Caller: func(ctx context.Context) (s3api.Caller, bool) {
+	face, err := s3api.New(s3api.Config{Objects: kept, Caller: func(ctx context.Context) (api.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
-		return s3api.Caller{Account: id.Account, Region: id.Region}, ok
+		return api.Caller{Account: id.Account, Region: id.Region}, ok
 	}})
 	if err != nil {
 		t.Fatal(err)

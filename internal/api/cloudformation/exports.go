@@ -31,7 +31,7 @@ func (f *face) listExports(ctx context.Context, in listExportsInput) (out listEx
 	if err != nil {
 		return out, err
 	}
-	scope := caller.listScope("ListExports")
+	scope := listScope(caller, "ListExports")
 	var at afterName
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
@@ -70,7 +70,7 @@ func (f *face) listImports(ctx context.Context, in listImportsInput) (out listIm
 	if err != nil {
 		return out, err
 	}
-	scope := caller.listScope("ListImports|" + in.ExportName)
+	scope := listScope(caller, "ListImports|"+in.ExportName)
 	var at afterName
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -29,12 +30,6 @@ const (
 	// Namespace is the xmlns of its replies.
 	Namespace = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
 )
-
-// Caller is on whose behalf a request is served: the account and the region in which it sees stacks.
-type Caller struct {
-	Account string
-	Region  string
-}
 
 // Engine is what the face needs of an [engine.Engine].
 type Engine interface {
@@ -84,7 +79,7 @@ type Config struct {
 	Engine Engine
 	Rows   Rows
 	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Texts fetches templates; nil refuses those that are not passed with the request.
 	Texts Texts
 	// Drift compares resources with what exists; nil checks none.
@@ -108,7 +103,7 @@ type Config struct {
 type face struct {
 	engine Engine
 	rows   Rows
-	caller func(context.Context) (Caller, bool)
+	caller func(context.Context) (api.Caller, bool)
 	texts  Texts
 	tokens *query.Tokens
 	now    func() time.Time
@@ -227,10 +222,10 @@ func (f *face) ref(ctx context.Context, given string) (engine.Ref, error) {
 	return engine.Ref{Account: caller.Account, Region: caller.Region, Stack: given}, err
 }
 
-func (f *face) who(ctx context.Context) (Caller, error) {
+func (f *face) who(ctx context.Context) (api.Caller, error) {
 	caller, ok := f.caller(ctx)
 	if !ok {
-		return Caller{}, errors.New("the request reached CloudFormation without a caller")
+		return api.Caller{}, errors.New("the request reached CloudFormation without a caller")
 	}
 	return caller, nil
 }
@@ -244,7 +239,7 @@ func (f *face) revision(ctx context.Context, stack store.Stack) (store.Revision,
 }
 
 // listScope ties a paging token to a list of the caller's.
-func (c Caller) listScope(action string) string {
+func listScope(c api.Caller, action string) string {
 	return fmt.Sprintf("%s|%s|%s", action, c.Account, c.Region)
 }
 

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/base/awshttp"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -90,8 +91,8 @@ func newNatives(t *testing.T) *natives {
 	t.Cleanup(func() { stop(); <-done })
 	service, err := cloudformation.New(cloudformation.Config{
 		Engine: e, Rows: rows, Patience: time.Minute, Drift: drift.New(registry, rows, nil),
-		Caller: func(context.Context) (cloudformation.Caller, bool) {
-			return cloudformation.Caller{Account: account, Region: region}, true
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: account, Region: region}, true
 		},
 	})
 	n.must(err)

@@ -306,7 +306,7 @@ func (f *face) stackPage(
 	if err != nil {
 		return nil, "", err
 	}
-	scope := caller.listScope(action)
+	scope := listScope(caller, action)
 	var at afterStack
 	if err := f.position(in, scope, &at); err != nil {
 		return nil, "", err

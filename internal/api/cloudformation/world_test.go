@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/base/awshttp"
@@ -57,8 +58,8 @@ func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *wor
 	w.must(err)
 	config := cloudformation.Config{
 		Engine: w.engine, Rows: w.store, Texts: fetch.New(fetch.Config{AllowPrivate: true}),
-		Caller: func(context.Context) (cloudformation.Caller, bool) {
-			return cloudformation.Caller{Account: account, Region: region}, true
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: account, Region: region}, true
 		},
 	}
 	for _, f := range change {

@@ -29,6 +29,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -43,14 +44,6 @@ const (
 	maxProviderName = 2048 // a whole service token may be a name
 	maxAudit        = 1000
 )
-
-// Caller is on whose behalf a request is served: the account and the region in which it sees stacks.
-type Caller struct {
-	Account string
-	Region  string
-	// KeyID is the id of the access key, for the audit list.
-	KeyID string
-}
 
 // Engine is what the face needs of an [engine.Engine].
 type Engine interface {
@@ -83,7 +76,7 @@ type Hooks struct {
 	Progress func(wire.RequestID) string
 	// Console returns the path of a page that begins a session of the console for the caller. Its [Error] is shown to the
 	// client. Nil refuses.
-	Console func(context.Context, Caller) (string, error)
+	Console func(context.Context, api.Caller) (string, error)
 	// Logs returns the last lines that the provider of a request printed, oldest first, scrubbed.
 	Logs func(context.Context, wire.RequestID) ([]string, error)
 }
@@ -94,7 +87,7 @@ type Config struct {
 	Engine Engine
 	Rows   Rows
 	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Version is what is told of the program.
 	Version string
 	Hooks   Hooks
@@ -208,7 +201,7 @@ func isROS(r *http.Request) (bool, error) {
 }
 
 // refOf names the stack of the path on behalf of the caller.
-func refOf(r *http.Request, caller Caller) (engine.Ref, error) {
+func refOf(r *http.Request, caller api.Caller) (engine.Ref, error) {
 	ref := engine.Ref{Account: caller.Account, Region: caller.Region, Stack: r.PathValue("name")}
 	ros, err := isROS(r)
 	if ros {

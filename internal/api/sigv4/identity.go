@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -30,6 +31,12 @@ func WithIdentity(ctx context.Context, id Identity) context.Context {
 func FromContext(ctx context.Context) (Identity, bool) {
 	id, ok := ctx.Value(identityKey{}).(Identity)
 	return id, ok
+}
+
+// Caller returns on whose behalf the identity in ctx calls; false if there is none.
+func Caller(ctx context.Context) (api.Caller, bool) {
+	id, ok := FromContext(ctx)
+	return api.Caller{Account: id.Account, Region: id.Region, KeyID: id.AccessKeyID, ARN: id.ARN, UserID: id.UserID}, ok
 }
 
 // identify returns who has a key; the session is nil if it is none of one.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda/lambdaapi"
@@ -113,7 +114,9 @@ func (w *world) serve() {
 	}
 	face, err := lambdaapi.New(lambdaapi.Config{
 		Functions: w.Functions,
-		Caller:    func(context.Context) (lambdaapi.Caller, bool) { return lambdaapi.Caller(home), true },
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: home.Account, Region: home.Region}, true
+		},
 	})
 	if err != nil {
 		w.t.Fatal(err)

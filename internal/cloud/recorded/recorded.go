@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/base/awsapi"
 	"github.com/pintle-dev/pintle/internal/base/awsapi/names"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -28,18 +29,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what an [API] is made of.
 type Config struct {
 	// Catalog has the records. Required.
 	Catalog *registry.Catalog
 	// Caller returns who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Zones returns the availability zones of a region. Required.
 	Zones func(region string) []string
 	// Now is the clock; nil means [time.Now].
@@ -170,7 +165,7 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 		if err != nil {
 			return nil, model, operation, err
 		}
-		out, err = do(&call{Context: r.Context(), api: a, place: registry.Place(caller), in: in})
+		out, err = do(&call{Context: r.Context(), api: a, place: registry.PlaceOf(caller), in: in})
 		return out, model, operation, err
 	}
 	variables := names.EndpointVariables(name, names.Of(r, name, func() string { return "" })) // none of these services is told by its version

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/recorded"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/language/value"
@@ -50,8 +51,8 @@ func newWorld(t *testing.T) *world {
 	w.keep = recorded.Keep(w.things.Records, now)
 	api, err := recorded.New(recorded.Config{
 		Catalog: w.things, Now: now, Log: slog.New(slog.NewTextHandler(&w.log, nil)), Zones: func(region string) []string { return []string{region + "a", region + "b"} },
-		Caller: func(context.Context) (recorded.Caller, bool) {
-			return recorded.Caller{Account: account, Region: region}, true
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: account, Region: region}, true
 		},
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -30,6 +31,9 @@ type Place struct {
 	Account string
 	Region  string
 }
+
+// PlaceOf returns where the things of a caller are.
+func PlaceOf(c api.Caller) Place { return Place{Account: c.Account, Region: c.Region} }
 
 // Everywhere is the place of things whose names are taken everywhere, such as buckets.
 var Everywhere = Place{Account: "-", Region: "-"}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -38,12 +39,6 @@ type Engine interface {
 	StopExecution(ctx context.Context, arn, reason, cause string) (engine.MachineExecution, error)
 }
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Machines are the state machines that there are. Required.
@@ -51,7 +46,7 @@ type Config struct {
 	// Engine runs them. Required.
 	Engine Engine
 	// Caller tells who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
@@ -89,7 +84,7 @@ func (f *face) caller(ctx context.Context) (registry.Place, error) {
 	if !ok {
 		return registry.Place{}, errors.New("the request reached the state machines without a caller")
 	}
-	return registry.Place(caller), nil
+	return registry.PlaceOf(caller), nil
 }
 
 func refuse(code, format string, args ...any) error { return awsjson.Refuse(code, format, args...) }

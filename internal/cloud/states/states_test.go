@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/states"
 	"github.com/pintle-dev/pintle/internal/dev/require"
@@ -70,8 +71,8 @@ func newWorld(t *testing.T) *world {
 	}
 	face, err := states.New(states.Config{
 		Machines: things.Machines, Engine: w.engine, Log: slog.New(slog.NewTextHandler(w.log, nil)),
-		Caller: func(context.Context) (states.Caller, bool) {
-			return states.Caller{Account: account, Region: region}, true
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: account, Region: region}, true
 		},
 	})
 	must(t, err)

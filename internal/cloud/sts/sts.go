@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/query"
 )
 
@@ -31,13 +32,6 @@ const (
 	// maxChained is how long the keys of a role last that another role's keys have asked for. Source: IAM User Guide, role chaining.
 	maxChained = time.Hour
 )
-
-// Caller is who signed a request.
-type Caller struct {
-	Account string
-	ARN     string
-	UserID  string // unique, e.g. the account or the access key
-}
 
 // Session is somebody who assumes a role.
 type Session struct {
@@ -59,7 +53,7 @@ type Keys struct {
 // Config is what the face is made of.
 type Config struct {
 	// Caller tells who signed a request; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Issue makes the keys of a session. Nil means that roles cannot be assumed.
 	Issue func(Session) Keys
 	// AnyAccount lets callers assume roles of other accounts than their own.
@@ -99,10 +93,10 @@ func New(config Config) (*query.Service, error) {
 	return service, nil
 }
 
-func (f *face) who(ctx context.Context) (Caller, error) {
+func (f *face) who(ctx context.Context) (api.Caller, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
-		return Caller{}, errors.New("the request reached STS without a caller")
+		return api.Caller{}, errors.New("the request reached STS without a caller")
 	}
 	return caller, nil
 }

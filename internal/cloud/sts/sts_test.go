@@ -13,6 +13,7 @@ import (
 	client "github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/sts"
@@ -40,9 +41,9 @@ func newDoor(t *testing.T, dev, roles bool) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := sts.Config{AnyAccount: dev, Now: clock, Caller: func(ctx context.Context) (sts.Caller, bool) {
+	config := sts.Config{AnyAccount: dev, Now: clock, Caller: func(ctx context.Context) (api.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
-		return sts.Caller{Account: id.Account, ARN: id.ARN, UserID: id.UserID}, ok
+		return api.Caller{Account: id.Account, ARN: id.ARN, UserID: id.UserID}, ok
 	}}
 	if roles {
 		config.Issue = func(s sts.Session) sts.Keys {

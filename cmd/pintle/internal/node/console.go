@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/operator"
@@ -49,7 +50,7 @@ func entryOf(ctx context.Context, a console.Action) audit.Entry {
 }
 
 // consoleLink returns a link for whoever has signed a call: this server's own user, or one of its keys.
-func (n *Node) consoleLink(ctx context.Context, caller operator.Caller) (path string, err error) {
+func (n *Node) consoleLink(ctx context.Context, caller api.Caller) (path string, err error) {
 	known := true
 	switch {
 	case n.isOwner(ctx):

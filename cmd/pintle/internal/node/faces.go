@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (n *Node) openFaces(c *server.Config) error {
 		return nil
 	}
 	c.Faces, c.Bodies = map[string]server.Face{}, map[string]int64{"lambda": maxFunctionBody, "events": eventsapi.MaxBody}
-	functions, err := lambdaapi.New(lambdaapi.Config{Functions: n.functions, Caller: caller[lambdaapi.Caller], Log: n.log})
+	functions, err := lambdaapi.New(lambdaapi.Config{Functions: n.functions, Caller: sigv4.Caller, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 
-	buckets, err := s3api.New(s3api.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: caller[s3api.Caller], Log: n.log})
+	buckets, err := s3api.New(s3api.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: sigv4.Caller, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -74,14 +73,14 @@ func (n *Node) openFaces(c *server.Config) error {
 		s3api.WriteError(w, r, e.Code, e.Message, e.Status)
 	}}, objectTimeout)
 
-	store, err := ossapi.New(ossapi.Config{Objects: n.cloud.objects, Caller: caller[ossapi.Caller], Log: n.log})
+	store, err := ossapi.New(ossapi.Config{Objects: n.cloud.objects, Caller: sigv4.Caller, Log: n.log})
 	if err != nil {
 		return err
 	}
 	c.Faces["oss"] = long(server.OSSFace(store), objectTimeout)
 
 	machines, err := states.New(states.Config{
-		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: caller[states.Caller], Log: n.log,
+		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: sigv4.Caller, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func (n *Node) openFaces(c *server.Config) error {
 
 	groups, err := logsapi.New(logsapi.Config{
 		Groups: n.cloud.catalog.Groups, Records: n.cloud.catalog.Records, Streams: n.cloud.logs.streams,
-		Caller: caller[logsapi.Caller], Tokens: tokens, Log: n.log,
+		Caller: sigv4.Caller, Tokens: tokens, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (n *Node) openFaces(c *server.Config) error {
 	c.Faces["logs"], c.Bodies["logs"] = server.JSONFace(groups), logsapi.MaxBody
 
 	stored, err := secretsapi.New(secretsapi.Config{
-		Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil), Caller: caller[secretsapi.Caller], Tokens: tokens, Log: n.log,
+		Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil), Caller: sigv4.Caller, Tokens: tokens, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -109,7 +108,7 @@ func (n *Node) openFaces(c *server.Config) error {
 		return err
 	}
 
-	messages, err := snsapi.New(snsapi.Config{Topics: n.cloud.topics, Caller: caller[snsapi.Caller], Tokens: tokens, Log: n.log})
+	messages, err := snsapi.New(snsapi.Config{Topics: n.cloud.topics, Caller: sigv4.Caller, Tokens: tokens, Log: n.log})
 	if err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (n *Node) openFaces(c *server.Config) error {
 // openRecorded adds the services that answer calls about recorded resources.
 func (n *Node) openRecorded(c *server.Config) error {
 	about, err := recorded.New(recorded.Config{
-		Catalog: n.cloud.catalog, Caller: caller[recorded.Caller], Log: n.log,
+		Catalog: n.cloud.catalog, Caller: sigv4.Caller, Log: n.log,
 		Zones: func(region string) []string {
 			if zones := n.config.Zones[region]; len(zones) > 0 {
 				return zones
@@ -147,12 +146,6 @@ func (n *Node) openRecorded(c *server.Config) error {
 		}
 	}
 	return nil
-}
-
-// caller tells a face who has signed a call.
-func caller[C ~struct{ Account, Region string }](ctx context.Context) (C, bool) {
-	id, ok := sigv4.FromContext(ctx)
-	return C(struct{ Account, Region string }{id.Account, id.Region}), ok
 }
 
 // long makes a face one with paths of its own, whose calls may take their time.

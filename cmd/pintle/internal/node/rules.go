@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/events"
-	"github.com/pintle-dev/pintle/internal/cloud/events/eventsapi"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
@@ -78,8 +78,8 @@ func (n *Node) startMachine(ctx context.Context, place registry.Place, parts []s
 }
 
 // rulesCaller returns who has signed a call of EventBridge.
-func (n *Node) rulesCaller(ctx context.Context) (eventsapi.Caller, bool) {
+func (n *Node) rulesCaller(ctx context.Context) (api.Caller, bool) {
 	id, ok := sigv4.FromContext(ctx)
 	_, function := n.processKeys.lookup(id.AccessKeyID)
-	return eventsapi.Caller{Account: id.Account, Region: id.Region, Function: function || n.processKeys.shared(id.AccessKeyID)}, ok
+	return api.Caller{Account: id.Account, Region: id.Region, Function: function || n.processKeys.shared(id.AccessKeyID)}, ok
 }

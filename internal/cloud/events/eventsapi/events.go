@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/cloud/events"
@@ -22,20 +23,12 @@ const Target = "AWSEvents"
 // MaxBody bounds a call, in bytes: the longest inputs of all targets of a rule, as JSON in JSON.
 const MaxBody = 4 << 20
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-	// Function says that a function or a local provider calls: rules that it makes may fire sooner than their schedules.
-	Function bool
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Rules are what it is about. Required.
 	Rules *events.Rules
 	// Caller returns who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Log gets internal errors; nil discards them.
@@ -92,7 +85,7 @@ func invalid(format string, args ...any) error {
 }
 
 // who returns the caller, if its call is about the default event bus.
-func (f *face) who(ctx context.Context, bus string) (Caller, registry.Place, error) {
+func (f *face) who(ctx context.Context, bus string) (api.Caller, registry.Place, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
 		return caller, registry.Place{}, errors.New("the request reached EventBridge without a caller")

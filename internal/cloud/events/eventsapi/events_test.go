@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/events"
 	"github.com/pintle-dev/pintle/internal/cloud/events/eventsapi"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -55,8 +56,8 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := eventsapi.New(eventsapi.Config{Rules: made, Caller: func(context.Context) (eventsapi.Caller, bool) {
-		return eventsapi.Caller{Account: home.Account, Region: home.Region, Function: true}, true
+	face, err := eventsapi.New(eventsapi.Config{Rules: made, Caller: func(context.Context) (api.Caller, bool) {
+		return api.Caller{Account: home.Account, Region: home.Region, Function: true}, true
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
@@ -25,18 +26,12 @@ const (
 	maxUpload = 69905067 // 50 MB of a zip file in base64. Source: CreateFunction's own error
 )
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Functions are what it is about. Required.
 	Functions *lambda.Functions
 	// Caller tells who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
 }
@@ -112,7 +107,7 @@ func (f *face) serve(w http.ResponseWriter, r *http.Request, do func(*call) (ans
 		f.fail(w, r, errors.New("the request reached the functions without a caller"))
 		return
 	}
-	a, err := do(&call{face: f, w: w, r: r, ctx: r.Context(), place: registry.Place(caller)})
+	a, err := do(&call{face: f, w: w, r: r, ctx: r.Context(), place: registry.PlaceOf(caller)})
 	if err != nil {
 		f.fail(w, r, err)
 		return

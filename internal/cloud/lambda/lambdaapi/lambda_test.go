@@ -26,6 +26,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda/lambdaapi"
@@ -63,9 +64,9 @@ func newServer(t *testing.T) string {
 		runtime.Close()
 		f.Close()
 	})
-	face, err := lambdaapi.New(lambdaapi.Config{Functions: f, Caller: func(ctx context.Context) (lambdaapi.Caller, bool) {
+	face, err := lambdaapi.New(lambdaapi.Config{Functions: f, Caller: func(ctx context.Context) (api.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
-		return lambdaapi.Caller{Account: id.Account, Region: id.Region}, ok
+		return api.Caller{Account: id.Account, Region: id.Region}, ok
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/cloud/logs"
@@ -24,12 +25,6 @@ import (
 // Target is what the header X-Amz-Target of a call has before the dot and the action.
 const Target = "Logs_20140328"
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Groups are the log groups. Required.
@@ -39,7 +34,7 @@ type Config struct {
 	// Records has the resource policies. Required.
 	Records *registry.Shelf[registry.Record]
 	// Caller tells who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
@@ -161,5 +156,5 @@ func (f *face) who(ctx context.Context) (registry.Place, error) {
 	if !ok {
 		return registry.Place{}, errors.New("the request reached CloudWatch Logs without a caller")
 	}
-	return registry.Place(caller), nil
+	return registry.PlaceOf(caller), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/logs"
 	"github.com/pintle-dev/pintle/internal/cloud/logs/logsapi"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -61,7 +62,9 @@ func newWorld(t *testing.T) *world {
 	w.streams = kept
 	face, err := logsapi.New(logsapi.Config{
 		Groups: w.groups, Records: things.Records, Streams: kept, Now: func() time.Time { return w.now },
-		Caller: func(context.Context) (logsapi.Caller, bool) { return logsapi.Caller(home), true },
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: home.Account, Region: home.Region}, true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -40,17 +41,17 @@ func newDoor(t testing.TB) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := ossapi.New(ossapi.Config{Objects: d.objects, Caller: func(ctx context.Context) (ossapi.Caller, bool) {
-		caller, ok := ctx.Value(callerKey{}).(ossapi.Caller)
+	face, err := ossapi.New(ossapi.Config{Objects: d.objects, Caller: func(ctx context.Context) (api.Caller, bool) {
+		caller, ok := ctx.Value(callerKey{}).(api.Caller)
 		return caller, ok
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var caller ossapi.Caller
+		var caller api.Caller
 		refused := ossapi.Verify(r, time.Now(), func(id, given, region string) (ossapi.Key, *ossapi.Error) {
-			caller = ossapi.Caller{Account: account, Region: region}
+			caller = api.Caller{Account: account, Region: region}
 			if id == keyID && given == "" || id == tokenID && given == token {
 				return ossapi.Key{Secret: secret, Known: true}, nil
 			}

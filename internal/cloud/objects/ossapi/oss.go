@@ -25,22 +25,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/intake"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
-
-// Caller is the account that a call is answered for.
-type Caller struct {
-	Account string
-	Region  string
-}
 
 // Config is what a [Face] is made of.
 type Config struct {
 	// Objects has the buckets and objects. Required.
 	Objects *objects.Store
 	// Caller returns who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. It replaces the time limits of the
 	// server while a body is read or written.
 	Idle time.Duration
@@ -102,7 +97,7 @@ type call struct {
 	limits *http.ResponseController
 	body   io.Reader
 	query  url.Values
-	caller Caller
+	caller api.Caller
 	id     string
 
 	bucket, key string

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/s3api"
@@ -45,9 +46,9 @@ func newDoor(t testing.TB, max int64) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	face, err := s3api.New(s3api.Config{Objects: d.objects, Notifications: &d.destinations, Caller: func(ctx context.Context) (s3api.Caller, bool) {
+	face, err := s3api.New(s3api.Config{Objects: d.objects, Notifications: &d.destinations, Caller: func(ctx context.Context) (api.Caller, bool) {
 		id, ok := sigv4.FromContext(ctx)
-		return s3api.Caller{Account: id.Account, Region: id.Region}, ok
+		return api.Caller{Account: id.Account, Region: id.Region}, ok
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/s3api"
 )
@@ -365,7 +366,7 @@ func TestInternal(t *testing.T) {
 	if got := d.do(t, asked{method: "GET", path: "/things/key"}); got.status != 500 || got.code != "InternalError" || strings.Contains(got.body, "damaged") {
 		t.Errorf("%+v", got)
 	}
-	face, err := s3api.New(s3api.Config{Objects: d.objects, Caller: func(context.Context) (s3api.Caller, bool) { return s3api.Caller{}, false }})
+	face, err := s3api.New(s3api.Config{Objects: d.objects, Caller: func(context.Context) (api.Caller, bool) { return api.Caller{}, false }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +390,7 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error { d.write = append(d.wr
 func TestDeadlines(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
-	face, err := s3api.New(s3api.Config{Objects: d.objects, Caller: func(context.Context) (s3api.Caller, bool) { return s3api.Caller{Account: account}, true }})
+	face, err := s3api.New(s3api.Config{Objects: d.objects, Caller: func(context.Context) (api.Caller, bool) { return api.Caller{Account: account}, true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +406,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, config := range []s3api.Config{{}, {Objects: &objects.Store{}}, {Objects: &objects.Store{}, Idle: -1, Caller: func(context.Context) (s3api.Caller, bool) { return s3api.Caller{}, false }}} {
+	for _, config := range []s3api.Config{{}, {Objects: &objects.Store{}}, {Objects: &objects.Store{}, Idle: -1, Caller: func(context.Context) (api.Caller, bool) { return api.Caller{}, false }}} {
 		if _, err := s3api.New(config); err == nil {
 			t.Errorf("%+v is taken", config)
 		}

@@ -20,24 +20,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/intake"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Objects has the buckets and objects. Required.
 	Objects *objects.Store
 	// Caller tells who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Notifications checks the notification configurations of buckets. Nil takes all that are valid by themselves.
 	Notifications Notifications
 	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. While bytes come or go, the time
@@ -102,7 +97,7 @@ type call struct {
 	r      *http.Request
 	reply  *reply
 	query  url.Values
-	caller Caller
+	caller api.Caller
 	id     string
 
 	bucket, key string

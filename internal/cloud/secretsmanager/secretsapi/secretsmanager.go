@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -23,18 +24,12 @@ const Target = "secretsmanager"
 // MaxBody bounds the body of a call in bytes: a secret of 64 KiB, escaped or in Base64.
 const MaxBody = 512 << 10
 
-// Caller is the account and region of a call.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config configures the service.
 type Config struct {
 	// Secrets are the secrets. Required.
 	Secrets *secretsmanager.Secrets
 	// Caller returns who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Log gets internal errors; nil discards them.
@@ -91,7 +86,7 @@ func handle[In, Out any](service *awsjson.Service, f *face, name string, do func
 		if !ok {
 			return out, errors.New("the request reached Secrets Manager without a caller")
 		}
-		out, err = do(&call{face: f, ctx: ctx, place: registry.Place(caller)}, in)
+		out, err = do(&call{face: f, ctx: ctx, place: registry.PlaceOf(caller)}, in)
 		if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
 			err = awsjson.Refuse(told.Code, "%s", told.Message)
 		}

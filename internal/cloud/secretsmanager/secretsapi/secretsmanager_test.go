@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
 	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager/secretsapi"
@@ -32,8 +33,8 @@ func start(t *testing.T) (url string, log *strings.Builder) {
 	log = &strings.Builder{}
 	service, err := secretsapi.New(secretsapi.Config{
 		Secrets: secretsmanager.New(registry.New(rows).Secrets, nil), Log: slog.New(slog.NewTextHandler(log, nil)),
-		Caller: func(context.Context) (secretsapi.Caller, bool) {
-			return secretsapi.Caller{Account: "123456789012", Region: region}, true
+		Caller: func(context.Context) (api.Caller, bool) {
+			return api.Caller{Account: "123456789012", Region: region}, true
 		},
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
@@ -48,18 +49,12 @@ type Topics interface {
 	Publish(ctx context.Context, arn string, m sns.Message) (messageID string, err error)
 }
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Topics is required.
 	Topics Topics
 	// Caller tells who signed a call; false is one that nobody has signed, see [Unsigned]. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
 	Tokens *query.Tokens
 	// Log gets internal errors; nil discards them.
@@ -68,7 +63,7 @@ type Config struct {
 
 type face struct {
 	topics Topics
-	caller func(context.Context) (Caller, bool)
+	caller func(context.Context) (api.Caller, bool)
 	tokens *query.Tokens
 }
 
@@ -157,7 +152,7 @@ func (f *face) who(ctx context.Context) (registry.Place, error) {
 	if !ok {
 		return registry.Place{}, refuse("MissingAuthenticationToken", "Request is missing Authentication Token", http.StatusForbidden)
 	}
-	return registry.Place(caller), nil
+	return registry.PlaceOf(caller), nil
 }
 
 // own refuses what is not the caller's own: policies are not enforced, but accounts are kept apart.

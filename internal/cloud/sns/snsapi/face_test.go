@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
@@ -72,8 +73,8 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.topics.Close)
-	service, err := snsapi.New(snsapi.Config{Topics: w.topics, Caller: func(ctx context.Context) (snsapi.Caller, bool) {
-		caller, ok := ctx.Value(signed{}).(snsapi.Caller)
+	service, err := snsapi.New(snsapi.Config{Topics: w.topics, Caller: func(ctx context.Context) (api.Caller, bool) {
+		caller, ok := ctx.Value(signed{}).(api.Caller)
 		return caller, ok
 	}})
 	if err != nil {
@@ -86,7 +87,7 @@ func newWorld(t *testing.T) *world {
 		case snsapi.Unsigned(r):
 			snsapi.Follow(service).ServeHTTP(w2, r)
 		default:
-			caller := snsapi.Caller{Account: "111122223333", Region: "eu-west-1"}
+			caller := api.Caller{Account: "111122223333", Region: "eu-west-1"}
 			if strings.Contains(r.Header.Get("Authorization"), "Credential=OTHER/") {
 				caller.Account = "444455556666"
 			}
@@ -441,7 +442,7 @@ func TestProvider(t *testing.T) {
 // TestUnsigned: without a signature the face does nothing but what the links say.
 func TestUnsigned(t *testing.T) {
 	w := newWorld(t)
-	service, err := snsapi.New(snsapi.Config{Topics: w.topics, Caller: func(context.Context) (snsapi.Caller, bool) { return snsapi.Caller{}, false }})
+	service, err := snsapi.New(snsapi.Config{Topics: w.topics, Caller: func(context.Context) (api.Caller, bool) { return api.Caller{}, false }})
 	if err != nil {
 		t.Fatal(err)
 	}

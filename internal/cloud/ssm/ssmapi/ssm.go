@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/ssm"
@@ -27,18 +28,12 @@ type Store interface {
 	Delete(ctx context.Context, place ssm.Place, name string) error
 }
 
-// Caller is on whose behalf a call is answered.
-type Caller struct {
-	Account string
-	Region  string
-}
-
 // Config is what the face is made of.
 type Config struct {
 	// Store has the parameters. Required.
 	Store Store
 	// Caller tells who signed a call; false is a fault of the server. Required.
-	Caller func(context.Context) (Caller, bool)
+	Caller func(context.Context) (api.Caller, bool)
 	// Tags are those of parameters. Nil means that they have none.
 	Tags *registry.Shelf[registry.Tags]
 	// Records say which stacks made parameters. Nil means that none did.
@@ -86,7 +81,7 @@ func handle[In, Out any](service *awsjson.Service, f *face, name string, do func
 		if !ok {
 			return out, errors.New("the request reached the parameter store without a caller")
 		}
-		return do(&call{face: f, ctx: ctx, place: ssm.Place(caller)}, in)
+		return do(&call{face: f, ctx: ctx, place: ssm.Place{Account: caller.Account, Region: caller.Region}}, in)
 	})
 }
 
