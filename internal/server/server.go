@@ -1,5 +1,4 @@
-// Package server is the engine's HTTP door: the response URLs that providers answer at, the faces that clients call, and
-// the two questions that load balancers ask.
+// Package server is the HTTP server: response URLs, APIs, the console and health checks.
 //
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
 //	POST …/ros/response?…         the answer to a request of ROS, likewise by the signature in its URL

@@ -167,7 +167,7 @@ type Operation struct {
 // Import names an existing resource that becomes a resource of a stack.
 type Import struct {
 	ID wire.PhysicalID `json:"id"`
-	// Holder is the resource's holder at the time of the lookup, see package catalog. The import fails if the holder has changed
+	// Holder is the resource's holder at the time of the lookup, see package registry. The import fails if the holder has changed
 	// since.
 	Holder string `json:"holder,omitempty"`
 }

@@ -1,5 +1,5 @@
-// Package audit keeps the record of who has changed what: one line of JSON for every change that someone has asked for,
-// whether it was granted or not. What providers answer and what time brings about is in the events of stacks, not here.
+// Package audit records who changed what: one line of JSON for every requested change, granted or denied. What
+// providers answer and what time brings about is in the events of stacks, not here.
 //
 // A line holds names and outcomes: no parameter, no property, no template, no body and no query of a URL.
 package audit

@@ -1,5 +1,4 @@
-// Package cloudformation is the engine's face towards CloudFormation's clients: the AWS CLI, the SDKs and what is
-// built on them.
+// Package cloudformation is the API of CloudFormation, as the AWS CLI, the SDKs and the tools built on them call it.
 //
 // It translates and holds no state: forms into what the engine takes, rows into CloudFormation's structures, missing
 // things into the exact sentences that clients look for. What a request asks for and this version would not do is

@@ -1,5 +1,5 @@
-// Package console is the engine's face for people: pages that show stacks, what their operations do and wait for, and let
-// an operator step in.
+// Package console is the web console: pages that show stacks and their operations, and actions that let an operator
+// step in.
 //
 //	/console/                                 the stacks, newest first
 //	/console/stacks/{id}                      a stack: status, parameters, outputs, resources, what is left, actions

@@ -1,5 +1,5 @@
-// Package fetch gets the texts that calls and templates only name: templates by their URL and snippets by their location, from S3
-// and from web servers. It is used at the edge, before a decision: what it returns is kept with what is decided.
+// Package fetch reads templates by URL and snippets by location, from S3 and from web servers. It is used at the
+// edge, before a decision: what it returns is kept with what is decided.
 //
 // # What a URL may be
 //

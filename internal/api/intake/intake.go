@@ -1,4 +1,4 @@
-// Package intake reads the bodies of requests whose sender is not known yet.
+// Package intake bounds and reads the bodies of requests before their sender is known.
 //
 // A signature often covers the hash of the body, so a server has to read the body before it knows whether the caller may send one. This
 // package limits what that costs. A short body stays in memory, and the rest of a longer one goes to a temporary file without a name. All

@@ -1,4 +1,4 @@
-// Package metrics counts what the engine, its database and its deliveries do, and tells it to Prometheus.
+// Package metrics exports counters of the engine, its database and its deliveries to Prometheus.
 //
 // What happens is told to a [Metrics] by the parts themselves, which know nothing of it: it is an [engine.Observer], and
 // its other methods fit the hooks of the stores, of package delivery and of package server. What merely is, it asks for when

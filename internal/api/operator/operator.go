@@ -1,5 +1,5 @@
-// Package operator is Pintle's own face for its command line: what the protocols of others have no word for. It speaks
-// JSON under [Prefix].
+// Package operator is Pintle's own API, for its command line: everything that the APIs of CloudFormation and ROS
+// lack. It speaks JSON under [Prefix].
 //
 //	GET  stacks/{name}/requests                       the requests that are not settled
 //	POST stacks/{name}/resources/{resource}/response  answers the one of a resource in its provider's place

@@ -1,5 +1,5 @@
-// Package ros is the engine's face towards the clients of Resource Orchestration Service of Alibaba Cloud: the aliyun CLI, the SDKs
-// and what is built on them.
+// Package ros is the API of Resource Orchestration Service (ROS) of Alibaba Cloud, as the aliyun CLI, the SDKs and
+// the tools built on them call it.
 //
 // It translates and holds no state: parameters into what the engine takes, rows into the structures of the API, missing things into
 // the codes and sentences that clients look for. What a call asks for and this version would not do is refused by name, never

@@ -1,5 +1,5 @@
-// Package rosclient is a client of the API of Resource Orchestration Service of Alibaba Cloud, as much of one as a command line
-// needs: it signs a call, sends it and reads what came of it. What the actions take and return is the caller's business.
+// Package rosclient is a client of the API of ROS, with the calls that the command line needs. What the actions take
+// and return is the caller's business.
 //
 // Calls are POSTs to the endpoint, with everything in the form, signed with HMAC-SHA1 (V1), which is what the oldest servers and
 // the newest take. Source: Alibaba Cloud, RPC request syntax; ROS API 2019-09-10.

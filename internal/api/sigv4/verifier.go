@@ -1,5 +1,4 @@
-// Package sigv4 verifies AWS Signature Version 4 on requests that come in: the server's side of the Authorization
-// header that every AWS client sends.
+// Package sigv4 verifies AWS Signature Version 4 on incoming requests.
 //
 // A [Verifier] answers who is asking. It reads the header, looks up the access key, builds the canonical request from
 // what arrived, and compares the signatures in constant time. The answer is an [Identity], whose Region and Service

@@ -1,5 +1,5 @@
-// Package bundle puts the templates of nested stacks that are files into the template that names them, so that it can be sent
-// anywhere as one text: TemplateURL becomes a data URL that holds the file.
+// Package bundle embeds the templates of nested stacks into the template that names them, so that the result can be
+// sent as one text.
 //
 //	data:application/gzip;name=child.yaml;base64,…
 //

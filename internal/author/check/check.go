@@ -1,6 +1,6 @@
-// Package check drives a provider through the life of custom resources and judges each answer: it sends the sequences of
-// requests that CloudFormation, or ROS, sends to it, good days and bad ones, and holds what comes back against the rules of the
-// protocol. The provider may be written in any language and run in any place that package trial reaches.
+// Package check tests a provider: it sends the request sequences that CloudFormation or ROS sends, including
+// failures, and compares the answers with the rules of the protocol. The provider may be written in any language and
+// run in any place that package harness reaches.
 //
 // A [Scenario] is such a sequence, with resources of its own that it deletes in the end. A [Rule] says what is wrong and why it
 // matters; an answer that breaks one is a [Finding]. Rules about a single answer are looked at in every scenario, rules about

@@ -1,6 +1,5 @@
-// Package diagnosis prepares what is wrong with templates for those who read it: people at a terminal, editors, and code
-// scanners. It knows the kinds of problems by their [Rule], the [Source] of a template without its secrets, and the document
-// of SARIF.
+// Package diagnosis formats the problems of a template for people, editors and code scanners. It knows the kinds of
+// problems by their [Rule], the [Source] of a template without its secrets, and the document of SARIF.
 //
 // Messages are the words of CloudFormation and ROS, which do not change, so a rule is found by them.
 package diagnosis

@@ -1,6 +1,6 @@
-// Package harness hands requests to one provider and waits for the answers: what an engine does with a
-// request, without stacks, a store or a second try. It is for people who write a provider and want to see what it does.
-// [Run] sends one request; a [Session] sends many, one after the other or at once, and keeps a record of all that came.
+// Package harness sends requests to one provider and waits for the answers, without an engine, stacks or a store. It
+// is for people who write a provider and want to see what it does. [Run] sends one request; a [Session] sends many,
+// one after the other or at once, and keeps a record of all that came.
 //
 // The provider gets the request on its usual way: as an event of the Lambda Runtime API, of SNS if so wanted, or as a
 // signed POST; a request of ROS as an event of Function Compute, or as a POST. The response URL is on loopback unless

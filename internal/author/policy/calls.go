@@ -1,4 +1,4 @@
-// Package policy says which permissions the AWS calls of a template's resources need.
+// Package policy derives the IAM permissions that the AWS calls of a template's resources need.
 package policy
 
 import (

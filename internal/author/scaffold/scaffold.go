@@ -1,5 +1,5 @@
-// Package scaffold writes the project that somebody begins with who writes a provider in Go: a program, its test, a template,
-// and what goes with them. The files are in the folder provider, as templates of text/template; those for AWS are in aws.
+// Package scaffold writes a new provider project in Go: a program, its test, a template and the files around them.
+// The files are in the folder provider, as templates of text/template; those for AWS are in aws.
 package scaffold
 
 import (

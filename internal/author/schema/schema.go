@@ -1,5 +1,4 @@
-// Package schema holds templates against what providers publish of themselves: the document that a program made with
-// package pintle prints for the command "schema", see pintle.Schema.
+// Package schema validates templates against the schemas that providers publish.
 //
 // A document has a JSON Schema (2020-12) for the properties and the attributes of each resource type. The package knows
 // the keywords that such a document is made of, and takes any value for what the others say, so that a provider in

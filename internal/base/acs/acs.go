@@ -1,4 +1,4 @@
-// Package acs signs calls of Alibaba Cloud's services, in the ways that the services of different ages have.
+// Package acs signs calls of Alibaba Cloud's services, in each of the signature versions in use.
 //
 // RPC calls are signed in their parameters (V1, HMAC-SHA1) or in their headers (V3, ACS3-HMAC-SHA256). What is signed is
 // computed here for both sides: a client signs with it, and a server computes the same to check what it got.

@@ -1,4 +1,4 @@
-// Package awshttp lets the AWS SDK for Go talk to a server on the same machine.
+// Package awshttp is an HTTP client with which the AWS SDK for Go can call a server on the same machine.
 //
 // The SDK closes the body of a request as soon as the response begins. A server that is near enough has by then read
 // the body's last byte while the transport is still to look for the end behind it; the transport takes the closed body

@@ -1,6 +1,7 @@
-// Package filewatch tells when files were saved. What has changed is decided by snapshots of what the files hold, so it does not
-// matter how an editor saves, whether events come twice, or whether a file was only touched; the events of the operating system
-// only say when to look again. Where there are none, as on many network file systems, looking now and then is what is left.
+// Package filewatch reports when files are saved. What has changed is decided by snapshots of what the files hold,
+// so it does not matter how an editor saves, whether events come twice, or whether a file was only touched; the
+// events of the operating system only say when to look again. Where there are none, as on many network file systems,
+// looking now and then is what is left.
 package filewatch
 
 import (

@@ -1,5 +1,5 @@
-// Package functionenv says what functions of this machine, and what stands in for them, are told of AWS: where each service is, and
-// with which keys it is called. It is one rule for all of them, and pure.
+// Package functionenv returns the environment of local functions: the endpoints of services and the credentials to
+// call them. It is one rule for all of them, and pure.
 //
 // # Endpoints
 //

@@ -1,4 +1,4 @@
-// Package guard keeps connections to addresses that others choose out of private networks, and away from the metadata services of clouds.
+// Package guard refuses connections to private networks and to the metadata services of clouds.
 package guard
 
 import (

@@ -1,4 +1,4 @@
-// Package idlemem gives the memory back that a process at rest has no use for, and paces the collector of garbage.
+// Package idlemem returns the memory of an idle process to the system and paces the garbage collector.
 //
 // A server is at work for moments and at rest for days. What it needed at work, the runtime keeps for the next time: pages of the
 // heap that hold nothing any more, and those of the program itself, tables of the models and schemas among them, that were read

@@ -1,4 +1,4 @@
-// Package loopbacktls makes a loopback listener speak both HTTP and HTTPS on one port, and makes child processes trust it.
+// Package loopbacktls serves HTTP and HTTPS on one loopback port and makes child processes trust its certificate.
 //
 // A response URL of CloudFormation is always https on port 443. Pintle's own response URL is plain HTTP on another port, so
 // that every client can use it without a certificate. Some client libraries ignore the scheme and speak TLS to whatever host

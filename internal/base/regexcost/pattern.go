@@ -1,4 +1,4 @@
-// Package regexcost tells how much work a regular expression is, so that it can be refused, or counted, before it is done.
+// Package regexcost estimates the cost of a regular expression before it runs.
 package regexcost
 
 import "regexp/syntax"

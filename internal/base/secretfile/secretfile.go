@@ -1,4 +1,4 @@
-// Package secretfile tells which files may hold secrets: those that others cannot reach.
+// Package secretfile checks that a file which holds secrets is unreadable for other users.
 //
 // A file of the process's own user must be its alone (mode 0600 or less). A file that root has put there for the process may be
 // readable by its group too (0640 or less): so mount Kubernetes the secrets of a pod whose user is not root, and systemd its

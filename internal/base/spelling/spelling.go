@@ -1,4 +1,5 @@
-// Package spelling lists the forms in which a secret is likely to be found in a text. Masking searches a text for all of them.
+// Package spelling lists the encodings in which a secret can appear in a text. Masking searches a text for all of
+// them.
 //
 // # What is found
 //

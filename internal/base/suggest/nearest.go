@@ -1,4 +1,4 @@
-// Package suggest finds what a misspelt name was meant to be.
+// Package suggest finds the known name that a misspelled one most likely means.
 package suggest
 
 import "strings"

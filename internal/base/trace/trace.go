@@ -1,6 +1,5 @@
-// Package trace names the trace that a call belongs to, as the W3C's Trace Context does, and hands the name on with a
-// [context.Context]. It records nothing: spans are for those who call and for providers, and what is between them passes the
-// name on as it came.
+// Package trace carries the W3C Trace Context of a call in a [context.Context]. It records nothing: spans are for
+// those who call and for providers, and what is between them passes the name on as it came.
 //
 // AWS's services pass such a name on in the form of X-Ray, which has the same three parts.
 //

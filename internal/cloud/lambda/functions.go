@@ -1,5 +1,5 @@
-// Package lambda is Lambda of this machine: functions that templates and clients have made, run by package local on what
-// interpreters there are, as far as the CDK's provider framework and handlers of custom resources can tell.
+// Package lambda is the local stand-in for AWS Lambda: it runs functions of templates and clients on the
+// interpreters of this machine.
 //
 // What a function is stands in the catalog, so every node serves it, also after a restart. Its code is a zip file below
 // [Config.CodeDir], named by its SHA-256, which is on the disk before the catalog says so; it is unpacked below [Config.CacheDir]

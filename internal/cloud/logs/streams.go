@@ -1,4 +1,4 @@
-// Package logs keeps the events of log groups on the local disk: what functions print, and what clients put.
+// Package logs is the local stand-in for CloudWatch Logs: it stores the events of log groups on disk.
 //
 // A group is a directory, a stream is a file in it that only grows:
 //

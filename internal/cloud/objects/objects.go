@@ -1,4 +1,4 @@
-// Package objects keeps buckets and their objects on the disk of this machine: what S3 is to the functions and stacks that run here.
+// Package objects is the local stand-in for S3 and OSS: it stores buckets and objects on disk.
 //
 // A bucket is an item of the catalog; its objects are files below one directory:
 //

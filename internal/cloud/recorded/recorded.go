@@ -1,6 +1,6 @@
-// Package recorded answers calls of AWS services about resources that stacks only record, such as a VPC or a hosted zone. It serves the
-// read and attach calls that the CDK's own custom resource handlers make. What a call attaches is kept with the record of the resource.
-// What a call creates, such as an OIDC provider, is a record too.
+// Package recorded answers calls of AWS services about resources that stacks only record, such as a VPC or a hosted
+// zone. It serves the read and attach calls that the CDK's own custom resource handlers make. What a call attaches
+// is kept with the record of the resource. What a call creates, such as an OIDC provider, is a record too.
 //
 // A table in each file maps operations to functions. Any other operation of a service returns an error that names the variable by which
 // clients are sent to another endpoint.

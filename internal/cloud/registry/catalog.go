@@ -1,6 +1,6 @@
-// Package registry is what there is in the cloud of this machine: functions, topics, state machines, buckets and what else
-// templates and clients make of AWS here, and what is only recorded. It is kept in the store, so it is the same for all nodes and
-// survives kill -9; secrets in it are sealed there.
+// Package registry holds the rows of all emulated resources: functions, topics, state machines, buckets, and records
+// of resources that are not emulated. It is kept in the store, so it is the same for all nodes and survives kill -9;
+// secrets in it are sealed there.
 //
 // A [Shelf] has the things of one kind. A thing is changed from the version that one has read, so that two who change it at
 // once do not undo each other.

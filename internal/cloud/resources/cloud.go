@@ -1,5 +1,4 @@
-// Package resources is what the native types of the cloud of this machine have in common, be they of AWS, in package aws, or of
-// Alibaba Cloud, in package aliyun.
+// Package resources has what the native resource types of AWS and of Alibaba Cloud share.
 //
 // A type is a [Table] of what may be declared of it and a [Maker], which creates, updates and removes: [New] makes a native type of
 // both. Every thing says who has made it, its holder: the stack, the resource and the request of the Create. By that a request that

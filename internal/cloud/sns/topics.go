@@ -1,5 +1,5 @@
-// Package sns is the SNS of this machine: topics, who has subscribed to them, and the messages that go out to functions and
-// to URLs.
+// Package sns is the local stand-in for Amazon SNS: topics, subscriptions, and the delivery of messages to functions
+// and URLs.
 //
 // Topics and subscriptions are rows of the [registry.Catalog]. A message is not: once [Topics.Publish] has returned it is in this
 // process, which hands it to each subscriber on its own, tries again for a while what may pass, and then gives up with a line in

@@ -1,4 +1,4 @@
-// Package ssm reads what templates only name: parameters of the Systems Manager Parameter Store, and secrets of Secrets
+// Package ssm resolves references to parameters of the Systems Manager Parameter Store and to secrets of Secrets
 // Manager. Templates name parameters by their types (AWS::SSM::Parameter::Value<…>) and both by dynamic references.
 //
 // A [Source] is where parameters are: in the server's own store ([Own]), or behind an API ([Remote]). A [Reader] reads what is

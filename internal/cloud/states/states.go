@@ -1,5 +1,5 @@
-// Package states implements the actions of AWS Step Functions that start, stop, list and describe executions and state machines,
-// in AWS's JSON protocol. Templates create the machines, which are kept in the catalog; executions are rows of the engine.
+// Package states is the API of AWS Step Functions for executions and state machines. Templates create the machines,
+// which are kept in the catalog; executions are rows of the engine.
 //
 // Source: AWS Step Functions API Reference, version 2016-11-23; AWS JSON 1.0 protocol.
 package states

@@ -1,5 +1,4 @@
-// Package sts answers what clients ask of the Security Token Service before they do anything else: who they are, and for the keys of
-// a role.
+// Package sts is the API of the Security Token Service: the identity of the caller, and keys for a role.
 //
 // A role need not exist, and what it may do is not looked at: permissions are not enforced here. A role has an account, and that is
 // what its keys see; only a development server gives out those of another account than the caller's.

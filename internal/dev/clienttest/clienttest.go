@@ -1,7 +1,6 @@
-// Package clienttest holds handlers that send their answer with the HTTP clients of several languages, in every way that is
-// common among authors of custom resources: to the response URL as it is, by TLS to its port, and by TLS to port 443. The tests
-// of everything that hands out response URLs run the same table, so that pintle check accepts no handler that the engine
-// cannot run. The handlers also refuse an invocation whose ID is that of the request.
+// Package clienttest holds handlers that send their answer with the HTTP clients of several languages. The tests of
+// everything that hands out response URLs run the same table, so that pintle check accepts no handler that the
+// engine cannot run. The handlers also refuse an invocation whose ID is that of the request.
 package clienttest
 
 import (

@@ -1,5 +1,4 @@
-// Package gatewaytest starts versitygw, an S3 in front of a folder that verifies signatures, for tests that want to know what S3 does
-// from somebody else.
+// Package gatewaytest starts versitygw, an independent S3 server that verifies signatures, for tests.
 package gatewaytest
 
 import (

@@ -1,4 +1,4 @@
-// Package lifecycle is the proof that stacks live as CloudFormation's do. It has no code but tests.
+// Package lifecycle tests that stacks go through their life as CloudFormation's do. It has no code but tests.
 //
 // Each file in testdata is a chapter: a story in words with transcripts in between, which say call by call what a client
 // sees of a stack and what a provider sees of its resources. A transcript is played against a server of its own with

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package pgtest runs real PostgreSQL servers for tests: each with a data directory of its own, on loopback, at a port
-// that was free, and ended by its process id. Where there is no PostgreSQL the test is skipped; see package require.
+// Package pgtest runs PostgreSQL servers for tests. Where there is no PostgreSQL the test is skipped; see package
+// require.
 //
 // [Start] gives a test a server that it may kill, and [Server.Standby] another one that stands ready to take its place.
 // Tests that only need a database share one server for a package: they have a [Shared], whose Main their TestMain calls.

@@ -1,4 +1,4 @@
-// Package require finds the outside programs that some tests drive: the AWS CLI, Python and its libraries, PostgreSQL.
+// Package require finds the external programs that tests need: the AWS CLI, Python and its libraries, PostgreSQL.
 //
 // A test that needs one calls [Tool], [Python] or [Postgres] first. Where the program is not installed the test is skipped with
 // the reason, so that a plain go test needs nothing but Go. [Variable] names what must be there: for those names the

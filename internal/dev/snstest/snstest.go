@@ -1,4 +1,4 @@
-// Package snstest verifies notifications in tests, by what the SNS developer guide says and nothing of ours.
+// Package snstest verifies SNS notifications in tests, by the rules of the SNS developer guide alone.
 package snstest
 
 import (

@@ -1,6 +1,6 @@
-// Package asl is the part of the Amazon States Language that waiters are written in: Task states that call Lambda
-// functions, with Retry and Catch, and Choice, Wait, Pass, Succeed and Fail states. It is pure: a [Machine] says what an
-// execution does next, and the engine keeps the execution's row, calls the function and waits.
+// Package asl interprets the part of the Amazon States Language that waiters use: Task, Choice, Wait, Pass, Succeed
+// and Fail states, with Retry and Catch. It is pure: a [Machine] says what an execution does next, and the engine
+// keeps the execution's row, calls the function and waits.
 //
 // A [Machine] is made by [Parse], which refuses what it does not know, in words that name the state, rather than doing
 // something else than Step Functions would. Data are JSON texts and stay as they came, numbers and all; only where a path

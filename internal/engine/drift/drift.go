@@ -1,5 +1,5 @@
-// Package drift compares the resources of a stack with what exists: with the live state of native types, which a client can change
-// behind the stack's back. It keeps the result of the last detection of each stack.
+// Package drift compares the resources of a stack with their live state. It keeps the result of the last detection
+// of each stack.
 //
 // Only declared properties are compared, and of those only the ones that a type can read back. Nothing that the package keeps or
 // returns holds a secret.

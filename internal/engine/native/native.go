@@ -1,4 +1,4 @@
-// Package native holds the resource types that need no provider of their own: Pintle is their provider.
+// Package native is the interface of resource types that Pintle provides itself.
 //
 // A native resource goes the way of every other one. Its requests are rows that are committed before they are carried
 // out, delivered at least once with one RequestId, and settled by what is reported of them; only the service token is

@@ -1,5 +1,5 @@
-// Package dynamic reads CloudFormation's dynamic references, {{resolve:SERVICE:KEY}}, and puts in their place what they stand
-// for. It fetches nothing itself.
+// Package dynamic finds and replaces CloudFormation's dynamic references, {{resolve:SERVICE:KEY}}. It fetches
+// nothing itself.
 //
 // A reference is part of a string. What has braces but is none, because the service is another one or the end is missing,
 // is text like any other.

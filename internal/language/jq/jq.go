@@ -1,5 +1,4 @@
-// Package jq runs scripts of jq whose work is counted, so that each ends, and ends the same each time: nothing goes in but the script
-// and its input, and nothing happens but what comes out.
+// Package jq runs jq scripts in bounded time and deterministically.
 package jq
 
 import (

@@ -1,4 +1,4 @@
-// Package plan compares what a stack is with what it is to be: old graph and new graph in, candidates out.
+// Package plan compares the old graph of a stack with the new one and returns the candidates for change.
 //
 // A plan is never an order of work. Whether a resource updates is known only when its resolved properties are, and
 // whether it is replaced only when its provider has answered; so a [Candidate] says what may happen to one logical

@@ -1,5 +1,5 @@
-// Package bootstrap holds the programs that stand between the Lambda Runtime API and a handler that is a function in a
-// Python or Node file: what Lambda's own runtimes do, as far as a handler can tell. For handlers in Java it finds AWS's own program.
+// Package bootstrap holds the runtimes that connect the Lambda Runtime API to a handler in a Python, Node or Java
+// file. For handlers in Java it finds AWS's own program.
 //
 // A program takes the handler's file and the names that its function may have as arguments; everything else is in the
 // environment, as Lambda has it. The interpreter is the caller's choice, such as the python3 or node on PATH, and nothing is

@@ -1,4 +1,5 @@
-// Package bucketdeployment is the provider behind BucketDeployment of the AWS CDK: it unpacks archives from buckets into another bucket.
+// Package bucketdeployment is the provider of BucketDeployment of the AWS CDK: it unpacks archives from buckets into
+// another bucket.
 //
 // The CDK's handler runs `aws s3 sync` from a Lambda layer of 22 MB. This package makes the same S3 calls itself, with [awscall], so it
 // needs neither Python nor the AWS CLI.

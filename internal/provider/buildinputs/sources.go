@@ -1,4 +1,4 @@
-// Package buildinputs says which files the programs of providers are made of, so that it is seen when one of them is saved.
+// Package buildinputs lists the files that a provider program is built from.
 //
 //   - A Go package: its files and those of every package of the same module, the same workspace, or a replaced folder that it
 //     needs, what they embed, and go.mod, go.sum and go.work. Tests and modules from elsewhere are not among them.

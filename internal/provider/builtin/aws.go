@@ -1,5 +1,4 @@
-// Package builtin has the providers that are in the program itself: they run inside it, as the engine's neighbours, and answer on
-// the same Runtime API as a provider's process.
+// Package builtin holds the providers that are part of the program.
 package builtin
 
 import (

@@ -1,5 +1,4 @@
-// Package cdkframework runs providers that are two functions on this machine: onEvent, which does what a request asks and returns
-// the result, and isComplete, which says whether that is done.
+// Package cdkframework runs providers that consist of two local functions, onEvent and isComplete.
 //
 // The framework between the engine and such functions is the provider SDK's own, [pintle.Remote], run inside this process
 // on the same Runtime API as a provider's process: [Calls.Serve] is a provider of the [local.Runtime], whose functions

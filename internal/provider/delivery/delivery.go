@@ -1,4 +1,4 @@
-// Package delivery carries requests to providers and reports what became of them. It decides nothing about stacks.
+// Package delivery sends requests to providers and reports the result. It decides nothing about stacks.
 //
 // A request row that is ready belongs to the node that committed it. [Delivery.Dispatch] takes it from the commit
 // straight into a bounded queue; what does not fit stays in the table and is read again by Claim when there is room,

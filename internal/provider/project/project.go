@@ -1,5 +1,4 @@
-// Package project reads the project file, pintle.yaml: which stack a folder holds, and what runs behind the names of
-// its providers.
+// Package project reads the project file pintle.yaml: the stack of a directory and its providers.
 //
 //	stack: walkthrough
 //	template: template.json

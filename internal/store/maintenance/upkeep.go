@@ -1,6 +1,6 @@
-// Package maintenance keeps a store in good order while stacks run: it seals anew what older keys have sealed, and removes
-// what is over. It works in small steps and rests after each for longer than it took, so it never needs more than a tenth
-// of what the store can do; stopped at any moment, it goes on when it is started again.
+// Package maintenance re-seals rows under the newest key and removes expired rows. It works in small steps and rests
+// after each for longer than it took, so it never needs more than a tenth of what the store can do; stopped at any
+// moment, it goes on when it is started again.
 package maintenance
 
 import (

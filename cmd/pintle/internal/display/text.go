@@ -1,5 +1,5 @@
-// Package display shows the course of an operation to people: as a table that is redrawn on a terminal, or as plain
-// lines. What it is given comes from templates and providers, so nothing reaches the terminal as it came.
+// Package display prints the progress of an operation, as a live table on a terminal or as plain lines. What it is
+// given comes from templates and providers, so nothing reaches the terminal as it came.
 package display
 
 import (

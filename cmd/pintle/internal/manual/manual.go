@@ -1,5 +1,5 @@
-// Package manual writes the manual pages of a tree of commands, from what their help says: a page for each command, in the
-// macros of man(7). What stands indented in a help text keeps its lines; so examples and tables look as they do there.
+// Package manual writes manual pages in the format of man(7) from the help of each command. What stands indented in
+// a help text keeps its lines; so examples and tables look as they do there.
 package manual
 
 import (

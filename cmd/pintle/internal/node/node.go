@@ -1,5 +1,5 @@
-// Package node is an engine with everything around it: the data directory, the store, delivery, provider processes and
-// the HTTP door, opened, joined, run and closed in order. It decides nothing.
+// Package node assembles an engine: the data directory, the store, delivery, provider processes and the HTTP server.
+// It decides nothing.
 package node
 
 import (

@@ -1,5 +1,5 @@
-// Package stacks is what the command line knows of an engine's stacks, in words that hold for every dialect: what they are,
-// what happens to them, and what can be asked for. A [Service] speaks the API of one dialect.
+// Package stacks reads and changes an engine's stacks for the command line, in terms that fit both dialects. A
+// [Service] speaks the API of one dialect.
 package stacks
 
 import (

@@ -1,6 +1,6 @@
-// Package systemd tells the service manager that started this process how it fares: that it is ready, and that it has begun to
-// stop. So a unit with Type=notify is up when the server is, what is ordered after it can rely on it, and a stop that takes its
-// time is seen as one.
+// Package systemd notifies the service manager when the process is ready and when it stops. So a unit with
+// Type=notify is up when the server is, what is ordered after it can rely on it, and a stop that takes its time is
+// seen as one.
 //
 // The protocol is that of sd_notify(3): a datagram of NAME=VALUE lines to the socket that [Variable] names. It is spoken by
 // other managers too, Podman and s6 among them.

@@ -1,5 +1,4 @@
-// Package picture draws what an operation does and what a stack is made of, as SVG for a page: [Timeline] has a row for each
-// step, with a bar from its beginning to its end, and [Graph] a box for each resource, with arrows to those that need it.
+// Package picture draws operations and stacks as SVG.
 //
 // Both are pure: the same input gives the same bytes, on every machine, because positions are whole numbers and the time of day
 // comes in. What they draw is bounded whatever they are given, and the picture says so where something is left out.

@@ -1,5 +1,5 @@
-// Package eventsapi answers what clients ask of Amazon EventBridge about the rules of this server, in AWS's JSON protocol: rules with
-// schedules or patterns on the default event bus, their targets and tags, and PutEvents.
+// Package eventsapi is the API of Amazon EventBridge: rules on the default event bus, their targets and tags, and
+// PutEvents.
 //
 // Source: EventBridge API Reference, version 2015-10-07; AWS JSON 1.1 protocol.
 package eventsapi

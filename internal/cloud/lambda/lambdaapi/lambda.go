@@ -1,5 +1,4 @@
-// Package lambdaapi answers what clients ask of the functions of this machine: Lambda's REST protocol, for the calls that the CDK,
-// the AWS CLI and handlers of custom resources make.
+// Package lambdaapi is Lambda's REST API, for the calls that the CDK, the AWS CLI and custom resource handlers make.
 //
 // Source: Lambda API Reference, version 2015-03-31 (layers: 2018-10-31); AWS REST JSON 1.1 protocol.
 package lambdaapi

@@ -1,5 +1,5 @@
-// Package logsapi answers what clients ask of CloudWatch Logs about log groups, their streams and events, and resource policies. Groups
-// and policies are in the catalog, events in package streams. Policies are recorded and not enforced.
+// Package logsapi is the API of CloudWatch Logs: log groups, streams, events and resource policies. Groups and
+// policies are in the catalog, events in package logs. Policies are recorded and not enforced.
 //
 // Source: CloudWatch Logs API Reference, version 2014-03-28; AWS JSON 1.1 protocol.
 package logsapi

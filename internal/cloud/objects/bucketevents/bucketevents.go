@@ -1,5 +1,4 @@
-// Package bucketevents sends events of buckets, such as that an object was created, to functions, topics and the default event bus, as the
-// configuration of the bucket says.
+// Package bucketevents sends the events of buckets to functions, topics and the default event bus.
 //
 // An event is sent when the change of the object is durable. What takes it keeps it in memory: events that are not delivered yet are lost
 // when the process is killed. There are no queues here: events for a queue are dropped, with a line in the log.

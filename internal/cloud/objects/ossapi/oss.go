@@ -1,5 +1,4 @@
-// Package ossapi answers calls of Alibaba Cloud's Object Storage Service about the local buckets and objects, which are in package
-// objects.
+// Package ossapi is the API of Alibaba Cloud's Object Storage Service (OSS) over package objects.
 //
 // It serves the calls that clients make for assets: buckets, objects, copies, uploads in parts, and lists. Any other call is refused
 // with the code NotImplemented and the name of what was asked for.

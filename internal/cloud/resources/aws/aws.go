@@ -1,5 +1,5 @@
-// Package aws has the native resource types of the cloud of this machine: functions, topics, state machines, buckets and what
-// else the templates of the CDK make for custom resources.
+// Package aws has the native resource types of AWS: functions, topics, state machines, buckets and the other
+// resources that custom resources need.
 //
 // A type is a table of what may be declared of it, with the names that CloudFormation's own resource schema has, and a maker,
 // which creates, updates and removes. Makers act on the packages of the cloud, each behind a port. What a maker does not act on
@@ -24,7 +24,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Functions is Lambda. Create of what the same holder has made, and Delete of what is not there, are as package functions tells.
+// Functions is Lambda. Create of what the same holder has made, and Delete of what is not there, are as package lambda tells.
 type Functions interface {
 	Create(ctx context.Context, item registry.Item[registry.Function], code registry.Code) (registry.Item[registry.Function], error)
 	// Update changes the definition, and the code unless that is nil.

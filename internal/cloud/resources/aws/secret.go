@@ -137,7 +137,7 @@ func secretResult(made secretsmanager.Item) native.Result {
 	return resources.Result(arn, "Id", arn)
 }
 
-// secretError makes an error of package secrets the reason of an event, as CloudFormation words those of Secrets Manager.
+// secretError makes an error of package secretsmanager the reason of an event, as CloudFormation words those of Secrets Manager.
 func secretError(err error) error {
 	if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
 		return resources.Reasonf("%s (Service: SecretsManager, Error Code: %s)", told.Message, told.Code)

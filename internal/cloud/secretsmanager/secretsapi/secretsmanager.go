@@ -1,4 +1,4 @@
-// Package secretsapi answers what clients ask of Secrets Manager about local secrets, in AWS's JSON protocol.
+// Package secretsapi is the API of AWS Secrets Manager.
 //
 // Rotation, replication and resource policies are not served.
 //

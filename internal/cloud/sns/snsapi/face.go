@@ -1,6 +1,6 @@
-// Package snsapi is the face of this machine's topics towards SNS's clients.
+// Package snsapi is the API of Amazon SNS.
 //
-// It translates calls into what package topics does. What is not done here, FIFO topics, filters and the protocols other than
+// It translates calls into what package sns does. What is not done here, FIFO topics, filters and the protocols other than
 // lambda, http and https, is refused by name.
 //
 // Source: Amazon SNS API Reference, version 2010-03-31.

@@ -1,5 +1,5 @@
-// Package ssmapi answers what clients ask of the Systems Manager Parameter Store about the server's own parameters: to put, get and
-// delete them, and their tags, in AWS's JSON protocol.
+// Package ssmapi is the API of the Systems Manager Parameter Store: it puts, gets and deletes parameters and their
+// tags.
 //
 // Source: Systems Manager API Reference, version 2014-11-06; AWS JSON 1.1 protocol.
 package ssmapi
