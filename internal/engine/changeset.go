@@ -329,7 +329,7 @@ func (m *machine) reviewable(in *CreateChangeSet, key store.StackKey, id wire.St
 	}
 	m.stack = store.Stack{
 		Key: key, ID: id, Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack, Live: true,
-		Dialect: m.dialect.Name(), Created: m.now,
+		Dialect: m.dialect.Name(), Created: m.now, ResourceGroup: in.ResourceGroup,
 	}
 	if in.nested != nil {
 		m.stack.Parent, m.stack.Root, m.stack.Depth = in.nested.parent.Stack, in.nested.root, in.nested.depth

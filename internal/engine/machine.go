@@ -417,6 +417,7 @@ func pseudoOf(stack *store.Stack, revision *store.Revision) template.Pseudo {
 	return template.Pseudo{
 		AccountID: stack.Account, Region: stack.Region, Partition: partition, StackID: string(stack.ID),
 		StackName: stack.Name, URLSuffix: suffix, NotificationARNs: revision.NotificationARNs, TenantID: stack.Account,
+		ResourceGroupID: stack.ResourceGroup,
 	}
 }
 

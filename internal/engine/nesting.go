@@ -282,6 +282,8 @@ func (e *Engine) nestedOptions(
 	o := nestedOptionsOf(r.Body.Properties, revision.Tags)
 	o.Capabilities, o.RoleARN, o.DisableRollback = parent.Capabilities, parent.RoleARN, op.DisableRollback
 	o.RetainExceptOnCreate, o.nested = op.RetainExceptOnCreate, n
+	group, _ := r.Body.Properties.Get("ResourceGroupId") // of ROS; CloudFormation refuses the property
+	o.ResourceGroup = cmp.Or(group.Text(), parent.ResourceGroup)
 	o.Caller, o.Parallelism, o.replace = op.Caller, op.Parallelism, op.Replace
 	parameters, _ := r.Body.Properties.Get("Parameters")
 	for i, p := range o.Parameters {

@@ -207,6 +207,23 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 	})
 }
 
+// MoveToGroup puts a stack into another resource group, of which templates learn at the next update. Nested stacks stay in theirs. Errors
+// that the client can fix are of type [Error].
+func (e *Engine) MoveToGroup(ctx context.Context, ref Ref, group string) error {
+	target, err := e.target(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return e.apply(ctx, target, func(m *machine) error {
+		if !m.stack.Live {
+			return noStack(ref)
+		}
+		m.stackChanged = m.stackChanged || m.stack.ResourceGroup != group
+		m.stack.ResourceGroup = group
+		return nil
+	})
+}
+
 // InputError reports whether an error is the client's to fix, and how it is to be told.
 func InputError(err error) (*Error, bool) {
 	var input *Error

@@ -50,6 +50,8 @@ type Options struct {
 	RoleARN string
 	// Caller is who asks, as requests of ROS tell it.
 	Caller string
+	// ResourceGroup is the ID of the resource group that a new stack is put in, and its nested stacks; "" for none. Of ROS.
+	ResourceGroup string
 	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
 	Parallelism int
 	// DisableRollback leaves a stack that failed as it is.
@@ -126,7 +128,7 @@ func (m *machine) startCreate(in *CreateStack, s *submission, key store.StackKey
 	case m.stack.Key == 0:
 		m.stack = store.Stack{
 			Key: key, ID: id, Account: in.Name.Account, Region: in.Name.Region, Name: in.Name.Name, Live: true,
-			Dialect: m.dialect.Name(), Created: m.now,
+			Dialect: m.dialect.Name(), Created: m.now, ResourceGroup: in.ResourceGroup,
 		}
 	case !review:
 		if again, _ := m.repeated(in.Token, store.CallCreate); again || m.askedBefore(in.nested) {

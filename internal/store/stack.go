@@ -52,6 +52,8 @@ type Stack struct {
 	TimeoutMinutes        int      `json:"timeoutMinutes,omitempty"`
 	// Policy is the stack policy by which updates go; empty if there is none.
 	Policy string `json:"policy,omitempty"`
+	// ResourceGroup is the ID of the resource group that the stack is in, "" for none. Of ROS.
+	ResourceGroup string `json:"resourceGroup,omitempty"`
 	// Parent is the stack that this one is nested in, and Root the one that all are in which it is nested; "" if it is not.
 	Parent wire.StackID `json:"parent,omitempty"`
 	Root   wire.StackID `json:"root,omitempty"`

@@ -99,6 +99,9 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (out update
 	if err != nil {
 		return out, err
 	}
+	if err := in.stays(stack); err != nil {
+		return out, err
+	}
 	if len(in.DryRunOptions) > 0 {
 		return out, rpc.NotSupported("DryRunOptions", "Leave them out: what is passed is checked.")
 	}

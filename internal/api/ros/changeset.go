@@ -68,6 +68,9 @@ func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (ou
 		if stack, err = f.find(ctx, stackInput{in.region, in.StackID}); err != nil {
 			return out, err
 		}
+		if err := in.stays(stack); err != nil {
+			return out, err
+		}
 	}
 	text, given, err := f.text(ctx, in.templateInput)
 	if err == nil && !given && made.Kind == store.KindCreate {

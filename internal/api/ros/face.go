@@ -46,6 +46,7 @@ type Engine interface {
 	Protect(ctx context.Context, ref engine.Ref, on bool) (wire.StackID, error)
 	SetPolicy(ctx context.Context, ref engine.Ref, text string) error
 	Tag(context.Context, engine.TagStack) error
+	MoveToGroup(ctx context.Context, ref engine.Ref, group string) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Expected(context.Context, store.Stack) ([]store.Instance, error)
@@ -142,18 +143,19 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "UntagResources", f.untagResources)
 	rpc.Handle(service, "ListTagResources", store.Reread(f.listTagResources))
 	rpc.Handle(service, "DescribeRegions", store.Reread(f.describeRegions))
-	for action, remedy := range later {
-		rpc.Handle(service, action, func(context.Context, rpc.None) (rpc.None, error) { return rpc.None{}, rpc.NotSupported(action, remedy) })
+	rpc.Handle(service, "GetTemplateSummary", store.Reread(f.getTemplateSummary))
+	rpc.Handle(service, "GetTemplateParameterConstraints", store.Reread(f.getTemplateParameterConstraints))
+	rpc.Handle(service, "MoveResourceGroup", f.moveResourceGroup)
+	rpc.Handle(service, "ListTagKeys", store.Reread(f.listTagKeys))
+	rpc.Handle(service, "ListTagValues", store.Reread(f.listTagValues))
+	for _, group := range refusals {
+		for action := range strings.FieldsSeq(group.actions) {
+			rpc.Handle(service, action, func(context.Context, rpc.None) (rpc.None, error) {
+				return rpc.None{}, rpc.NotSupported(action, group.remedy)
+			})
+		}
 	}
 	return service, nil
-}
-
-// later are calls that clients make and that depend on prices, policies and schemas of Alibaba Cloud, with what to do instead.
-var later = map[string]string{
-	"GetTemplateEstimateCost":         "Only Alibaba Cloud knows its prices: ask the service itself.",
-	"GenerateTemplatePolicy":          "Only Alibaba Cloud knows which permissions its types need: ask the service itself.",
-	"GetTemplateParameterConstraints": "Only Alibaba Cloud knows what can be bought where: pass values of your own.",
-	"GetTemplateRecommendParameters":  "Only Alibaba Cloud knows what can be bought where: pass values of your own.",
 }
 
 // shown turns the engine's errors into the client's.

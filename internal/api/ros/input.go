@@ -132,16 +132,14 @@ type optionsInput struct {
 	// NotificationURLs are told when an operation of the stack has ended.
 	NotificationURLs []string `length:",5" pattern:"(?i:https?)://.*"`
 
-	// ResourceGroupID is only looked at to be refused.
-	ResourceGroupID string `rpc:"ResourceGroupId" length:",64"`
+	// ResourceGroupID is that of a new stack. An update cannot change it.
+	ResourceGroupID string `rpc:"ResourceGroupId" length:",64" pattern:"[-_a-zA-Z0-9]*"`
 }
 
 // options returns what the engine takes. It refuses what cannot be meant, and what is not acted on.
 func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	o := engine.Options{Token: in.ClientToken, RoleARN: in.RAMRoleName, Caller: caller.ID, Parallelism: in.Parallelism}
-	if in.ResourceGroupID != "" {
-		return o, rpc.NotSupported("ResourceGroupId", "There are no resource groups here: leave it out.")
-	}
+	o.ResourceGroup = in.ResourceGroupID
 	for _, url := range in.NotificationURLs {
 		if token, err := wire.ParseToken(wire.ServiceToken(url)); err != nil || token.Service != wire.HTTP {
 			return o, rpc.Invalid("NotificationURLs", "one of them is no URL of http or https")
@@ -179,6 +177,14 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 		return o, refused
 	}
 	return o, nil
+}
+
+// stays refuses to change the resource group of a stack by an update.
+func (in *optionsInput) stays(stack store.Stack) error {
+	if in.ResourceGroupID != "" && in.ResourceGroupID != stack.ResourceGroup {
+		return rpc.NotSupported("Another ResourceGroupId in an update", "MoveResourceGroup moves the stack.")
+	}
+	return nil
 }
 
 func logicalIDs(names []string) []wire.LogicalID {

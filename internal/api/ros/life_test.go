@@ -529,7 +529,7 @@ func TestRefusals(t *testing.T) {
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "TimeoutInMinutes", "9"}, "400 InvalidParameter: The specified parameter TimeoutInMinutes is invalid, it must be a whole number from 10 to 1440."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "ftp://x"}, "400 InvalidParameter: The specified parameter NotificationURLs.1 is invalid, it must match the regular expression (?i:https?)://.*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://%zz"}, "400 InvalidParameter: The specified parameter NotificationURLs is invalid, one of them is no URL of http or https."},
-		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "ResourceGroupId", "rg-1"}, "400 NotSupported: ResourceGroupId is not supported."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "ResourceGroupId", "rg 1"}, "400 InvalidParameter: The specified parameter ResourceGroupId is invalid, it must match the regular expression [-_a-zA-Z0-9]*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "CreateOptions.1", "ManuallyPay"}, "400 NotSupported: CreateOptions ManuallyPay is not supported."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Tags.1.Key", "acs:x"}, "400 InvalidParameter: The specified parameter Tags is invalid, neither the key nor the value of a tag can begin with aliyun or acs:."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "x"},
@@ -542,7 +542,7 @@ func TestRefusals(t *testing.T) {
 		{"DeleteChangeSet", []string{"ChangeSetId", none}, "404 ChangeSetNotFound: The ChangeSet " + none + " could not be found."},
 		{"GetTemplate", nil, "400 MissingParameter: One of the input parameters StackId, ChangeSetId and TemplateId should be specified."},
 		{"ListTagResources", []string{"ResourceType", "stack"}, "400 MissingParameter: One of the input parameters ResourceIds,Tags should be specified."},
-		{"SignalResource", nil, "404 InvalidAction.NotFound: Specified api is not found, please check your url and method."},
+		{"NoSuchAction", nil, "404 InvalidAction.NotFound: Specified api is not found, please check your url and method."},
 	} {
 		if c.want == "" {
 			w.call(c.action, c.pairs...)

@@ -92,6 +92,7 @@ type headView struct {
 	StackDriftStatus   string
 	ServiceManaged     bool
 	RegionID           string `json:"RegionId"`
+	ResourceGroupID    string `json:"ResourceGroupId,omitempty"`
 	Tags               []tagView
 }
 
@@ -100,7 +101,8 @@ func viewHead(stack store.Stack, revision *store.Revision) headView {
 		StackID: string(stack.ID), StackName: stack.Name, Status: stackStatus(stack), StatusReason: stack.Reason,
 		CreateTime: timeText(stack.Created), UpdateTime: timeText(stack.Updated), DisableRollback: stack.DisableRollback,
 		TimeoutInMinutes: stack.TimeoutMinutes, DeletionProtection: "Disabled", ParentStackID: string(stack.Parent),
-		StackType: "ROS", StackDriftStatus: "NOT_CHECKED", RegionID: stack.Region, Tags: viewTags(revision.Tags),
+		StackType: "ROS", StackDriftStatus: "NOT_CHECKED", RegionID: stack.Region, ResourceGroupID: stack.ResourceGroup,
+		Tags: viewTags(revision.Tags),
 	}
 	if stack.TerminationProtection {
 		view.DeletionProtection = "Enabled"
@@ -221,6 +223,7 @@ func (f *face) rolledBackFor(ctx context.Context, stack store.Stack) (string, er
 func pseudoOf(stack store.Stack, caller Caller) template.Pseudo {
 	return template.Pseudo{
 		StackName: stack.Name, StackID: string(stack.ID), Region: stack.Region, AccountID: caller.ID, TenantID: stack.Account,
+		ResourceGroupID: stack.ResourceGroup,
 	}
 }
 
@@ -269,7 +272,7 @@ type listStacksInput struct {
 	StackName       []string    `length:",5"`
 	Status          []string    `length:",5" enum:"CREATE_IN_PROGRESS,CREATE_FAILED,CREATE_COMPLETE,UPDATE_IN_PROGRESS,UPDATE_FAILED,UPDATE_COMPLETE,DELETE_IN_PROGRESS,DELETE_FAILED,DELETE_COMPLETE,CREATE_ROLLBACK_IN_PROGRESS,CREATE_ROLLBACK_FAILED,CREATE_ROLLBACK_COMPLETE,ROLLBACK_IN_PROGRESS,ROLLBACK_FAILED,ROLLBACK_COMPLETE,CHECK_IN_PROGRESS,CHECK_FAILED,CHECK_COMPLETE,REVIEW_IN_PROGRESS,IMPORT_CREATE_IN_PROGRESS,IMPORT_CREATE_FAILED,IMPORT_CREATE_COMPLETE,IMPORT_CREATE_ROLLBACK_IN_PROGRESS,IMPORT_CREATE_ROLLBACK_FAILED,IMPORT_CREATE_ROLLBACK_COMPLETE,IMPORT_UPDATE_IN_PROGRESS,IMPORT_UPDATE_FAILED,IMPORT_UPDATE_COMPLETE,IMPORT_UPDATE_ROLLBACK_IN_PROGRESS,IMPORT_UPDATE_ROLLBACK_FAILED,IMPORT_UPDATE_ROLLBACK_COMPLETE"`
 	Tag             []tagFilter `length:",20"`
-	ResourceGroupID string      `rpc:"ResourceGroupId"`
+	ResourceGroupID string      `rpc:"ResourceGroupId" length:",64"`
 }
 
 type listStacksOutput struct {
@@ -294,7 +297,7 @@ func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStac
 			len(in.StackName) > 0 && !slices.ContainsFunc(in.StackName, func(p string) bool { return matches(p, stack.Name) }),
 			in.ParentStackID != "" && string(stack.Parent) != strings.ToLower(in.ParentStackID),
 			in.ParentStackID == "" && stack.Parent != "" && !in.ShowNestedStack && len(ids) == 0,
-			in.ResourceGroupID != "": // nothing is in one
+			in.ResourceGroupID != "" && stack.ResourceGroup != in.ResourceGroupID:
 			return nil
 		}
 		if len(in.Tag) > 0 {

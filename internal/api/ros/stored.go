@@ -38,6 +38,7 @@ type keptTemplate struct {
 	Created     time.Time   `json:"created"`
 	Updated     time.Time   `json:"updated,omitzero"`
 	Tags        []store.Tag `json:"tags,omitempty"`
+	Group       string      `json:"group,omitempty"` // its resource group
 	// Latest is the number of the last version. Versions are the names of the entries of the versions up to that one, the last at the end.
 	Latest   int      `json:"latest"`
 	Versions []string `json:"versions"`
@@ -169,7 +170,7 @@ type createTemplateInput struct {
 	TemplateBody  string
 	TemplateURL   string     `length:",1024"`
 	Tags          []tagInput `length:",20"`
-	ResourceGroup string     `rpc:"ResourceGroupId" length:",64"`
+	ResourceGroup string     `rpc:"ResourceGroupId" length:",64" pattern:"[-_a-zA-Z0-9]*"`
 }
 
 type templateIDOutput struct {
@@ -183,9 +184,6 @@ func (f *face) createTemplate(ctx context.Context, in createTemplateInput) (temp
 	if err != nil {
 		return templateIDOutput{}, err
 	}
-	if in.ResourceGroup != "" {
-		return templateIDOutput{}, rpc.NotSupported("ResourceGroupId", "There are no resource groups here: leave it out.")
-	}
 	text, err := f.needed(ctx, templateInput{TemplateBody: in.TemplateBody, TemplateURL: in.TemplateURL})
 	if err == nil {
 		err = f.checkBody(text)
@@ -194,7 +192,7 @@ func (f *face) createTemplate(ctx context.Context, in createTemplateInput) (temp
 		return templateIDOutput{}, err
 	}
 	id, first := uuid.NewString(), uuid.NewString()
-	kept := keptTemplate{Name: in.TemplateName, Description: in.Description, Created: f.now(), Latest: 1, Versions: []string{first}}
+	kept := keptTemplate{Name: in.TemplateName, Description: in.Description, Created: f.now(), Latest: 1, Versions: []string{first}, Group: in.ResourceGroup}
 	for _, t := range in.Tags {
 		kept.Tags = append(kept.Tags, store.Tag(t))
 	}
@@ -336,6 +334,8 @@ type listTemplatesInput struct {
 	ShareType    string `enum:"Private,Shared,Official"`
 	IncludeTags  string
 	Tag          []tagFilter `length:",20"`
+	// ResourceGroup is the group that templates are asked for of.
+	ResourceGroup string `rpc:"ResourceGroupId" length:",64"`
 }
 
 // templateView is a template as it is shown.
@@ -349,6 +349,7 @@ type templateView struct {
 	OwnerID         string `json:"OwnerId"`
 	CreateTime      string
 	UpdateTime      string    `json:",omitempty"`
+	ResourceGroupID string    `json:"ResourceGroupId,omitempty"`
 	Tags            []tagView `json:",omitempty"`
 }
 
@@ -361,7 +362,7 @@ func viewTemplate(account, id, version string, kept keptTemplate) templateView {
 	return templateView{
 		TemplateID: id, TemplateName: kept.Name, TemplateARN: "acs:ros:*:" + account + ":template/" + id, TemplateVersion: version,
 		Description: kept.Description, ShareType: "Private", OwnerID: account,
-		CreateTime: timeText(kept.Created), UpdateTime: timeText(kept.Updated), Tags: viewTags(kept.Tags),
+		CreateTime: timeText(kept.Created), UpdateTime: timeText(kept.Updated), ResourceGroupID: kept.Group, Tags: viewTags(kept.Tags),
 	}
 }
 
@@ -373,7 +374,8 @@ func (f *face) listTemplates(ctx context.Context, in listTemplatesInput) (out li
 	}
 	var found []templateView
 	err = f.eachTemplate(ctx, func(id string, kept keptTemplate) {
-		if in.TemplateName != "" && in.TemplateName != kept.Name || in.ShareType != "" && in.ShareType != "Private" || !has(kept.Tags, in.Tag) {
+		if in.TemplateName != "" && in.TemplateName != kept.Name || in.ShareType != "" && in.ShareType != "Private" || !has(kept.Tags, in.Tag) ||
+			in.ResourceGroup != "" && in.ResourceGroup != kept.Group {
 			return
 		}
 		view := viewTemplate(caller.Account, id, "v"+strconv.Itoa(kept.Latest), kept)

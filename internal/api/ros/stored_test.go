@@ -94,7 +94,7 @@ func TestTemplateRefusals(t *testing.T) {
 		{"CreateTemplate", []string{"TemplateName", "a", "TemplateBody", "{}"}, "400 InvalidTemplateVersion: "},
 		{"CreateTemplate", []string{"TemplateName", "a", "TemplateBody", strings.Repeat(" ", 524289)}, "400 InvalidParameter: "},
 		{"CreateTemplate", []string{"TemplateName", "a b", "TemplateBody", plain("")}, "400 InvalidParameter: "},
-		{"CreateTemplate", []string{"TemplateName", "a", "TemplateBody", plain(""), "ResourceGroupId", "rg"}, "400 NotSupported: "},
+		{"CreateTemplate", []string{"TemplateName", "a", "TemplateBody", plain(""), "ResourceGroupId", "r g"}, "400 InvalidParameter: "},
 		{"UpdateTemplate", []string{"TemplateId", id, "TemplateBody", "{}"}, "400 InvalidTemplateVersion: "},
 		{"UpdateTemplate", []string{"TemplateId", id, "IsDraft", "true"}, "400 NotSupported: "},
 		{"UpdateTemplate", []string{"TemplateId", missing, "TemplateBody", plain("")}, "404 TemplateNotFound: "},

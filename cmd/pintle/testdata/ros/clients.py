@@ -148,5 +148,15 @@ same([(r["LogicalResourceId"], r["PhysicalResourceId"]) for r in resources], [("
 events = call("ListStackEvents", StackId=stack_id, PageNumber=1, PageSize=50)["Events"]
 same((events[0]["Status"], events[-1]["StatusReason"]), ("UPDATE_COMPLETE", "Stack CREATE started"))
 
+summary = call("GetTemplateSummary", StackId=stack_id)
+same({p["ParameterKey"]: (p["Type"], p["NoEcho"]) for p in summary["Parameters"]}, {"Size": ("Number", "false"), "Password": ("String", "true")})
+same((summary["ResourceTypes"], summary["Version"]), (["Custom::Thing"], "2015-09-01"))
+constraints = call("GetTemplateParameterConstraints", TemplateBody=body)["ParameterConstraints"]
+same([(c["ParameterKey"], c["Behavior"]) for c in constraints], [("Size", "NotSupport"), ("Password", "NotSupport")])
+call("MoveResourceGroup", ResourceType="stack", ResourceId=stack_id, NewResourceGroupId="rg-" + kind)
+same(call("GetStack", StackId=stack_id)["ResourceGroupId"], "rg-" + kind)
+refused("NotSupported", 400, call, "ListStackGroups")
+refused("NotSupported", 400, call, "GetTemplateEstimateCost", TemplateBody=body)
+
 call("DeleteStack", StackId=stack_id)
 settled(stack_id, "DELETE_COMPLETE")
