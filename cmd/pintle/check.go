@@ -75,7 +75,7 @@ Exit codes: 0 clean, 1 findings, 2 usage.`,
 		},
 		RunE: a.command(func(ctx context.Context, args []string) error {
 			if o.list {
-				return a.listChecks(o.output)
+				return a.listChecks(o.output, o.ros)
 			}
 			return a.check(ctx, &o, args[0])
 		}),

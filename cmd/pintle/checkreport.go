@@ -13,6 +13,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/internal/author/check"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // checkDocument is the document of check -o json.
@@ -219,8 +220,12 @@ func printFinding(out io.Writer, group []check.Finding) {
 	note("came", f.Came)
 }
 
-// listChecks lists what is checked.
-func (a *app) listChecks(output string) error {
+// listChecks lists what is checked, in the words of ROS or of CloudFormation.
+func (a *app) listChecks(output string, ros bool) error {
+	dialect := wire.CloudFormation
+	if ros {
+		dialect = wire.ROS
+	}
 	switch output {
 	case "text":
 	case "json":
@@ -232,7 +237,7 @@ func (a *app) listChecks(output string) error {
 			d.Scenarios = append(d.Scenarios, map[string]string{"id": s.ID, "title": s.Title})
 		}
 		for _, r := range check.Rules() {
-			d.Rules = append(d.Rules, ruleOf(r))
+			d.Rules = append(d.Rules, ruleOf(r.In(dialect)))
 		}
 		return a.document(d)
 	default:
@@ -243,6 +248,7 @@ func (a *app) listChecks(output string) error {
 		scenarios = append(scenarios, []string{s.ID, s.Title})
 	}
 	for _, r := range check.Rules() {
+		r = r.In(dialect)
 		rules = append(rules, []string{r.ID, string(r.Severity), r.Statement})
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s\n%s", display.Columns(scenarios), display.Columns(rules))

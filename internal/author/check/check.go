@@ -429,7 +429,7 @@ func (r *run) strays() {
 		}
 		r.report.Outcomes[i].Verdict = Broken
 		r.report.Findings = append(r.report.Findings, Finding{
-			Rule: ruleOf("answered-late"), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
+			Rule: ruleOf("answered-late").In(r.config.Dialect), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
 			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer came when its request was over",
 		})
 	}

@@ -226,7 +226,7 @@ func (s *scene) find(rule string, p reply, format string, args ...any) {
 		return
 	}
 	report.Findings = append(report.Findings, Finding{
-		Rule: ruleOf(rule), Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
+		Rule: ruleOf(rule).In(s.run.config.Dialect), Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
 	})
 }
 
