@@ -39,7 +39,7 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		defer context.AfterFunc(s.soft, cancel)()
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
-		s.config.Console.ServeHTTP(&live{ResponseWriter: w, begins: func() { s.connections.verified(ctx) }}, r.WithContext(ctx))
+		s.config.Console.ServeHTTP(&live{ResponseWriter: w, begins: func() { s.connections.Verified(ctx) }}, r.WithContext(ctx))
 		return
 	}
 	if r.Method == http.MethodPost {
@@ -57,11 +57,71 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the server is busy: please try again", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.pages.give()
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.hard, cancel)()
-	s.config.Console.ServeHTTP(w, r.WithContext(ctx))
+	held := &heldPage{ResponseWriter: w}
+	func() {
+		defer s.pages.give()
+		ctx, cancel := context.WithTimeout(r.Context(), s.config.Timeout)
+		defer cancel()
+		defer context.AfterFunc(s.hard, cancel)()
+		s.config.Console.ServeHTTP(held, r.WithContext(ctx))
+	}()
+	_ = held.send() // the browser may have left
+}
+
+// maxHeld is how many bytes of a page are kept until its turn is over: more than pages for browsers that are not signed in have.
+const maxHeld = 64 << 10
+
+// heldPage keeps the beginning of a page until send, which is called after its turn: anyone may ask for pages, and a browser that
+// does not read them must not hold a turn.
+type heldPage struct {
+	http.ResponseWriter
+	status int
+	text   bytes.Buffer
+	sent   bool
+}
+
+// Unwrap is for [http.ResponseController].
+func (h *heldPage) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (h *heldPage) WriteHeader(status int) {
+	if h.status == 0 {
+		h.status = status
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (h *heldPage) Write(text []byte) (int, error) {
+	if h.text.Len()+len(text) > maxHeld {
+		if err := h.send(); err != nil {
+			return 0, err
+		}
+	}
+	if h.sent {
+		return h.ResponseWriter.Write(text)
+	}
+	return h.text.Write(text)
+}
+
+// FlushError is for [http.ResponseController].
+func (h *heldPage) FlushError() error {
+	if err := h.send(); err != nil {
+		return err
+	}
+	return http.NewResponseController(h.ResponseWriter).Flush()
+}
+
+// send sends what is kept.
+func (h *heldPage) send() error {
+	if h.sent {
+		return nil
+	}
+	h.sent = true
+	if h.status != 0 {
+		h.ResponseWriter.WriteHeader(h.status)
+	}
+	_, err := h.ResponseWriter.Write(h.text.Bytes())
+	return err
 }
 
 // live is the writer of a stream. The console begins one for a signed-in browser only.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -79,5 +80,39 @@ func TestConsoleSlowForms(t *testing.T) {
 	defer answer.Body.Close()
 	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "form <nil>" {
 		t.Errorf("the form came as %q, %v", body, err)
+	}
+}
+
+// stuck is the writer of a client that does not read. It says when something is written to it.
+type stuck struct {
+	http.ResponseWriter
+	writes chan struct{}
+	until  <-chan struct{}
+}
+
+func (s *stuck) Write(text []byte) (int, error) {
+	close(s.writes)
+	<-s.until
+	return len(text), nil
+}
+
+// Clients that do not read pages keep nobody out.
+func TestConsoleSlowReaders(t *testing.T) {
+	w := newWorld(t, func(_ *world, c *server.Config) {
+		c.Concurrency, c.Wait = 1, time.Millisecond
+		c.Console = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, strings.Repeat("page ", 2000))
+		})
+	})
+	slow := &stuck{httptest.NewRecorder(), make(chan struct{}), t.Context().Done()}
+	go w.server.Handler().ServeHTTP(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/console/", nil))
+	<-slow.writes
+	reply, err := http.Get(w.url + "/console/")
+	w.must(err)
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	if err != nil || reply.StatusCode != http.StatusTeapot || len(body) != 10000 {
+		t.Errorf("a page while another is not read: %d, %d bytes, %v", reply.StatusCode, len(body), err)
 	}
 }

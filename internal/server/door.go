@@ -145,7 +145,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		refuse(refusal(err))
 		return
 	}
-	s.connections.verified(r.Context())
+	s.connections.Verified(r.Context())
 	turns, timeout := s.calls, s.config.Timeout
 	if s.isLong(id.Service) && !own {
 		face := s.faces[id.Service]

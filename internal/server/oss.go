@@ -47,7 +47,7 @@ func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*q
 		ossapi.WriteError(w, r, refused)
 		return
 	}
-	s.connections.verified(r.Context())
+	s.connections.Verified(r.Context())
 	face := s.faces[ossService]
 	timeout := cmp.Or(face.Timeout, s.config.Timeout)
 	s.extend(w, timeout)

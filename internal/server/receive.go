@@ -16,7 +16,7 @@ var (
 // receive reads at most limit bytes of a body that was sent to a signed URL, and takes a turn for it: who sends slowly holds none. After a
 // nil error, the caller serves the request with the context, which does not end when the sender hangs up, and calls end.
 func (s *Server) receive(r *http.Request, limit int64) (body []byte, ctx context.Context, end func(), err error) {
-	s.connections.verified(r.Context())
+	s.connections.Verified(r.Context())
 	if body, err = io.ReadAll(io.LimitReader(r.Body, limit)); err != nil {
 		return nil, nil, nil, errCutOff
 	}

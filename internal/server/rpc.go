@@ -53,7 +53,7 @@ func (s *Server) enterROS(w http.ResponseWriter, r *http.Request, refuse func(*q
 	case refused != nil:
 		s.ros.WriteError(w, r, refused)
 	case call != nil:
-		s.connections.verified(r.Context())
+		s.connections.Verified(r.Context())
 		s.take(w, r, s.calls, s.config.Timeout, refuse, func(w http.ResponseWriter, r *http.Request) {
 			s.auditedROS(w, r, holder.Identity, call, func() {
 				s.ros.Serve(w, r.WithContext(sigv4.WithIdentity(r.Context(), holder.Identity)), call)

@@ -167,7 +167,7 @@ type Server struct {
 	calls      turns
 	pages      turns
 	// connections are those that Serve has accepted.
-	connections *connections
+	connections *intake.Connections
 	ready       readiness
 	draining    atomic.Bool
 	// hard ends what is still being served after the drain.
@@ -213,7 +213,7 @@ func New(config Config) (*Server, error) {
 		config: config, log: config.Log, responses: "/" + ResponsePath + "/", signals: "/" + SignalPath + "/", rosAnswers: "/" + ROSResponsePath,
 		rosSignals: "/" + ROSSignalPath,
 		answers:    newTurns(config.Concurrency, config.Wait), calls: newTurns(config.Concurrency, config.Wait),
-		pages: newTurns(config.Concurrency, config.Wait), connections: newConnections(config.Connections),
+		pages: newTurns(config.Concurrency, config.Wait), connections: intake.NewConnections(config.Connections),
 	}
 	if config.PublicURL != nil {
 		base := strings.TrimSuffix(config.PublicURL.Path, "/")
@@ -321,8 +321,8 @@ func (s *Server) Serve(ctx context.Context) error {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
 		BaseContext:                  func(net.Listener) context.Context { return s.hard },
-		ConnState:                    s.connections.state,
-		ConnContext:                  s.connections.context,
+		ConnState:                    s.connections.State,
+		ConnContext:                  s.connections.Context,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(s.config.Listener) }()
@@ -331,7 +331,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.draining.Store(true)
 		s.stop()
 		_ = server.Close() // the listener has failed, that is the error to tell
-		s.connections.wait()
+		s.connections.Wait()
 		return fmt.Errorf("serve %s: %w", s.config.Listener.Addr(), err)
 	case <-ctx.Done():
 	}
@@ -346,6 +346,6 @@ func (s *Server) Serve(ctx context.Context) error {
 		_ = server.Close() // its error is that of the listener, which is closed
 	}
 	<-served
-	s.connections.wait()
+	s.connections.Wait()
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pintle-dev/pintle/internal/api/intake"
 )
 
 // Path is where metrics are, on whichever listener.
@@ -23,6 +25,7 @@ const Path = "/metrics"
 // Bounds of scraping.
 const (
 	maxScrapes    = 4                // at a time
+	maxConns      = 128              // to the listener of scrapes, half of them from one address
 	scrapeTimeout = 20 * time.Second // of one
 	maxHeader     = 16 << 10         // bytes
 )
@@ -70,7 +73,17 @@ func (t Token) shown(r *http.Request) bool {
 
 // Handler returns what answers scrapes, which have to show the token.
 func (m *Metrics) Handler(token Token) http.Handler {
-	scrape := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout})
+	// The timeout has the text written to memory first, so a client that reads slowly does not hold its turn.
+	answer := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	turns := make(chan struct{}, maxScrapes)
+	scrape := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+			answer.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	}), scrapeTimeout, "the metrics were not gathered in time")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -87,13 +100,21 @@ func (m *Metrics) Handler(token Token) http.Handler {
 }
 
 // Serve answers scrapes on a listener of their own until ctx ends, and closes it. A scrape that is being served then is cut
-// off.
+// off. If too many connections are open, the oldest makes way for a new one.
 func (m *Metrics) Serve(ctx context.Context, listener net.Listener, token Token) error {
 	mux := http.NewServeMux()
-	mux.Handle(Path, m.Handler(token))
+	connections := intake.NewConnections(maxConns)
+	handler := m.Handler(token)
+	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
+		if !token.IsZero() && token.shown(r) {
+			connections.Verified(r.Context())
+		}
+		handler.ServeHTTP(w, r)
+	})
 	server := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: scrapeTimeout + 10*time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+		ConnState: connections.State, ConnContext: connections.Context,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -103,6 +124,7 @@ func (m *Metrics) Serve(ctx context.Context, listener net.Listener, token Token)
 	case <-ctx.Done():
 	}
 	err := server.Close()
+	connections.Wait()
 	if last := <-served; !errors.Is(last, http.ErrServerClosed) {
 		err = errors.Join(err, last)
 	}

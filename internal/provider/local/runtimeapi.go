@@ -50,10 +50,12 @@ func (p *process) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page in a browser on this machine could otherwise take events away from the process.
 		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+			w.Header().Set("Connection", "close") // strangers would hold it
 			reply(w, http.StatusForbidden, "Forbidden", "only the provider's process is served here")
 			return
 		}
 		if !p.admits(r.URL.Path) {
+			w.Header().Set("Connection", "close")
 			reply(w, http.StatusForbidden, "Forbidden", "the address of this Runtime API has a path, and this request lacks it")
 			return
 		}

@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"context"
@@ -7,13 +7,11 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-
-	"github.com/pintle-dev/pintle/internal/api/intake"
 )
 
-// connections limits how many connections are open on which no request was authenticated. A new connection is always accepted: if there are
+// Connections limits how many connections are open on which no request was authenticated. A new connection is always accepted: if there are
 // too many, the oldest makes way, so a caller with good keys is served however many strangers hold connections open.
-type connections struct {
+type Connections struct {
 	limit   int // of all
 	address int // of one address
 
@@ -31,16 +29,17 @@ type stranger struct {
 	since   time.Time
 }
 
-func newConnections(limit int) *connections {
-	return &connections{
+// NewConnections returns limits of so many connections, half of them from one address.
+func NewConnections(limit int) *Connections {
+	return &Connections{
 		limit: limit, address: max(1, limit/2),
 		strangers: map[net.Conn]*stranger{}, addresses: map[netip.Prefix]int{},
 	}
 }
 
-// state is the ConnState of an [http.Server]. That has no way to wait for handlers that it cut off. A connection is new before it gets its
+// State is the ConnState of an [http.Server]. That has no way to wait for handlers that it cut off. A connection is new before it gets its
 // goroutine and closed at the end of it, so counting them does.
-func (c *connections) state(conn net.Conn, state http.ConnState) {
+func (c *Connections) State(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		c.open.Add(1)
@@ -51,25 +50,25 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// wait returns when all connections are closed.
-func (c *connections) wait() { c.open.Wait() }
+// Wait returns when all connections are closed.
+func (c *Connections) Wait() { c.open.Wait() }
 
 type connKey struct{}
 
-// context is the ConnContext of an [http.Server].
-func (c *connections) context(ctx context.Context, conn net.Conn) context.Context {
-	ctx = intake.WithAbort(ctx, func() { abort(conn) })
+// Context is the ConnContext of an [http.Server].
+func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Context {
+	ctx = WithAbort(ctx, func() { abort(conn) })
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// verified reports that a request with this context was authenticated, so its connection is no longer closed to make way for others.
-func (c *connections) verified(ctx context.Context) {
+// Verified reports that a request with this context was authenticated, so its connection is no longer closed to make way for others.
+func (c *Connections) Verified(ctx context.Context) {
 	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 		c.remove(conn)
 	}
 }
 
-func (c *connections) add(conn net.Conn) {
+func (c *Connections) add(conn net.Conn) {
 	s := &stranger{conn: conn, address: addressOf(conn), since: time.Now()} // of the sockets, whose clock this is
 	c.mu.Lock()
 	c.strangers[conn] = s
@@ -90,7 +89,7 @@ func (c *connections) add(conn net.Conn) {
 	}
 }
 
-func (c *connections) remove(conn net.Conn) {
+func (c *Connections) remove(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.strangers[conn]; s != nil {
@@ -98,7 +97,7 @@ func (c *connections) remove(conn net.Conn) {
 	}
 }
 
-func (c *connections) forget(s *stranger) {
+func (c *Connections) forget(s *stranger) {
 	delete(c.strangers, s.conn)
 	if c.addresses[s.address]--; c.addresses[s.address] == 0 {
 		delete(c.addresses, s.address)
@@ -106,7 +105,7 @@ func (c *connections) forget(s *stranger) {
 }
 
 // oldest returns the oldest stranger of an address.
-func (c *connections) oldest(address netip.Prefix) (oldest *stranger) {
+func (c *Connections) oldest(address netip.Prefix) (oldest *stranger) {
 	for _, s := range c.strangers {
 		if s.address == address && (oldest == nil || s.since.Before(oldest.since)) {
 			oldest = s
@@ -116,7 +115,7 @@ func (c *connections) oldest(address netip.Prefix) (oldest *stranger) {
 }
 
 // busiest returns the address with the most strangers.
-func (c *connections) busiest() (busiest netip.Prefix) {
+func (c *Connections) busiest() (busiest netip.Prefix) {
 	most := 0
 	for address, n := range c.addresses {
 		if n > most {

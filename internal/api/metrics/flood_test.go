@@ -1,0 +1,67 @@
+package metrics_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/api/metrics"
+)
+
+// Strangers that hold connections to the listener of scrapes, or ask for metrics and do not read them, keep no scraper out, and
+// do not use up the descriptors of the server.
+func TestScrapesInFlood(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- watched(&database{now: time.Now()}).Serve(ctx, listener, metrics.Token{}) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	address := listener.Addr().String()
+	scrapes := strings.Repeat("GET /metrics HTTP/1.1\r\nHost: "+address+"\r\n\r\n", 100)
+	var conns []net.Conn
+	for i := range 300 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if i%2 == 0 {
+			_, _ = io.WriteString(conn, scrapes) // it may have had to make way
+		}
+		conns = append(conns, conn)
+	}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 5 {
+		reply, err := client.Get("http://" + address + metrics.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || reply.StatusCode != http.StatusOK || !strings.Contains(string(body), "pintle_") {
+			t.Errorf("a scrape: %d %q, %v", reply.StatusCode, body, err)
+		}
+	}
+	// The first connection sent nothing and was closed for others.
+	_ = conns[1].SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := conns[1].Read(make([]byte, 1)); err == nil || isTimeout(err) {
+		t.Errorf("the oldest connection is open: %v", err)
+	}
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := err.(net.Error)
+	return ok && timeout.Timeout()
+}
