@@ -45,8 +45,26 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 				slog.String("trace", parent.ID()), slog.String("method", r.Method), slog.String("path", wire.Redact(r.URL.Path)), slog.Int("status", reply.status),
 				slog.Int64("bytes", reply.bytes), slog.Duration("took", took))
 		}()
+		s.connections.Parsed(r.Context())
+		if fields(r.Header) > maxFields {
+			reply.Header().Set("Connection", "close")
+			http.Error(reply, "the request has too many header fields", http.StatusRequestHeaderFieldsTooLarge)
+			return
+		}
 		next.ServeHTTP(reply, r)
 	})
+}
+
+// maxFields is how many header fields a request may have. Each takes far more memory than its bytes for as long as its body is awaited.
+const maxFields = 500
+
+// fields returns how many fields a header has.
+func fields(h http.Header) int {
+	n := 0
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
 }
 
 // traceOf returns the trace that a request belongs to: the one that it names, as the W3C or as AWS's clients do, or a new one.

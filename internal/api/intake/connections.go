@@ -14,6 +14,7 @@ import (
 type Connections struct {
 	limit   int // of all
 	address int // of one address
+	heading int // of those whose header is not there yet: thousands of fields take ten times the memory that they have on the wire
 
 	open sync.WaitGroup
 
@@ -27,12 +28,13 @@ type stranger struct {
 	conn    net.Conn
 	address netip.Prefix
 	since   time.Time
+	heading bool // its header is not there yet
 }
 
 // NewConnections returns limits of so many connections, half of them from one address.
 func NewConnections(limit int) *Connections {
 	return &Connections{
-		limit: limit, address: max(1, limit/2),
+		limit: limit, address: max(1, limit/2), heading: max(1, limit/4),
 		strangers: map[net.Conn]*stranger{}, addresses: map[netip.Prefix]int{},
 	}
 }
@@ -44,6 +46,8 @@ func (c *Connections) State(conn net.Conn, state http.ConnState) {
 	case http.StateNew:
 		c.open.Add(1)
 		c.add(conn)
+	case http.StateIdle:
+		c.head(conn)
 	case http.StateClosed, http.StateHijacked:
 		c.remove(conn)
 		c.open.Done()
@@ -61,6 +65,19 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
+// Parsed reports that the header of a request with this context is there.
+func (c *Connections) Parsed(ctx context.Context) {
+	conn, ok := ctx.Value(connKey{}).(net.Conn)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.strangers[conn]; s != nil {
+		s.heading = false
+	}
+}
+
 // Verified reports that a request with this context was authenticated, so its connection is no longer closed to make way for others.
 func (c *Connections) Verified(ctx context.Context) {
 	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
@@ -69,16 +86,19 @@ func (c *Connections) Verified(ctx context.Context) {
 }
 
 func (c *Connections) add(conn net.Conn) {
-	s := &stranger{conn: conn, address: addressOf(conn), since: time.Now()} // of the sockets, whose clock this is
+	s := &stranger{conn: conn, address: addressOf(conn), since: time.Now(), heading: true} // of the sockets, whose clock this is
 	c.mu.Lock()
 	c.strangers[conn] = s
 	c.addresses[s.address]++
 	var leaves *stranger
 	switch {
 	case c.addresses[s.address] > c.address:
-		leaves = c.oldest(s.address)
+		leaves = c.oldest(s.address, false)
 	case len(c.strangers) > c.limit:
-		leaves = c.oldest(c.busiest())
+		address, _ := c.busiest(false)
+		leaves = c.oldest(address, false)
+	default:
+		leaves = c.behind()
 	}
 	if leaves != nil {
 		c.forget(leaves)
@@ -87,6 +107,34 @@ func (c *Connections) add(conn net.Conn) {
 	if leaves != nil {
 		abort(leaves.conn)
 	}
+}
+
+// head notes that the next request of a connection begins.
+func (c *Connections) head(conn net.Conn) {
+	c.mu.Lock()
+	var leaves *stranger
+	if s := c.strangers[conn]; s != nil {
+		s.heading = true
+		if leaves = c.behind(); leaves != nil {
+			c.forget(leaves)
+		}
+	}
+	c.mu.Unlock()
+	if leaves != nil {
+		abort(leaves.conn)
+	}
+}
+
+// behind returns the connection that makes way if there are too many without a header.
+func (c *Connections) behind() *stranger {
+	if len(c.strangers) <= c.heading {
+		return nil
+	}
+	address, all := c.busiest(true)
+	if all <= c.heading {
+		return nil
+	}
+	return c.oldest(address, true)
 }
 
 func (c *Connections) remove(conn net.Conn) {
@@ -104,25 +152,32 @@ func (c *Connections) forget(s *stranger) {
 	}
 }
 
-// oldest returns the oldest stranger of an address.
-func (c *Connections) oldest(address netip.Prefix) (oldest *stranger) {
+// oldest returns the oldest stranger of an address, of those without a header if that is wanted.
+func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *stranger) {
 	for _, s := range c.strangers {
-		if s.address == address && (oldest == nil || s.since.Before(oldest.since)) {
+		if s.address == address && (s.heading || !heading) && (oldest == nil || s.since.Before(oldest.since)) {
 			oldest = s
 		}
 	}
 	return oldest
 }
 
-// busiest returns the address with the most strangers.
-func (c *Connections) busiest() (busiest netip.Prefix) {
+// busiest returns the address with the most strangers, of those without a header if that is wanted, and how many they all are.
+func (c *Connections) busiest(heading bool) (busiest netip.Prefix, all int) {
+	counts := map[netip.Prefix]int{}
+	for _, s := range c.strangers {
+		if s.heading || !heading {
+			counts[s.address]++
+			all++
+		}
+	}
 	most := 0
-	for address, n := range c.addresses {
+	for address, n := range counts {
 		if n > most {
 			busiest, most = address, n
 		}
 	}
-	return busiest
+	return busiest, all
 }
 
 // addressOf returns what counts as the address of a peer: a network of 64 bits for IPv6, which one host may have as a whole.

@@ -106,6 +106,7 @@ func (m *Metrics) Serve(ctx context.Context, listener net.Listener, token Token)
 	connections := intake.NewConnections(maxConns)
 	handler := m.Handler(token)
 	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
+		connections.Parsed(r.Context())
 		if !token.IsZero() && token.shown(r) {
 			connections.Verified(r.Context())
 		}

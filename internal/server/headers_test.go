@@ -1,0 +1,58 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/server"
+)
+
+// Headers of many fields take far more memory than their bytes. Whole ones are refused before their body is read, and unfinished ones
+// make way.
+func TestManyHeaders(t *testing.T) {
+	const strangers = 64
+	w := newWorld(t, func(_ *world, config *server.Config) { config.Connections = strangers })
+	host := strings.TrimPrefix(w.url, "http://")
+	var lines strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&lines, "X%d: a\r\n", i)
+	}
+	begin := "POST / HTTP/1.1\r\nHost: " + host + "\r\n" + lines.String()
+
+	conn, err := net.Dial("tcp", host)
+	w.must(err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, begin+"Content-Length: 10\r\n\r\n")
+	w.must(err)
+	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	w.must(err)
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusRequestHeaderFieldsTooLarge || !reply.Close {
+		t.Errorf("4000 fields: %s, close %v", reply.Status, reply.Close)
+	}
+
+	var conns []net.Conn
+	for range strangers/4 + 1 {
+		conn, err := net.Dial("tcp", host)
+		w.must(err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, begin)
+		w.must(err)
+		conns = append(conns, conn)
+	}
+	w.must(conns[0].SetReadDeadline(time.Now().Add(5 * time.Second))) // less than a header may take
+	if n, err := conns[0].Read(make([]byte, 1)); err == nil || isTimeout(err) {
+		t.Errorf("the oldest unfinished header keeps its connection: %d, %v", n, err)
+	}
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := err.(net.Error)
+	return ok && timeout.Timeout()
+}
