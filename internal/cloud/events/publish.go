@@ -164,7 +164,7 @@ func (r *Rules) hit(ctx context.Context, e event) {
 func (r *Rules) call(ctx context.Context, t named, e event, done func()) {
 	payload, err := input(t.Of, e)
 	if err == nil {
-		err = r.config.Send(ctx, e.rule.Place, t.Of.ARN, payload, done)
+		err = r.config.Send(ctx, e.rule.Place, t.Of, payload, done)
 	}
 	if err != nil {
 		r.config.Log.WarnContext(ctx, "a target of a rule of EventBridge was not called", "rule", e.rule.Name, "target", t.Of.ARN, "error", err)

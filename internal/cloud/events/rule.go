@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -391,12 +392,28 @@ func (r *Rules) checkTarget(id string, t registry.Target) error {
 	case t.Input != nil && !json.Valid([]byte(*t.Input)):
 		return invalid("JSON text for target %s is not valid.", id)
 	}
+	if parts := strings.SplitN(t.ARN, ":", 4); parts[2] == "sqs" && sqs.FIFO(t.ARN) && MessageGroup(t) == "" {
+		return invalid("Parameter(s) SqsParameters must be specified for target: %s.", id)
+	}
 	if t.InputPath != "" {
 		if _, err := parsePath(t.InputPath); err != nil {
 			return invalid("Parameter InputPath is not valid for target %s. Reason: %s.", id, err)
 		}
 	}
 	return checkTransformer(id, t.Transformer, longest)
+}
+
+// MessageGroup returns the MessageGroupId in the SqsParameters of a target; empty if it has none.
+func MessageGroup(t registry.Target) string {
+	var rest struct {
+		SqsParameters struct {
+			MessageGroupID string `json:"MessageGroupId"`
+		}
+	}
+	if len(t.Rest) == 0 || json.Unmarshal(t.Rest, &rest) != nil {
+		return ""
+	}
+	return rest.SqsParameters.MessageGroupID
 }
 
 // RemoveTargets removes targets of a rule. Ids that it does not have are left out.

@@ -46,7 +46,7 @@ type Config struct {
 	Catalog *registry.Catalog
 	// Send hands a payload to a target in the name of the account of a place, and calls ended, once, when the target is done with it.
 	// An error means that it was not taken, and then ended is not called. Required.
-	Send func(ctx context.Context, place registry.Place, target string, payload []byte, ended func()) error
+	Send func(ctx context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error
 	// Alone says that no other node has the rules, so that none has to be looked for, and none can be at work at the start.
 	Alone bool
 	// Exact keeps every rule to its schedule and inputs to EventBridge's length.

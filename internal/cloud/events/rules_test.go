@@ -68,12 +68,13 @@ func (w *world) node(change func(*Config)) (*Rules, func()) {
 	}
 }
 
-func (w *world) send(_ context.Context, place registry.Place, arn string, payload []byte, ended func()) error {
+func (w *world) send(_ context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if place != home {
 		w.t.Errorf("sent in the name of %v", place)
 	}
+	arn := target.ARN
 	w.sent = append(w.sent, fmt.Sprintf("%s %s %s", time.Since(w.start), arn[strings.LastIndexByte(arn, ':')+1:], payload))
 	if w.refuse != nil {
 		return w.refuse
@@ -288,6 +289,7 @@ func TestPutTargetsRefuses(t *testing.T) {
 		"The input of target 1 has more than 262144 bytes.":                                {"1": {ARN: function, Input: &long}},
 		"Parameter InputPath is not valid for target 1. Reason: \"..\" is not a step":      {"1": {ARN: function, InputPath: "$.."}},
 		"1 validation error detected: Value 'a b' at 'targets.1.member.id'":                {"a b": {ARN: function}},
+		"Parameter(s) SqsParameters must be specified for target: 1.":                      {"1": {ARN: "arn:aws:sqs:eu-west-1:1:q.fifo"}},
 		"Invalid InputTemplate for target 1 : Placeholder [x] is not in InputPathsMap.":    {"1": {ARN: function, Transformer: &registry.Transformer{Template: `"<x>"`}}},
 	} {
 		if err := r.PutTargets(t.Context(), home, "a", targets); err == nil || !strings.HasPrefix(err.Error(), want) {

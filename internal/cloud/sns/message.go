@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
@@ -106,6 +107,19 @@ func (m *Message) shown() map[string]local.NotificationAttribute {
 	attributes := make(map[string]local.NotificationAttribute, len(m.Attributes))
 	for name, a := range m.Attributes {
 		attributes[name] = local.NotificationAttribute{Type: a.Type, Value: a.String}
+	}
+	return attributes
+}
+
+// queued returns the attributes as those of a message in SQS.
+func (m *Message) queued() map[string]sqs.Attribute {
+	attributes := make(map[string]sqs.Attribute, len(m.Attributes))
+	for name, a := range m.Attributes {
+		of := sqs.Attribute{Type: a.Type, String: a.String}
+		if kind, _, _ := strings.Cut(a.Type, "."); kind == "Binary" {
+			of.Binary, _ = base64.StdEncoding.DecodeString(a.String) // check has decoded it
+		}
+		attributes[name] = of
 	}
 	return attributes
 }

@@ -35,7 +35,7 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 		}
 		text := split.of(s.Of.Protocol)
 		if s.Of.Attributes["RawMessageDelivery"] == "true" {
-			sends = append(sends, &send{to: s, id: id, kind: notification.Notification, raw: true, body: []byte(text)})
+			sends = append(sends, &send{to: s, id: id, kind: notification.Notification, raw: true, body: []byte(text), attributes: m.queued()})
 			continue
 		}
 		p, ok := signed[text]

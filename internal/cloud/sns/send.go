@@ -14,6 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/guard"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 )
 
 // send is one message on its way to one subscriber.
@@ -23,6 +24,8 @@ type send struct {
 	kind string
 	raw  bool
 	body []byte
+	// attributes are those of a bare text for a queue.
+	attributes map[string]sqs.Attribute
 }
 
 // carry takes all of these or none: an error says that too much is under way.
@@ -94,6 +97,10 @@ func (t *Topics) try(s *send) (final bool, err error) {
 		err := t.config.Invoke(t.ctx, s.to.Of.Endpoint, s.body)
 		return errors.Is(err, registry.ErrNotFound), err
 	}
+	if s.to.Of.Protocol == "sqs" {
+		err := t.config.Queue(t.ctx, s.to.Place, s.to.Of.Endpoint, sqs.Message{Body: string(s.body), Attributes: s.attributes})
+		return !errors.Is(err, sqs.ErrBusy), err
+	}
 	select {
 	case t.posts <- struct{}{}:
 		defer func() { <-t.posts }()
@@ -136,7 +143,7 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 
 // name is a subscriber as a log may show it: the query and the user of a URL may hold keys.
 func name(s registry.Subscription) string {
-	if s.Protocol == "lambda" {
+	if confirmed(s.Protocol) {
 		return s.Endpoint
 	}
 	u, err := url.Parse(s.Endpoint)

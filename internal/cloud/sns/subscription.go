@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 // Subscribe makes a subscription, of which Holder and Of count: Topic, Protocol, Endpoint and Attributes. It returns its ARN. A
-// function is confirmed at once; a URL is sent a token. There is one for each endpoint of a topic: if it is there already, its
+// function or a queue is confirmed at once; a URL is sent a token. There is one for each endpoint of a topic: if it is there already, its
 // ARN is returned, a URL that has not confirmed is sent its token once more, and the attributes must be the same (Holder "") or
 // become those that are asked for, and the last holder has it. What is wrong is an [Error], one that is [registry.ErrNotFound] if
 // there is no such topic.
@@ -36,15 +37,21 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 	if err != nil {
 		return "", err
 	}
+	if item.Of.Protocol == "sqs" && t.config.Queue == nil {
+		return "", invalid("Protocol Reason: these topics have no queues")
+	}
 	if err := checkSubscription(&item.Of); err != nil {
 		return "", err
 	}
 	if of, err := wire.ParseToken(wire.ServiceToken(item.Of.Endpoint)); item.Of.Protocol == "lambda" && (err != nil || of.Account != topic.Account) {
 		return "", invalid("Endpoint Reason: the function is another account's")
 	}
+	if queue, _, err := sqs.ParseARN(item.Of.Endpoint); item.Of.Protocol == "sqs" && (err != nil || queue.Account != topic.Account) {
+		return "", invalid("Endpoint Reason: the queue is another account's")
+	}
 	item.Place, item.Version, item.Of.Token, item.Of.Authenticated = topic.Place, 0, "", false
 	item.Name = topic.Name + ":" + identity(topic, item.Of)
-	if item.Of.Protocol != "lambda" {
+	if !confirmed(item.Of.Protocol) {
 		item.Of.Token = token(topic, item.Name)
 	}
 	subscriptions, err := t.subscriptions(ctx, topic)
@@ -92,6 +99,13 @@ func checkSubscription(s *registry.Subscription) error {
 		if err != nil || token.Service != wire.Lambda {
 			return invalid("Lambda endpoint ARN")
 		}
+	case "sqs":
+		if _, _, err := sqs.ParseARN(s.Endpoint); err != nil {
+			return invalid("SQS endpoint ARN")
+		}
+		if sqs.FIFO(s.Endpoint) {
+			return invalid("Endpoint Reason: FIFO SQS Queues can not be subscribed to standard SNS topics")
+		}
 	case "http", "https":
 		if !strings.HasPrefix(s.Endpoint, s.Protocol+"://") {
 			return invalid("Endpoint must match the specified protocol")
@@ -100,8 +114,8 @@ func checkSubscription(s *registry.Subscription) error {
 		if err != nil || u.Hostname() == "" || strings.ContainsFunc(s.Endpoint, func(c rune) bool { return c <= ' ' }) {
 			return invalid("Endpoint Reason: it is no URL")
 		}
-	case "email", "email-json", "sms", "sqs", "application", "firehose":
-		return invalid("Protocol Reason: this version of Pintle delivers to lambda, http and https, not to %s", s.Protocol)
+	case "email", "email-json", "sms", "application", "firehose":
+		return invalid("Protocol Reason: this version of Pintle delivers to lambda, sqs, http and https, not to %s", s.Protocol)
 	default:
 		return invalid("Amazon SNS does not support this protocol string: %.64s", s.Protocol)
 	}
@@ -117,6 +131,9 @@ func checkSubscription(s *registry.Subscription) error {
 	s.Attributes = kept
 	return nil
 }
+
+// confirmed reports whether subscriptions with a protocol are confirmed at once.
+func confirmed(protocol string) bool { return protocol == "lambda" || protocol == "sqs" }
 
 // heeded reports whether a value that was allowed says something.
 func heeded(name, value string) bool {
@@ -159,7 +176,7 @@ func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authentica
 		return "", err
 	}
 	for _, s := range subscriptions {
-		if s.Of.Protocol == "lambda" || !hmac.Equal([]byte(token(topic, s.Name)), []byte(given)) {
+		if confirmed(s.Of.Protocol) || !hmac.Equal([]byte(token(topic, s.Name)), []byte(given)) {
 			continue
 		}
 		if s.Of.Token != "" {
@@ -211,7 +228,7 @@ func (t *Topics) SubscriptionAttributes(ctx context.Context, arn string) (map[st
 	all := map[string]string{
 		"SubscriptionArn": arn, "TopicArn": s.Of.Topic, "Owner": s.Account, "Protocol": s.Of.Protocol, "Endpoint": s.Of.Endpoint,
 		"RawMessageDelivery": "false", "PendingConfirmation": fmt.Sprint(s.Of.Token != ""),
-		"ConfirmationWasAuthenticated": fmt.Sprint(s.Of.Authenticated || s.Of.Protocol == "lambda"),
+		"ConfirmationWasAuthenticated": fmt.Sprint(s.Of.Authenticated || confirmed(s.Of.Protocol)),
 		"SubscriptionPrincipal":        "arn:" + wire.Partition(s.Region) + ":iam::" + s.Account + ":root",
 	}
 	maps.Copy(all, s.Of.Attributes)

@@ -10,6 +10,11 @@
 //
 // They get the event that Lambda makes of a notification, with one record. A subscription of a function is confirmed at once.
 //
+// # Queues
+//
+// They get the message as a URL gets it, or the bare text with the message attributes as those of SQS. A subscription of a queue is
+// confirmed at once.
+//
 // # URLs
 //
 // They get a POST with the headers x-amz-sns-*, first a SubscriptionConfirmation with a token, and notifications once that has come
@@ -39,6 +44,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/guard"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 )
 
 // Defaults of [Config].
@@ -68,6 +74,9 @@ type Config struct {
 	// Invoke hands an event to a function. It returns when the function's side has taken it, not when it has run. An error that is
 	// [registry.ErrNotFound] is final, any other is tried again. Required.
 	Invoke func(ctx context.Context, functionARN string, payload []byte) error
+	// Queue accepts a message for a subscriber of a topic's place that is a queue. It returns when the message is accepted, not when the
+	// queue has it. Another try of an error that is [sqs.ErrBusy] may succeed. Nil means that topics have no queues.
+	Queue func(ctx context.Context, place registry.Place, queueARN string, m sqs.Message) error
 	// PublicURL is where subscribers reach this server: certificates and links in messages are below it. Required.
 	PublicURL string
 	// AllowPrivate lets messages go to URLs in private networks, this machine included.

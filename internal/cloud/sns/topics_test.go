@@ -1,6 +1,7 @@
 package sns_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
@@ -25,6 +27,7 @@ var home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
 const (
 	topicARN    = "arn:aws:sns:eu-west-1:111122223333:T"
 	functionARN = "arn:aws:lambda:eu-west-1:111122223333:function:f"
+	queueARN    = "arn:aws:sqs:eu-west-1:111122223333:q"
 	publicURL   = "http://127.0.0.1:4600/base"
 )
 
@@ -250,8 +253,9 @@ func TestSubscribe(t *testing.T) {
 		want string
 	}{
 		"protocol":    {subscription("smoke", "x", nil), "Amazon SNS does not support this protocol string: smoke"},
-		"email":       {subscription("email", "a@example.com", nil), "Protocol Reason: this version of Pintle delivers to lambda, http and https, not to email"},
+		"email":       {subscription("email", "a@example.com", nil), "Protocol Reason: this version of Pintle delivers to lambda, sqs, http and https, not to email"},
 		"function":    {subscription("lambda", "f", nil), "Lambda endpoint ARN"},
+		"queue":       {subscription("sqs", queueARN, nil), "Protocol Reason: these topics have no queues"},
 		"scheme":      {subscription("https", "http://example.com", nil), "Endpoint must match the specified protocol"},
 		"URL":         {subscription("http", "http://", nil), "Endpoint Reason: it is no URL"},
 		"blank":       {subscription("http", "http://a/ b", nil), "Endpoint Reason: it is no URL"},
@@ -272,6 +276,39 @@ func TestSubscribe(t *testing.T) {
 		}
 	}
 	refused(t, "no ARN", w.Unsubscribe(ctx, topicARN), "InvalidParameter", "Invalid parameter: SubscriptionArn")
+}
+
+func TestSubscribeQueue(t *testing.T) {
+	sent := make(chan sqs.Message, 1)
+	w := newWorld(t, func(c *sns.Config) {
+		c.Queue = func(_ context.Context, place registry.Place, arn string, m sqs.Message) error {
+			if place != home || arn != queueARN {
+				t.Errorf("%s of %v gets a message", arn, place)
+			}
+			sent <- m
+			return nil
+		}
+	})
+	w.topic(t, nil)
+	for name, test := range map[string]struct{ endpoint, want string }{
+		"no ARN":          {"q", "SQS endpoint ARN"},
+		"FIFO":            {queueARN + ".fifo", "Endpoint Reason: FIFO SQS Queues can not be subscribed to standard SNS topics"},
+		"another account": {"arn:aws:sqs:eu-west-1:999999999999:q", "Endpoint Reason: the queue is another account's"},
+	} {
+		_, err := w.Subscribe(t.Context(), subscription("sqs", test.endpoint, nil))
+		refused(t, name, err, "InvalidParameter", "Invalid parameter: "+test.want)
+	}
+	arn := w.subscribe(t, "sqs", queueARN, map[string]string{"RawMessageDelivery": "true"})
+	if a, err := w.SubscriptionAttributes(t.Context(), arn); err != nil || a["PendingConfirmation"] != "false" {
+		t.Errorf("%v %v", a, err)
+	}
+	_, err := w.Publish(t.Context(), topicARN, sns.Message{Message: "hot", Attributes: map[string]sns.Attribute{"key": {Type: "Binary", String: "AP8="}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := <-sent; m.Body != "hot" || !bytes.Equal(m.Attributes["key"].Binary, []byte{0, 255}) {
+		t.Errorf("%+v", m)
+	}
 }
 
 // TestSubscribeAtOnce: two who subscribe one endpoint at once make one subscription.

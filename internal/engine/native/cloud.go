@@ -39,6 +39,7 @@ var cloud = []string{
 	"AWS::SNS::Subscription",
 	"AWS::SNS::Topic",
 	"AWS::SNS::TopicPolicy",
+	"AWS::SQS::Queue",
 	"AWS::SSM::Parameter",
 	"AWS::SecretsManager::ResourcePolicy",
 	"AWS::SecretsManager::RotationSchedule",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -44,6 +45,8 @@ type AWS struct {
 	Timeout time.Duration
 	// Concurrency is how many requests are handled at once. Zero means [local.DefaultConcurrency].
 	Concurrency int
+	// HTTP sends the calls. Nil means a client of awscall's own.
+	HTTP *http.Client
 }
 
 // IsAWS reports whether a service token is that of the function which the CDK makes for AwsCustomResources, unless it was given
@@ -165,6 +168,14 @@ func rules(list []project.Allow) []customresource.Rule {
 	return out
 }
 
+// Client returns a client with the configuration, for stacks of an account.
+func (a AWS) Client(ctx context.Context, account string) (*awscall.Client, error) {
+	if a.Region == "" {
+		a.Region = local.DefaultRegion
+	}
+	return a.client(ctx, account)
+}
+
 // client calls with the configuration, for stacks of an account.
 func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error) {
 	get := a.configuration
@@ -176,6 +187,7 @@ func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error
 	if err != nil {
 		return nil, err
 	}
+	c.HTTP = a.HTTP
 	client, err := awscall.New(c)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration of the server: %w", err)

@@ -9,9 +9,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 )
 
-// openBucketEvents makes what sends the events of buckets. It needs the functions and the topics.
+// openBucketEvents makes what sends the events of buckets. It needs the functions, the topics and the queues.
 func (n *Node) openBucketEvents(c *cloud) (err error) {
 	c.events, err = bucketevents.New(bucketevents.Config{
 		Topics: c.topics, Log: n.log,
@@ -24,6 +25,9 @@ func (n *Node) openBucketEvents(c *cloud) (err error) {
 				return registry.ErrNotFound
 			}
 			return err
+		},
+		Queue: func(ctx context.Context, place registry.Place, arn, text string) error {
+			return c.queues.Send(ctx, place, arn, sqs.Message{Body: text})
 		},
 		Emit: func(ctx context.Context, place registry.Place, e events.Entry) error {
 			return n.rules.Emit(ctx, place, e)

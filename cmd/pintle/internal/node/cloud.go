@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/provider/builtin"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -39,6 +40,7 @@ type cloud struct {
 	objects   *objects.Store
 	functions *lambda.Functions
 	topics    *sns.Topics
+	queues    *sqs.Queues
 	logs      *functionLogs
 	events    *bucketevents.Events
 	root      store.Root
@@ -74,11 +76,15 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := n.openQueues(c); err != nil {
+		return err
+	}
 	c.topics, err = sns.New(sns.Config{
 		Catalog: c.catalog, PublicURL: strings.TrimSuffix(base.String(), "/"), AllowPrivate: n.config.AllowPrivate, Log: n.log,
 		Invoke: func(ctx context.Context, functionARN string, payload []byte) error {
 			return c.functions.InvokeEvent(ctx, lambda.Call{Function: functionARN, Payload: payload})
 		},
+		Queue: c.queues.Send,
 	})
 	if err != nil {
 		return err
@@ -144,6 +150,9 @@ func (c *cloud) close() error {
 	var errs []error
 	if c.topics != nil {
 		c.topics.Close()
+	}
+	if c.queues != nil {
+		c.queues.Close()
 	}
 	if c.functions != nil {
 		errs = append(errs, c.functions.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -29,7 +30,8 @@ var errNoEmulation = errors.New("this server calls functions and local providers
 
 // sendToTarget hands a payload to the target of a rule, and calls ended when the target is done with it, or has it if that is not
 // waited for.
-func (n *Node) sendToTarget(ctx context.Context, place registry.Place, arn string, payload []byte, ended func()) error {
+func (n *Node) sendToTarget(ctx context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error {
+	arn := target.ARN
 	parts := strings.SplitN(arn, ":", 7)
 	if len(parts) < 6 {
 		return fmt.Errorf("%s is not an ARN", arn)
@@ -45,6 +47,13 @@ func (n *Node) sendToTarget(ctx context.Context, place registry.Place, arn strin
 			return errors.Join(err, fmt.Errorf("%s is not a topic of the rule's account", arn))
 		}
 		if _, err := n.cloud.topics.Publish(ctx, arn, sns.Message{Message: string(payload)}); err != nil {
+			return err
+		}
+	case "sqs":
+		if n.cloud == nil {
+			return errNoEmulation
+		}
+		if err := n.cloud.queues.Send(ctx, place, arn, sqs.Message{Body: string(payload), Group: events.MessageGroup(target)}); err != nil {
 			return err
 		}
 	case "states":

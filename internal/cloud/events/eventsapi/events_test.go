@@ -46,10 +46,10 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, things: registry.New(rows)}
-	made, err := events.New(events.Config{Catalog: w.things, Send: func(_ context.Context, _ registry.Place, arn string, payload []byte, ended func()) error {
+	made, err := events.New(events.Config{Catalog: w.things, Send: func(_ context.Context, _ registry.Place, target registry.Target, payload []byte, ended func()) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.sent = append(w.sent, arn+" "+string(payload))
+		w.sent = append(w.sent, target.ARN+" "+string(payload))
 		ended()
 		return nil
 	}})

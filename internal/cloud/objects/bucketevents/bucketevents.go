@@ -1,7 +1,7 @@
-// Package bucketevents sends the events of buckets to functions, topics and the default event bus.
+// Package bucketevents sends the events of buckets to functions, topics, queues and the default event bus.
 //
 // An event is sent when the change of the object is durable. What takes it keeps it in memory: events that are not delivered yet are lost
-// when the process is killed. There are no queues here: events for a queue are dropped, with a line in the log.
+// when the process is killed.
 //
 // Sources: Amazon S3 User Guide, "Event message structure", "EventBridge event message structure", "Configuring event notifications using
 // object key name filtering"; API Reference, PutBucketNotificationConfiguration.
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type Config struct {
 	Exists func(ctx context.Context, place registry.Place, functionARN string) error
 	// Topics are the topics.
 	Topics *sns.Topics
+	// Queue accepts a text for a queue in the name of a place.
+	Queue func(ctx context.Context, place registry.Place, queueARN, text string) error
 	// Emit puts an event of a service on the default event bus of a place.
 	Emit func(ctx context.Context, place registry.Place, e events.Entry) error
 	// Log gets what could not be delivered; nil discards it.
@@ -45,8 +48,8 @@ type Events struct{ config Config }
 
 // New returns events. It returns an error if the config lacks something.
 func New(config Config) (*Events, error) {
-	if config.Invoke == nil || config.Exists == nil || config.Topics == nil || config.Emit == nil {
-		return nil, errors.New("bucketevents: Invoke, Exists, Topics and Emit are required")
+	if config.Invoke == nil || config.Exists == nil || config.Topics == nil || config.Queue == nil || config.Emit == nil {
+		return nil, errors.New("bucketevents: Invoke, Exists, Topics, Queue and Emit are required")
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -55,7 +58,7 @@ func New(config Config) (*Events, error) {
 }
 
 // Check returns S3's error if a destination of a bucket's configuration is not one: its function or topic does not exist, or is not of
-// the bucket's account and region. That a queue exists is not checked.
+// the bucket's account and region, or it is a FIFO queue. That a queue exists is not checked.
 func (e *Events) Check(ctx context.Context, owner registry.Place, c Configuration) error {
 	for _, d := range c.all() {
 		arn := d.Topic + d.Queue + d.Function
@@ -71,6 +74,8 @@ func (e *Events) Check(ctx context.Context, owner registry.Place, c Configuratio
 		switch {
 		case parts[4] != owner.Account:
 			err = registry.ErrNotFound // only resources of the bucket's account are here
+		case d.Queue != "" && strings.HasSuffix(arn, ".fifo"):
+			return invalid("Unable to validate the following destination configurations: %.300s is a FIFO queue, which S3 does not support", arn)
 		case d.Function != "":
 			err = e.config.Exists(ctx, owner, arn)
 		case d.Topic != "":
@@ -86,8 +91,8 @@ func (e *Events) Check(ctx context.Context, owner registry.Place, c Configuratio
 	return nil
 }
 
-// Test sends the test event of S3 to the topics of a configuration that was put, and says in the log which queues get nothing.
-func (e *Events) Test(ctx context.Context, bucket string, c Configuration) {
+// Test sends the test event of S3 to the topics and the queues of a configuration that was put.
+func (e *Events) Test(ctx context.Context, bucket string, owner registry.Place, c Configuration) {
 	text, err := json.Marshal(map[string]string{
 		"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": stamp(time.Now()), "Bucket": bucket,
 		"RequestId": requestID(), "HostId": hostID(),
@@ -95,11 +100,8 @@ func (e *Events) Test(ctx context.Context, bucket string, c Configuration) {
 	if err != nil {
 		panic(err) // texts always marshal
 	}
-	for _, d := range c.Topics {
-		e.tell(ctx, bucket, d, text)
-	}
-	for _, d := range c.Queues {
-		e.config.Log.WarnContext(ctx, "events of a bucket for a queue are dropped: this server has no queues", "bucket", bucket, "queue", d.Queue)
+	for _, d := range slices.Concat(c.Topics, c.Queues) {
+		e.tell(ctx, bucket, owner, d, text)
 	}
 }
 
@@ -119,7 +121,7 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 	sequencer := fmt.Sprintf("%016X", change.At.UnixNano())
 	for _, d := range c.all() {
 		if d.wants(event, change.Key) {
-			e.tell(ctx, bucket.Name, d, record(bucket, d.ID, event, change, sequencer))
+			e.tell(ctx, bucket.Name, bucket.Of.Owner, d, record(bucket, d.ID, event, change, sequencer))
 		}
 	}
 	if c.EventBridge != nil {
@@ -129,8 +131,8 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 	}
 }
 
-// tell hands a text to a destination.
-func (e *Events) tell(ctx context.Context, bucket string, d Destination, text []byte) {
+// tell hands a text to a destination in the name of the owner of a bucket.
+func (e *Events) tell(ctx context.Context, bucket string, owner registry.Place, d Destination, text []byte) {
 	var err error
 	switch {
 	case d.Function != "":
@@ -142,10 +144,10 @@ func (e *Events) tell(ctx context.Context, bucket string, d Destination, text []
 	case d.Topic != "":
 		_, err = e.config.Topics.Publish(ctx, d.Topic, sns.Message{Subject: "Amazon S3 Notification", Message: string(text)})
 	default:
-		return // a queue; Test has said so
+		err = e.config.Queue(ctx, owner, d.Queue, string(text))
 	}
 	if err != nil {
-		e.config.Log.WarnContext(ctx, "an event of a bucket was not delivered", "bucket", bucket, "to", d.Function+d.Topic, "error", err)
+		e.config.Log.WarnContext(ctx, "an event of a bucket was not delivered", "bucket", bucket, "to", d.Function+d.Topic+d.Queue, "error", err)
 	}
 }
 

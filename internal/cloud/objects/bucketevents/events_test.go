@@ -37,6 +37,7 @@ type world struct {
 	objects   *objects.Store
 	events    *bucketevents.Events
 	called    chan map[string]any // the function, or the topic's subscriber
+	queued    chan map[string]any
 	published chan map[string]any // the rule's target
 }
 
@@ -50,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	}
 	rows, err := memory.New(memory.Config{})
 	must(err)
-	w := &world{t: t, catalog: registry.New(rows), called: make(chan map[string]any, 20), published: make(chan map[string]any, 20)}
+	w := &world{t: t, catalog: registry.New(rows), called: make(chan map[string]any, 20), published: make(chan map[string]any, 20), queued: make(chan map[string]any, 20)}
 	deliver := func(to chan map[string]any, payload []byte) error {
 		var message map[string]any
 		if err := json.Unmarshal(payload, &message); err != nil {
@@ -79,7 +80,7 @@ func newWorld(t *testing.T) *world {
 		Place: home, Of: registry.Subscription{Topic: topicARN, Protocol: "lambda", Endpoint: functionARN},
 	})
 	must(err)
-	bus, err := events.New(events.Config{Catalog: w.catalog, Send: func(_ context.Context, _ registry.Place, _ string, payload []byte, ended func()) error {
+	bus, err := events.New(events.Config{Catalog: w.catalog, Send: func(_ context.Context, _ registry.Place, _ registry.Target, payload []byte, ended func()) error {
 		ended()
 		return deliver(w.published, payload)
 	}})
@@ -89,6 +90,12 @@ func newWorld(t *testing.T) *world {
 	must(bus.PutTargets(t.Context(), home, "r", map[string]registry.Target{"1": {ARN: functionARN}}))
 	w.events, err = bucketevents.New(bucketevents.Config{
 		Topics: subscribed, Emit: bus.Emit,
+		Queue: func(_ context.Context, place registry.Place, arn, text string) error {
+			if place != home || arn != queueARN {
+				return fmt.Errorf("%s in %v gets a message", arn, place)
+			}
+			return deliver(w.queued, []byte(text))
+		},
 		Invoke: func(_ context.Context, place registry.Place, arn string, payload []byte) error {
 			if place != home || arn != functionARN {
 				return fmt.Errorf("%s in %v is called", arn, place)
@@ -239,12 +246,25 @@ func TestTopic(t *testing.T) {
 		}
 		return sns["Subject"].(string), text
 	}
-	w.events.Test(t.Context(), "bucket", c)
+	w.events.Test(t.Context(), "bucket", home, c)
 	if subject, text := message(); subject != "Amazon S3 Notification" || text["Event"] != "s3:TestEvent" || text["Bucket"] != "bucket" {
 		t.Errorf("%s %v", subject, text)
 	}
 	w.put("k")
 	if _, text := message(); text["Records"].([]any)[0].(map[string]any)["eventName"] != "ObjectCreated:Put" {
+		t.Errorf("%v", text)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	w := newWorld(t)
+	c := w.configure("<QueueConfiguration><Queue>" + queueARN + "</Queue><Event>s3:ObjectCreated:Put</Event></QueueConfiguration>")
+	w.events.Test(t.Context(), "bucket", home, c)
+	if text := <-w.queued; text["Event"] != "s3:TestEvent" || text["Bucket"] != "bucket" {
+		t.Errorf("%v", text)
+	}
+	w.put("k")
+	if text := <-w.queued; text["Records"].([]any)[0].(map[string]any)["eventName"] != "ObjectCreated:Put" {
 		t.Errorf("%v", text)
 	}
 }
@@ -282,8 +302,9 @@ func TestCheck(t *testing.T) {
 	w := newWorld(t)
 	for arn, want := range map[string]string{
 		functionARN: "", topicARN: "", queueARN: "",
-		functionARN + "2": "Unable to validate the following destination configurations",
-		topicARN + "2":    "Unable to validate the following destination configurations",
+		functionARN + "2":  "Unable to validate the following destination configurations",
+		topicARN + "2":     "Unable to validate the following destination configurations",
+		queueARN + ".fifo": "is a FIFO queue, which S3 does not support",
 		strings.Replace(functionARN, "1111", "9999", 1):         "Unable to validate the following destination configurations",
 		strings.Replace(functionARN, "eu-west", "us-west", 1):   "service region is not valid",
 		strings.Replace(functionARN, ":lambda:", ":states:", 1): "The ARN is not well formed",

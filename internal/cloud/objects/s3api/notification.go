@@ -36,7 +36,7 @@ func (c *call) putNotification() error {
 		return err
 	}
 	if to != nil {
-		to.Test(c.ctx, c.bucket, configuration)
+		to.Test(c.ctx, c.bucket, item.Of.Owner, configuration)
 	}
 	return c.reply.nothing(http.StatusOK)
 }

@@ -23,7 +23,7 @@ func (d *destinations) Check(_ context.Context, owner registry.Place, c bucketev
 	return nil
 }
 
-func (d *destinations) Test(_ context.Context, bucket string, _ bucketevents.Configuration) {
+func (d *destinations) Test(_ context.Context, bucket string, _ registry.Place, _ bucketevents.Configuration) {
 	d.tested = append(d.tested, bucket)
 }
 

@@ -47,7 +47,7 @@ type Notifications interface {
 	// Check returns a [bucketevents.Error] if a destination does not exist.
 	Check(ctx context.Context, owner registry.Place, c bucketevents.Configuration) error
 	// Test sends the test events of a configuration that was put.
-	Test(ctx context.Context, bucket string, c bucketevents.Configuration)
+	Test(ctx context.Context, bucket string, owner registry.Place, c bucketevents.Configuration)
 }
 
 // DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.

@@ -79,7 +79,7 @@ type Logs interface {
 type Notifications interface {
 	// Check returns an error for people if a destination does not exist.
 	Check(ctx context.Context, owner registry.Place, c bucketevents.Configuration) error
-	Test(ctx context.Context, bucket string, c bucketevents.Configuration)
+	Test(ctx context.Context, bucket string, owner registry.Place, c bucketevents.Configuration)
 }
 
 // Parameters is the Parameter Store.

@@ -41,7 +41,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			}
 		}
 	}
-	if len(all) != 23 {
+	if len(all) != 24 {
 		t.Errorf("there are %d types", len(all))
 	}
 }

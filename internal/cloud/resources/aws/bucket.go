@@ -54,7 +54,7 @@ func (t bucket) Create(ctx context.Context, c *resources.Call) (native.Result, e
 	if err != nil {
 		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Buckets, registry.Everywhere, name))
 	}
-	t.Notifications.Test(ctx, name, events)
+	t.Notifications.Test(ctx, name, c.Place, events)
 	return bucketResult(c, name), nil
 }
 
@@ -79,7 +79,7 @@ func (t bucket) Update(ctx context.Context, c *resources.Call) (native.Result, e
 		return native.Result{}, err
 	}
 	if changed {
-		t.Notifications.Test(ctx, c.Physical(), events)
+		t.Notifications.Test(ctx, c.Physical(), c.Place, events)
 	}
 	return bucketResult(c, c.Physical()), nil
 }

@@ -59,6 +59,7 @@ func TestImportOfEveryType(t *testing.T) {
 		{"AWS::IAM::Role", "Arn", `"AssumeRolePolicyDocument": {}`},
 		{"AWS::IAM::Policy", "Id", `"PolicyName": "p", "PolicyDocument": {}, "Roles": ["r"]`},
 		{"AWS::IAM::ManagedPolicy", "PolicyArn", `"PolicyDocument": {}`},
+		{"AWS::SQS::Queue", "Arn", ``},
 		{"AWS::KMS::Key", "Arn", ``},
 		{"AWS::KMS::Alias", "", `"AliasName": "alias/a", "TargetKeyId": "k"`},
 		{"AWS::SNS::TopicPolicy", "Id", `"PolicyDocument": {}, "Topics": ["arn:aws:sns:eu-west-1:123456789012:there"]`},

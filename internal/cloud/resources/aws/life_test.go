@@ -265,6 +265,11 @@ func lives() []life {
 			look: recorded("AWS::ECR::Repository", home), is: `{"EmptyOnDelete":"true"}`, becomes: `{"EmptyOnDelete":"false"}`,
 		},
 		{
+			resourceType: "AWS::SQS::Queue", alike: true,
+			first: `"DelaySeconds": 1`, changed: `"DelaySeconds": 2`, replaced: `"DelaySeconds": 2, "QueueName": "other"`,
+			look: recorded("AWS::SQS::Queue", home), is: `{"DelaySeconds":"1"}`, becomes: `{"DelaySeconds":"2"}`,
+		},
+		{
 			resourceType: "AWS::KMS::Key", alike: true,
 			first: `"Description": "a"`, changed: `"Description": "b"`,
 			look: recorded("AWS::KMS::Key", home), is: `{"Description":"a"}`, becomes: `{"Description":"b"}`,

@@ -16,6 +16,7 @@ var records = []resources.RecordType{
 	{Table: topicPolicyTable, ID: named("", 0), Attributes: idAttribute},
 	{Table: repositoryTable, ID: repositoryName, Attributes: repositoryAttributes},
 	{Table: keyTable, ID: keyID, Attributes: keyAttributes},
+	{Table: queueTable, ID: queueURL, Attributes: queueAttributes},
 	{Table: aliasTable, ID: func(c *resources.Call) string { return c.Text("AliasName") }},
 	{Table: secretAttachmentTable, ID: ofSecret, Attributes: idAttribute},
 	{Table: secretPolicyTable, ID: ofSecret, Attributes: idAttribute},

@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 	must(err)
 	t.Cleanup(w.topics.Close)
 	w.rules, err = events.New(events.Config{
-		Catalog: w.catalog, Send: func(context.Context, registry.Place, string, []byte, func()) error { return nil },
+		Catalog: w.catalog, Send: func(context.Context, registry.Place, registry.Target, []byte, func()) error { return nil },
 	})
 	must(err)
 	w.functions = newFunctions(w)
@@ -140,7 +140,7 @@ func (w *world) Check(_ context.Context, _ registry.Place, c bucketevents.Config
 }
 
 // Test implements [aws.Notifications].
-func (w *world) Test(context.Context, string, bucketevents.Configuration) {}
+func (w *world) Test(context.Context, string, registry.Place, bucketevents.Configuration) {}
 
 // newFunctions returns functions of which none is called.
 func newFunctions(w *world) *lambda.Functions {

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/base/functionenv"
+	"github.com/pintle-dev/pintle/internal/base/guard"
+	"github.com/pintle-dev/pintle/internal/cloud/sqs"
+	"github.com/pintle-dev/pintle/internal/provider/builtin"
+)
+
+// maxQueueClients is how many clients are kept, one for each account.
+const maxQueueClients = 64
+
+// openQueues makes what sends messages to queues in the SQS that the environment of the server names.
+func (n *Node) openQueues(c *cloud) (err error) {
+	// No proxy: it would be the proxy's address that is dialled, and guarded.
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
+	calls := builtin.AWS{Env: c.variables, HTTP: &http.Client{Transport: &http.Transport{
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+	}}}
+	var mu sync.Mutex
+	clients := map[string]*awscall.Client{} // by account
+	c.queues, err = sqs.New(sqs.Config{Log: n.log, Client: func(ctx context.Context, account string) (*awscall.Client, string, error) {
+		variables := c.variables(account)
+		url := cmp.Or(variables[sqs.Variable], variables[functionenv.Endpoint])
+		if strings.TrimSuffix(url, "/") == strings.TrimSuffix(c.url, "/") { // it has no SQS
+			return nil, "", nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if client := clients[account]; client != nil {
+			return client, url, nil
+		}
+		client, err := calls.Client(ctx, account)
+		if err == nil {
+			if len(clients) >= maxQueueClients {
+				clear(clients)
+			}
+			clients[account] = client
+		}
+		return client, url, err
+	}})
+	return err
+}

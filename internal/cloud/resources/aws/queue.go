@@ -1,0 +1,45 @@
+package aws
+
+import (
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources"
+)
+
+// queueTable is that of queues, which are only recorded: messages for them go to another SQS.
+var queueTable = resources.Table{
+	Name:       "AWS::SQS::Queue",
+	Identifier: "QueueUrl",
+	Texts:      "DeduplicationScope FifoThroughputLimit KmsMasterKeyId QueueName",
+	Numbers: "DelaySeconds KmsDataKeyReusePeriodSeconds MaximumMessageSize MessageRetentionPeriod ReceiveMessageWaitTimeSeconds " +
+		"VisibilityTimeout",
+	Truths:    "ContentBasedDeduplication FifoQueue SqsManagedSseEnabled",
+	Lists:     "Tags",
+	Documents: "RedriveAllowPolicy RedrivePolicy",
+	Replaces:  "FifoQueue QueueName", Attributes: "Arn QueueName QueueUrl",
+}
+
+// Parts of the name of a queue. Source: SQS, CreateQueue.
+const (
+	maxQueueName = 80
+	fifoSuffix   = ".fifo"
+)
+
+func queueURL(c *resources.Call) string {
+	name := c.Text("QueueName")
+	switch {
+	case name != "":
+	case c.Text("FifoQueue") == "true":
+		name = c.Name("", maxQueueName-len(fifoSuffix)) + fifoSuffix
+	default:
+		name = c.Name("", maxQueueName)
+	}
+	return "https://sqs." + c.Place.Region + "." + domain(c) + "/" + c.Place.Account + "/" + name
+}
+
+func queueAttributes(c *resources.Call, id string, _ registry.Item[registry.Record], _ time.Time) []string {
+	name := id[strings.LastIndexByte(id, '/')+1:]
+	return []string{"Arn", c.ARN("sqs", name), "QueueName", name, "QueueUrl", id}
+}

@@ -1,0 +1,152 @@
+// Package sqs sends messages to SQS queues. Pintle has no queues: they are in the SQS that the environment of the server names, with the
+// variable AWS_ENDPOINT_URL_SQS.
+//
+// A message is held in memory until its queue has it. What may pass is tried again for a while; then the message is dropped with a line
+// in the log. Messages that are not delivered yet are lost when the process is killed.
+//
+// Sources: Amazon SQS API Reference, GetQueueUrl, SendMessage, "Common errors"; Amazon SQS developer guide, "Message quotas".
+package sqs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
+)
+
+// Variable is the environment variable that names the SQS.
+const Variable = "AWS_ENDPOINT_URL_SQS"
+
+// Defaults of [Config].
+const (
+	DefaultRetryFor = time.Minute            // trying again what may pass
+	DefaultBackoff  = 200 * time.Millisecond // before the second try; it doubles
+	DefaultDrain    = 5 * time.Second        // for what is in flight when Close is called
+)
+
+// Bounds that have no setting.
+const (
+	maxInFlight = 4096             // messages
+	maxBytes    = 64 << 20         // of their bodies
+	maxCalls    = 16               // at a time
+	maxBackoff  = 10 * time.Second // between two tries
+)
+
+// ErrNoEndpoint is the error of a message for a queue when the environment names no SQS.
+var ErrNoEndpoint = errors.New("Pintle has no SQS queues: set " + Variable + " in the environment of pintle serve to the URL of an SQS that has the queue") //nolint:staticcheck // a name begins it
+
+// ErrBusy is the error of a message when too many are in flight.
+var ErrBusy = errors.New("too many messages for queues are in flight")
+
+// Config is what [Queues] are made of.
+type Config struct {
+	// Client returns what calls SQS for queues of an account, and the URL that it calls. A nil client says that there is none. Required.
+	Client func(ctx context.Context, account string) (client *awscall.Client, url string, err error)
+	// Log gets what could not be delivered. Nil discards it.
+	Log *slog.Logger
+	// RetryFor is how long a message is tried again. Zero means [DefaultRetryFor].
+	RetryFor time.Duration
+	// Backoff is the first pause between two tries. Zero means [DefaultBackoff].
+	Backoff time.Duration
+	// Drain is how long Close waits for what is in flight. Zero means [DefaultDrain].
+	Drain time.Duration
+}
+
+// Message is what a queue gets.
+type Message struct {
+	Body string
+	// Group is the message group of a message for a FIFO queue; otherwise empty.
+	Group string
+	// Attributes are the message attributes, by name.
+	Attributes map[string]Attribute
+}
+
+// Attribute is a message attribute. Type is String, Number, Binary or one of them with a label after a dot.
+type Attribute struct {
+	Type   string
+	String string
+	Binary []byte
+}
+
+// Queues send messages. Make them with [New] and end them with [Queues.Close]. Methods may be called concurrently.
+type Queues struct {
+	config Config
+	calls  chan struct{} // one for each call at a time
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	inFlight int
+	bytes    int
+	closed   bool
+}
+
+// New returns queues. It returns an error if the config has no client.
+func New(config Config) (*Queues, error) {
+	if config.Client == nil {
+		return nil, errors.New("sqs: Client is required")
+	}
+	config.RetryFor = cmp.Or(config.RetryFor, DefaultRetryFor)
+	config.Backoff = cmp.Or(config.Backoff, DefaultBackoff)
+	config.Drain = cmp.Or(config.Drain, DefaultDrain)
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	q := &Queues{config: config, calls: make(chan struct{}, maxCalls)}
+	q.ctx, q.cancel = context.WithCancel(context.Background())
+	return q, nil
+}
+
+// Send accepts a message for a queue and returns. It does not wait until the queue has the message. The error is [ErrNoEndpoint],
+// [ErrBusy], that of an ARN that is not a queue's, or that of a place that is not the queue's: a place sends to queues of its own account.
+func (q *Queues) Send(ctx context.Context, place registry.Place, arn string, m Message) error {
+	queue, name, err := ParseARN(arn)
+	if err != nil {
+		return err
+	}
+	if queue.Account != place.Account {
+		return fmt.Errorf("%s is a queue of another account", arn)
+	}
+	client, url, err := q.config.Client(ctx, queue.Account)
+	if err != nil {
+		return err
+	}
+	if client == nil {
+		return ErrNoEndpoint
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.inFlight > 0 && (q.inFlight >= maxInFlight || q.bytes+len(m.Body) > maxBytes) {
+		return ErrBusy
+	}
+	q.inFlight++
+	q.bytes += len(m.Body)
+	s := send{client: client.In(queue.Region), url: url, arn: arn, name: name, message: m}
+	q.wg.Go(func() {
+		q.persist(s)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.inFlight--
+		q.bytes -= len(m.Body)
+	})
+	return nil
+}
+
+// Close accepts no more messages, waits no longer than Config.Drain for those in flight, and drops the rest. No goroutine of it is left
+// when it returns.
+func (q *Queues) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	drained := time.AfterFunc(q.config.Drain, q.cancel)
+	q.wg.Wait()
+	drained.Stop()
+	q.cancel()
+}
