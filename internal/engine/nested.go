@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Here is what a stack decides of the stacks that are nested in it; what those decide is in child.go, and how the two are
-// brought together in nesting.go. docs/design/003-nested-stacks.md tells the whole.
+// Here is what a stack decides of the stacks that are nested in it; what those decide is in nestedchild.go, and how the two are
+// brought together in nestedrequests.go. docs/design/003-nested-stacks.md tells the whole.
 
 // untold is how long a request waits for a nested stack: until that ends, whatever it takes. The nested stack has its own
 // times, and its tie sees to it that its end is told.

@@ -174,25 +174,25 @@ var mutations = []mutation{
 		found: []invariant{inPolicy},
 	},
 	{
-		name: "an export changes while it is in use", file: "outside.go",
+		name: "an export changes while it is in use", file: "externals.go",
 		from:  "		case !v.Equal(e.Value):\n			return",
 		to:    "		case !v.Equal(e.Value) && len(e.Importers) == 0:\n			return",
 		found: []invariant{traded},
 	},
 	{
-		name: "an update lets go of what it may go back to", file: "outside.go",
+		name: "an update lets go of what it may go back to", file: "externals.go",
 		from:  "	names := m.importsOf(tried(op)...)",
 		to:    "	names := m.importsOf(op.To)",
 		found: []invariant{traded},
 	},
 	{
-		name: "a rollback holds what it has not come to import", file: "outside.go",
+		name: "a rollback holds what it has not come to import", file: "externals.go",
 		from:  "			names = m.importsOf(m.op.From)",
 		to:    "			names = m.importsOf(m.op.From, m.op.To)",
 		found: []invariant{traded},
 	},
 	{
-		name: "what is to be deleted still exports", file: "outside.go",
+		name: "what is to be deleted still exports", file: "externals.go",
 		from:  "	m.delta.Exports = &[]store.Export{}\n",
 		to:    "",
 		found: []invariant{traded},
@@ -245,7 +245,7 @@ var mutations = []mutation{
 		found: []invariant{notTooEarly, rootEnds, allEnd, stands},
 	},
 	{
-		name: "the end of a nested stack is told once or never", file: "nesting.go", nested: true,
+		name: "the end of a nested stack is told once or never", file: "nestedrequests.go", nested: true,
 		from: "over, err := e.attend(ctx, tie.Body.StackID, tie.Operation)", to: "over, err := false, error(nil)",
 		found: []invariant{rootEnds, allEnd},
 	},
@@ -260,12 +260,12 @@ var mutations = []mutation{
 		found: []invariant{allEnd, sameText, stands, rootEnds, noneLeft, accounted, notTooEarly},
 	},
 	{
-		name: "who takes himself back is not waited for", file: "child.go", nested: true,
+		name: "who takes himself back is not waited for", file: "nestedchild.go", nested: true,
 		from: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		m.adopt(n)\n		return true, nil", to: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		return false, nil",
 		found: []invariant{allEnd, sameText, stands},
 	},
 	{
-		name: "a request that comes again needs its template again", file: "nesting.go", nested: true,
+		name: "a request that comes again needs its template again", file: "nestedrequests.go", nested: true,
 		from:  "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {",
 		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" && made.Kind != store.KindReview {",
 		found: []invariant{allEnd, noneLeft, accounted},
