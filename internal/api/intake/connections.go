@@ -28,8 +28,13 @@ type stranger struct {
 	conn    net.Conn
 	address netip.Prefix
 	since   time.Time
-	heading bool // its header is not there yet
+	heading bool      // its header is not there yet
+	pending time.Time // since when
 }
+
+// minPending is how long a header may be incomplete before its connection makes way for others: in a burst of ordinary clients no header is
+// there at first.
+const minPending = time.Second
 
 // NewConnections returns limits of so many connections, half of them from one address.
 func NewConnections(limit int) *Connections {
@@ -86,7 +91,8 @@ func (c *Connections) Verified(ctx context.Context) {
 }
 
 func (c *Connections) add(conn net.Conn) {
-	s := &stranger{conn: conn, address: addressOf(conn), since: time.Now(), heading: true} // of the sockets, whose clock this is
+	now := time.Now() // of the sockets, whose clock this is
+	s := &stranger{conn: conn, address: addressOf(conn), since: now, heading: true, pending: now}
 	c.mu.Lock()
 	c.strangers[conn] = s
 	c.addresses[s.address]++
@@ -114,7 +120,7 @@ func (c *Connections) head(conn net.Conn) {
 	c.mu.Lock()
 	var leaves *stranger
 	if s := c.strangers[conn]; s != nil {
-		s.heading = true
+		s.heading, s.pending = true, time.Now()
 		if leaves = c.behind(); leaves != nil {
 			c.forget(leaves)
 		}
@@ -134,7 +140,10 @@ func (c *Connections) behind() *stranger {
 	if all <= c.heading {
 		return nil
 	}
-	return c.oldest(address, true)
+	if leaves := c.oldest(address, true); time.Since(leaves.pending) >= minPending {
+		return leaves
+	}
+	return nil
 }
 
 func (c *Connections) remove(conn net.Conn) {
@@ -152,10 +161,16 @@ func (c *Connections) forget(s *stranger) {
 	}
 }
 
-// oldest returns the oldest stranger of an address, of those without a header if that is wanted.
+// oldest returns the oldest stranger of an address; if heading is set, the one of those without a header that has been so for longest.
 func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *stranger) {
+	age := func(s *stranger) time.Time {
+		if heading {
+			return s.pending
+		}
+		return s.since
+	}
 	for _, s := range c.strangers {
-		if s.address == address && (s.heading || !heading) && (oldest == nil || s.since.Before(oldest.since)) {
+		if s.address == address && (s.heading || !heading) && (oldest == nil || age(s).Before(age(oldest))) {
 			oldest = s
 		}
 	}
