@@ -125,9 +125,9 @@ func (m *Metrics) Serve(ctx context.Context, listener net.Listener, token Token)
 	case <-ctx.Done():
 	}
 	err := server.Close()
-	connections.Wait()
-	if last := <-served; !errors.Is(last, http.ErrServerClosed) {
+	if last := <-served; !errors.Is(last, http.ErrServerClosed) { // no connection is added after this
 		err = errors.Join(err, last)
 	}
+	connections.Wait()
 	return err
 }
