@@ -27,6 +27,12 @@ type objectName struct {
 	VersionID string `xml:"VersionId,omitempty"`
 }
 
+// deletion is an object that is to be removed, if ETag is its entity tag or empty.
+type deletion struct {
+	objectName
+	ETag string
+}
+
 type notDeleted struct {
 	objectName
 	Code, Message string
@@ -38,8 +44,8 @@ func (c *call) deleteObjects() error {
 		return err
 	}
 	var document struct {
-		XMLName xml.Name     `xml:"Delete"`
-		Objects []objectName `xml:"Object"`
+		XMLName xml.Name   `xml:"Delete"`
+		Objects []deletion `xml:"Object"`
 		Quiet   bool
 	}
 	if err := xml.Unmarshal(c.body, &document); err != nil || len(document.Objects) == 0 || len(document.Objects) > maxDeleted {
@@ -53,14 +59,20 @@ func (c *call) deleteObjects() error {
 	}{Namespace: namespace}
 	var keys []string
 	for _, o := range document.Objects {
-		if o.VersionID != "" && o.VersionID != objects.NullVersion {
-			told := c.of(objects.ErrNoVersion)
-			result.Error = append(result.Error, notDeleted{o, told.code, told.message})
-			continue
+		var err error
+		switch {
+		case o.VersionID != "" && o.VersionID != objects.NullVersion:
+			err = objects.ErrNoVersion
+		case o.ETag != "":
+			err = c.config.Objects.Delete(c.ctx, c.bucket, o.Key, objects.Condition{IfMatch: o.ETag})
+		default:
+			keys = append(keys, o.Key)
 		}
-		keys = append(keys, o.Key)
-		if !document.Quiet {
-			result.Deleted = append(result.Deleted, o)
+		if err != nil {
+			told := c.of(err)
+			result.Error = append(result.Error, notDeleted{o.objectName, told.code, told.message})
+		} else if !document.Quiet {
+			result.Deleted = append(result.Deleted, o.objectName)
 		}
 	}
 	if err := c.config.Objects.DeleteAll(c.ctx, c.bucket, keys); err != nil {

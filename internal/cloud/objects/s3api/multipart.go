@@ -150,7 +150,7 @@ func (c *call) completeMultipartUpload() error {
 		Bucket    string
 		Key       string
 		ETag      string
-	}{Namespace: namespace, Location: scheme + "://" + c.r.Host + c.r.URL.EscapedPath(), Bucket: c.bucket, Key: c.key, ETag: info.ETag})
+	}{Namespace: namespace, Location: scheme + "://" + c.r.Host + c.path, Bucket: c.bucket, Key: c.key, ETag: info.ETag})
 }
 
 // verifyObject compares what was computed of a whole object with what the headers say of it.

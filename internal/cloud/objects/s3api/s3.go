@@ -77,7 +77,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
 	c.r = r.Clone(r.Context()) // its headers and its body are changed
 	c.r.Body = intake.Paced(r.Body, c.reply.limits, f.config.Idle)
-	c.query = r.URL.Query()
+	c.query, c.path = r.URL.Query(), r.URL.EscapedPath()
 	c.hoisted()
 	w.Header().Set("X-Amz-Request-Id", c.id)
 	var ok bool
@@ -101,6 +101,7 @@ type call struct {
 	id     string
 
 	bucket, key string
+	path        string // of the URL, escaped, as the client sent it
 	// upload is what is to be checked of the body; body is the body, where it is read beforehand.
 	upload *upload
 	body   []byte

@@ -2,6 +2,7 @@ package s3api
 
 import (
 	"encoding/xml"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
@@ -86,17 +87,22 @@ func (c *call) listMultipartUploads() error {
 	return c.reply.document(result)
 }
 
-// following returns the uploads that follow a key, or an upload of that key.
+// following returns the uploads that follow a key or, with an ID, an upload of that key. If that upload has ended meanwhile, all that are
+// left of its key follow: clients abort what they have listed and ask for more.
 func following(uploads []objects.Upload, key, id string) []objects.Upload {
 	if key == "" {
 		return uploads
 	}
-	found := false
-	for i, u := range uploads {
-		if u.Key > key || u.Key == key && found {
-			return uploads[i:]
+	past := func(u objects.Upload) bool { return u.Key > key }
+	if id != "" {
+		at := slices.IndexFunc(uploads, func(u objects.Upload) bool { return u.Key == key && u.ID == id })
+		if at >= 0 {
+			return uploads[at+1:]
 		}
-		found = found || u.Key == key && id != "" && u.ID == id
+		past = func(u objects.Upload) bool { return u.Key >= key }
+	}
+	if at := slices.IndexFunc(uploads, past); at >= 0 {
+		return uploads[at:]
 	}
 	return nil
 }

@@ -155,6 +155,11 @@ same([d["Key"] for d in deleted["Deleted"]], ["l/1", "l/nothing", "l/2"], "delet
 same([(e["Key"], e["Code"]) for e in deleted["Errors"]], [("l/b", "NoSuchVersion")], "not deleted")
 same(s3.delete_objects(Bucket="things", Delete={"Quiet": True, "Objects": [{"Key": "l/b"}]}).get("Deleted"), None, "deleted quietly")
 fails("MalformedXML", 400, s3.delete_objects, Bucket="things", Delete={"Objects": []})
+tag = s3.put_object(Bucket="things", Key="l/tagged", Body=b"new")["ETag"]
+deleted = s3.delete_objects(Bucket="things", Delete={"Objects": [{"Key": "l/tagged", "ETag": '"old"'}]})
+same(([d["Key"] for d in deleted.get("Deleted", [])], [e["Code"] for e in deleted["Errors"]]), ([], ["PreconditionFailed"]), "another entity tag")
+deleted = s3.delete_objects(Bucket="things", Delete={"Objects": [{"Key": "l/tagged", "ETag": tag}]})
+same([d["Key"] for d in deleted["Deleted"]], ["l/tagged"], "the entity tag")
 
 # Settings.
 fails("NoSuchBucketPolicy", 404, s3.get_bucket_policy, Bucket="things")
@@ -225,8 +230,16 @@ same(len({u["UploadId"] for page in pages for u in page["Uploads"]}), 5, "all up
 pages = list(s3.get_paginator("list_multipart_uploads").paginate(Bucket="things", Prefix="u/", Delimiter="/", PaginationConfig={"PageSize": 1}))
 same([c["Prefix"] for page in pages for c in page.get("CommonPrefixes", [])], ["u/a/"], "prefixes of uploads")
 same(len([u for page in pages for u in page.get("Uploads", [])]), 3, "uploads with a delimiter")
-for u in uploads:
-    s3.abort_multipart_upload(Bucket="things", Key=u["Key"], UploadId=u["UploadId"])
+marker = {}
+while uploads:  # as tools clean up: a page of one, which is aborted before the next is asked for
+    page = s3.list_multipart_uploads(Bucket="things", Prefix="u/", MaxUploads=1, **marker)
+    if not page.get("Uploads"):
+        break
+    s3.abort_multipart_upload(Bucket="things", Key=page["Uploads"][0]["Key"], UploadId=page["Uploads"][0]["UploadId"])
+    if not page["IsTruncated"]:
+        break
+    marker = {"KeyMarker": page["NextKeyMarker"], "UploadIdMarker": page["NextUploadIdMarker"]}
+same(s3.list_multipart_uploads(Bucket="things", Prefix="u/").get("Uploads"), None, "uploads that were aborted page by page")
 fails("InvalidArgument", 400, s3.list_parts, PartNumberMarker=-1, **identity)
 fails("IllegalVersioningConfigurationException", 400, s3.put_bucket_versioning, Bucket="things", VersioningConfiguration={"Status": "On"})
 upload = s3.create_multipart_upload(Bucket="things", Key="big")
