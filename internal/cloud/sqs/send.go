@@ -27,7 +27,7 @@ type send struct {
 func (q *Queues) persist(s send) {
 	end := time.Now().Add(q.config.RetryFor)
 	for tries := 1; ; tries++ {
-		err := q.try(s)
+		err := q.try(s, end)
 		if err == nil {
 			return
 		}
@@ -63,14 +63,25 @@ func (q *Queues) pause(tries int) bool {
 	}
 }
 
-// try sends the message once. The URL of the queue is asked for each time: a queue may be created again.
-func (q *Queues) try(s send) error {
+// errNoCall is the error of a message that others kept from being sent in its time.
+var errNoCall = errors.New("calls for other messages took all the time that there was")
+
+// try sends the message once, if a call is free before end. The URL of the queue is asked for each time: a queue may be created again.
+func (q *Queues) try(s send, end time.Time) error {
 	select {
 	case q.calls <- struct{}{}:
-		defer func() { <-q.calls }()
-	case <-q.ctx.Done():
-		return q.ctx.Err()
+	default:
+		timer := time.NewTimer(time.Until(end))
+		defer timer.Stop()
+		select {
+		case q.calls <- struct{}{}:
+		case <-timer.C:
+			return errNoCall
+		case <-q.ctx.Done():
+			return q.ctx.Err()
+		}
 	}
+	defer func() { <-q.calls }()
 	ctx, cancel := context.WithTimeout(q.ctx, callTimeout)
 	defer cancel()
 	found, err := s.client.Call(ctx, "sqs", "GetQueueUrl", map[string]any{"QueueName": s.name})

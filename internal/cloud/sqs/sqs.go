@@ -33,7 +33,7 @@ const (
 // Bounds that have no setting.
 const (
 	maxInFlight = 4096             // messages
-	maxBytes    = 64 << 20         // of their bodies
+	maxBytes    = 64 << 20         // of all that they hold
 	maxCalls    = 16               // at a time
 	maxBackoff  = 10 * time.Second // between two tries
 )
@@ -72,6 +72,15 @@ type Attribute struct {
 	Type   string
 	String string
 	Binary []byte
+}
+
+// size is how many bytes the texts of a message have.
+func (m Message) size() int {
+	size := len(m.Body) + len(m.Group)
+	for name, a := range m.Attributes {
+		size += len(name) + len(a.Type) + len(a.String) + len(a.Binary)
+	}
+	return size
 }
 
 // Queues send messages. Make them with [New] and end them with [Queues.Close]. Methods may be called concurrently.
@@ -121,20 +130,21 @@ func (q *Queues) Send(ctx context.Context, place registry.Place, arn string, m M
 	if client == nil {
 		return ErrNoEndpoint
 	}
+	size := m.size()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || q.inFlight > 0 && (q.inFlight >= maxInFlight || q.bytes+len(m.Body) > maxBytes) {
+	if q.closed || q.inFlight > 0 && (q.inFlight >= maxInFlight || q.bytes+size > maxBytes) {
 		return ErrBusy
 	}
 	q.inFlight++
-	q.bytes += len(m.Body)
+	q.bytes += size
 	s := send{client: client.In(queue.Region), url: url, arn: arn, name: name, message: m}
 	q.wg.Go(func() {
 		q.persist(s)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.inFlight--
-		q.bytes -= len(m.Body)
+		q.bytes -= size
 	})
 	return nil
 }
