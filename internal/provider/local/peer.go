@@ -12,13 +12,13 @@ import (
 // secret returns the secret in the address of the Runtime API of a new process: the first element of its paths. The events that
 // a process asks for have secrets in them, and response URLs, so other users of this machine must not get them.
 //
-// All of our own boot scripts take a path there, and so do the clients of Java and Go. Programs may use others: the one of
+// All of our own boot scripts take a path there, and so does the client of Java. Programs may use others: the one of
 // Python can't report errors of the start to such an address, the one of Node leaves out the path for these and for streams,
 // and many programs split the address at its colon. Programs therefore get no path where the system reports the user of a
 // connection, which [peers] checks.
 func (r *Runtime) secret(p Provider) string {
 	kind := p.Target.Kind()
-	if p.Serve == nil && (kind == Executable || kind == Folder) && r.reportsUsers() {
+	if p.Serve == nil && (kind == Executable || kind == Folder || kind == GoPackage) && r.reportsUsers() {
 		return ""
 	}
 	return rand.Text()
@@ -65,7 +65,11 @@ func (p *peers) Accept() (net.Conn, error) {
 		if !foreign && (err == nil || !p.required) {
 			return conn, nil
 		}
-		p.log.Warn("refused a connection of another user to the Runtime API of a provider's process", "uid", uid)
+		if foreign {
+			p.log.Warn("refused a connection of another user to the Runtime API of a provider's process", "uid", uid)
+		} else {
+			p.log.Warn("refused a connection of an unknown user to the Runtime API of a provider's process", "error", err)
+		}
 		_ = conn.Close()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -33,10 +34,19 @@ func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 // lookups is how often a socket is looked up: a table that changes while it is read may lack lines.
 const lookups = 50
 
+// The tables of sockets.
+const (
+	tcp4 = "/proc/self/net/tcp"
+	tcp6 = "/proc/self/net/tcp6"
+)
+
 // lookUp returns the user of the socket with these ends.
 func lookUp(local, remote netip.AddrPort) (uid int, found bool, err error) {
-	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+	for _, name := range []string{tcp4, tcp6} {
 		file, openErr := os.Open(name)
+		if name == tcp6 && errors.Is(openErr, fs.ErrNotExist) {
+			continue // a kernel without IPv6
+		}
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue

@@ -70,6 +70,9 @@ func (w *worker) handle(event Event) Outcome {
 			if w.process.fc != nil {
 				w.scrubber.hide(w.process.fc.secrets()) // likewise
 			}
+			if w.process.secret != "" {
+				w.scrubber.hide([]string{w.process.secret}) // likewise
+			}
 			w.process.log.begin(event.ID)
 		} else if failed, ok := w.start(event); !ok {
 			return failed
