@@ -152,7 +152,7 @@ END
 		before: "export GOFLAGS=-mod=mod TMPDIR=$PWD\n", after: "pintle list | grep CREATE_COMPLETE",
 	},
 	{page: "docs/ros-api.md", begins: "aliyun ros", elsewhere: "it needs the aliyun CLI; internal/node runs what that sends"},
-	{page: "docs/s3.md", begins: "AWS_ENDPOINT_URL_SQS", after: "pintle list"},
+	{page: "docs/s3.md", begins: "export AWS_ENDPOINT_URL_SQS", after: "pintle list"},
 	{
 		page: "docs/s3.md", begins: "eval", needs: []string{"aws"}, before: server + "mkdir site\necho hello > site/page\n",
 		after: "aws s3 ls s3://my-bucket/site/ | grep page",
