@@ -162,7 +162,7 @@ func golden(t *testing.T, others []library, got [][]broken) {
 func page(t *testing.T, others []library, got [][]broken) {
 	t.Helper()
 	const begin, end = "<!-- handlers: begin -->\n", "<!-- handlers: end -->\n"
-	path := filepath.Join("..", "..", "docs", "check.md")
+	path := filepath.Join("..", "..", "..", "docs", "check.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ var tableRow = regexp.MustCompile(`^\| (\w+)( \| \d+\.\d\d){5} \|$`)
 // checkTable writes the table of docs/cdk.md with -update, and checks that it has a row for each construct.
 func checkTable(t *testing.T, rows []string) {
 	t.Helper()
-	page := filepath.Join("..", "..", "docs", "cdk.md")
+	page := filepath.Join("..", "..", "..", "docs", "cdk.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
