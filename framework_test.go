@@ -97,20 +97,20 @@ func behaviours() []behaviour {
 		{what: "a result that is no JSON", kind: Update, onEvent: `done`,
 			cdk: `FAILED old (return values from user-handlers must be JSON objects. got: "done")`},
 		{what: "a result that is JSON but no object", kind: Update, onEvent: `["a"]`, cdk: "SUCCESS old",
-			ours: `FAILED old (return values from user-handlers must be JSON objects. got: "["a"]")`, why: "it breaks the rule that the text states"},
+			ours: `FAILED old (return values from user-handlers must be JSON objects. got: "["a"]")`, why: "the result violates the rule in the message"},
 		{what: "Data", kind: Create, onEvent: `{"PhysicalResourceId":"new","Data":{"A":1}}`, cdk: `SUCCESS new {"A":1}`},
 		{what: "Data with NoEcho", kind: Create, onEvent: `{"PhysicalResourceId":"new","Data":{"A":1},"NoEcho":true}`, cdk: `SUCCESS new {"A":1} NoEcho`},
 		{what: "NoEcho is the text false", kind: Create, onEvent: `{"PhysicalResourceId":"new","Data":{"A":1},"NoEcho":"false"}`,
-			cdk: `SUCCESS new {"A":1} NoEcho`, ours: `SUCCESS new {"A":1}`, why: "it is what the properties of CloudFormation make of false"},
+			cdk: `SUCCESS new {"A":1} NoEcho`, ours: `SUCCESS new {"A":1}`, why: "CloudFormation turns false in properties into this text"},
 		{what: "Data that is no object", kind: Update, onEvent: `{"Data":"a"}`, cdk: "nothing: the service refuses the response",
 			ours: `FAILED old ("Data" in the result is no JSON object)`, why: "the reason says what to change"},
 		{what: "Data of a Delete", kind: Delete, onEvent: `{"Data":{"A":1}}`, cdk: `SUCCESS old {"A":1}`, ours: "SUCCESS old",
-			why: "nobody can read it, and it counts against the limit"},
+			why: "no template can read it, and it counts against the limit"},
 		{what: "Data that is too large", kind: Update, onEvent: `{"Data":{"A":"` + strings.Repeat("x", 5000) + `"}}`, cdk: "nothing: Response object is too long.",
 			ours: "FAILED old (the response is 5181 bytes long, 4096 are allowed: …", why: "the reason names what is too large"},
 		{what: "onEvent throws at a Create", kind: Create, onEvent: "throw no quota",
 			cdk:  "FAILED AWSCDK::CustomResourceProviderFramework::CREATE_FAILED (no quota\n\nLogs: /aws/lambda/onEvent\n\nat /var/task/index.js:7)",
-			ours: "FAILED Pintle::CreateFailed (no quota\n\nLogs: /aws/lambda/onEvent)", why: "the trace is in the log; uncut it breaks the limit of 4,096 bytes"},
+			ours: "FAILED Pintle::CreateFailed (no quota\n\nLogs: /aws/lambda/onEvent)", why: "the trace is in the log; uncut it can exceed the limit of 4,096 bytes"},
 		{what: "onEvent throws at an Update", kind: Update, onEvent: "throw no quota",
 			cdk:  "FAILED old (no quota\n\nLogs: /aws/lambda/onEvent\n\nat /var/task/index.js:7)",
 			ours: "FAILED old (no quota\n\nLogs: /aws/lambda/onEvent)", why: "as above"},
@@ -128,7 +128,7 @@ func behaviours() []behaviour {
 			}},
 		{what: "a result with another RequestId", kind: Update, onEvent: `{"RequestId":"x","StackId":"y","LogicalResourceId":"z","RequestType":"Delete","ResponseURL":"https://elsewhere"}`,
 			cdk: "nothing: the response is for another request, and may go elsewhere", ours: "SUCCESS old",
-			why: "a result overrides the request there; here these five members are passed over"},
+			why: "in the CDK a result overrides the request; Pintle ignores these five members"},
 		{what: "and isComplete after that", onEvent: `{"RequestId":"x","RequestType":"Delete"}`, isComplete: complete, cdk: "it gets a Delete x", ours: "it gets a Create r-1",
 			why: "as above", play: func(t *testing.T, s *scene) string {
 				s.ask(t, Create, "", "{}", "")
@@ -136,7 +136,7 @@ func behaviours() []behaviour {
 				return fmt.Sprintf("it gets a %v %v", e["RequestType"], e["RequestId"])
 			}},
 		{what: "the response URL in the event", onEvent: `{}`, isComplete: complete, cdk: "it is there, and in the history of the state machine", ours: "...",
-			why: "who has it can answer", play: func(t *testing.T, s *scene) string {
+			why: "anyone who has it can answer", play: func(t *testing.T, s *scene) string {
 				s.ask(t, Create, "", "{}", "")
 				return strings.ReplaceAll(fmt.Sprint(s.onEvent.events[0]["ResponseURL"], s.isComplete.events[0]["ResponseURL"]), "......", "...")
 			}},
@@ -150,7 +150,7 @@ func behaviours() []behaviour {
 			return "an empty object"
 		}},
 		{what: "an unknown request type", kind: "Move", onEvent: `{}`, cdk: `FAILED old (Invalid "RequestType" in request "{…}")`,
-			ours: `FAILED old (request is not valid: RequestType is "Move", not Create, Update or Delete)`, why: "the request, with its secrets, is in the reason there"},
+			ours: `FAILED old (request is not valid: RequestType is "Move", not Create, Update or Delete)`, why: "the CDK's reason contains the request with its secrets"},
 		{what: "isComplete is asked at once", kind: Create, onEvent: `{}`, isComplete: complete, cdk: "SUCCESS r-1"},
 		{what: "isComplete gets all that onEvent returned", kind: Create, onEvent: `{"Job":12345678901234567890,"Data":{"A":1}}`, isComplete: complete,
 			cdk: `SUCCESS r-1 {"A":1}`, play: func(t *testing.T, s *scene) string {
@@ -179,21 +179,21 @@ func behaviours() []behaviour {
 		{what: "empty Data while it is not complete", kind: Create, onEvent: `{}`, isComplete: `{"IsComplete":false,"Data":{}} then ` + complete, cdk: "SUCCESS r-1"},
 		{what: "isComplete throws after a Create", kind: Create, onEvent: `{"PhysicalResourceId":"new"}`, isComplete: "throw no quota",
 			cdk:  "FAILED new (no quota\n\nLogs: /aws/lambda/onEvent\n\nat /var/task/index.js:7)",
-			ours: "FAILED new (no quota\n\nLogs: /aws/lambda/onEvent)", why: "the trace is in the log; the ID is kept, so a Delete comes, as there"},
+			ours: "FAILED new (no quota\n\nLogs: /aws/lambda/onEvent)", why: "the trace is in the log; the ID is kept, so a Delete follows, as with the CDK"},
 		{what: "isComplete throws once and would not again", kind: Update, onEvent: `{}`, isComplete: "throw no quota then " + complete,
 			cdk:  "FAILED old (no quota\n\nLogs: /aws/lambda/onEvent\n\nat /var/task/index.js:7)",
 			ours: "FAILED old (no quota\n\nLogs: /aws/lambda/onEvent)", why: "as above"},
 		{what: "IsComplete is the text false", kind: Update, onEvent: `{}`, isComplete: `{"IsComplete":"false"} then ` + complete, cdk: "SUCCESS old, at once",
-			ours: "SUCCESS old", why: "it is asked again: the text does not say true"},
+			ours: "SUCCESS old", why: "isComplete is called again, because the text is not true"},
 		{what: "IsComplete is something else", kind: Update, onEvent: `{}`, isComplete: `{"IsComplete":"ready"}`, cdk: "SUCCESS old",
-			ours: `FAILED old ("IsComplete" from isComplete is "ready", want true or false)`, why: "a typing mistake should not pass for done"},
+			ours: `FAILED old ("IsComplete" from isComplete is "ready", want true or false)`, why: "a typo should not count as complete"},
 		{what: "isComplete returns nothing", kind: Update, onEvent: `{}`, isComplete: ` then ` + complete, cdk: "SUCCESS old"},
 		{what: "it never is complete", kind: Create, onEvent: `{"PhysicalResourceId":"new"}`, isComplete: notComplete, cdk: "FAILED new (Operation timed out)",
-			ours: "FAILED new (Operation timed out: not ready after …", why: "the same words, and how long and how often"},
+			ours: "FAILED new (Operation timed out: not ready after …", why: "the same message, with the time and the number of calls"},
 		{what: "a Delete never is complete", kind: Delete, onEvent: `{}`, isComplete: notComplete, cdk: "FAILED old (Operation timed out)",
 			ours: "FAILED old (Operation timed out: not ready after …", why: "as above"},
-		{what: "how long it is waited for", onEvent: `{}`, isComplete: notComplete, cdk: "361 calls, 5 s between them and whatever they take",
-			ours: "30 minutes, or until the service stops listening", why: "a time that has passed is what people set", play: func(t *testing.T, s *scene) string {
+		{what: "how long it is waited for", onEvent: `{}`, isComplete: notComplete, cdk: "361 calls, with 5 s between them in addition to their own time",
+			ours: "30 minutes, or until the service stops listening", why: "the setting is an elapsed time", play: func(t *testing.T, s *scene) string {
 				s.waiter = &shelf{}
 				start := s.clock.Now()
 				hand(t, s.world, s.event(Create, "", "{}", ""))
@@ -207,9 +207,9 @@ func behaviours() []behaviour {
 		{what: "isComplete with another ID at a Delete", kind: Delete, onEvent: `{}`, isComplete: `{"IsComplete":true,"PhysicalResourceId":"new"}`,
 			cdk: "SUCCESS new", ours: `FAILED old (DELETE: cannot change the physical resource ID from "old" to "new" during deletion)`, why: "the rule holds for both functions"},
 		{what: "isComplete knows the ID only", kind: Create, onEvent: `{}`, isComplete: notComplete + ` then {"IsComplete":true,"PhysicalResourceId":"new"}`, cdk: "SUCCESS new"},
-		{what: "a request that comes again", onEvent: `{}`, cdk: "onEvent is called 2×", ours: "onEvent is called 1×", why: "it is answered again, without a call", play: again},
+		{what: "a request that comes again", onEvent: `{}`, cdk: "onEvent is called 2×", ours: "onEvent is called 1×", why: "it gets the recorded answer, without a call", play: again},
 		{what: "a request that comes again while it is waited for", onEvent: `{}`, isComplete: notComplete, cdk: "onEvent is called 2×, 2 waits", ours: "onEvent is called 1×, 1 waits",
-			why: "the execution has no name there any more, so each delivery begins another", play: func(t *testing.T, s *scene) string {
+			why: "executions of the CDK no longer have a name, so each delivery starts another", play: func(t *testing.T, s *scene) string {
 				kept := &shelf{}
 				s.waiter = kept
 				r := s.event(Create, "", "{}", "")
@@ -218,7 +218,7 @@ func behaviours() []behaviour {
 				return fmt.Sprintf("onEvent is called %d×, %d waits", len(s.onEvent.events), kept.began)
 			}},
 		{what: "the answer does not arrive", onEvent: `{}`, cdk: "6 tries, then Lambda calls onEvent again", ours: "8 tries, then it is sent again without a call",
-			why: "what was done is not done twice", play: func(t *testing.T, s *scene) string {
+			why: "completed work is not repeated", play: func(t *testing.T, s *scene) string {
 				r := s.event(Create, "", "{}", "")
 				text, err := r.Encode()
 				if err != nil {
@@ -295,14 +295,14 @@ func TestFramework(t *testing.T) {
 	}
 }
 
-const frameworkHead = `# Beside the CDK's provider framework
+const frameworkHead = `# Compared with the CDK's provider framework
 
 <!-- Generated by go test -run TestFramework -update . -->
 
-` + "`pintle.OnEvent` and `pintle.Remote`" + ` take the same two functions as the provider framework of the AWS CDK. This is what
-that does (aws-cdk-lib 2.276.0) beside what they do: the response that the service gets, with its status, physical ID, data
-and reason, or what else can be seen. The reason of a success is the word SUCCESS there and missing here, unless the result
-has a ` + "`Reason`" + `; that is left out below. The request is r-1, and an Update or Delete is for the resource "old".
+` + "`pintle.OnEvent` and `pintle.Remote`" + ` accept the same two functions as the provider framework of the AWS CDK. This table
+compares that framework (aws-cdk-lib 2.276.0) with Pintle. It shows the response that the service gets, with its status, physical ID,
+data and reason, or another observable result. The reason of a success is the word SUCCESS in the CDK and missing in Pintle, unless the
+result has a ` + "`Reason`" + `; the table leaves it out. The request is r-1, and an Update or Delete is for the resource "old".
 
 | | the CDK | Pintle |
 |---|---|---|
