@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/internal/base/guard"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
@@ -68,26 +68,10 @@ func (t *Topics) persist(s *send) {
 		if err == nil {
 			return
 		}
-		if final || t.ctx.Err() != nil || !time.Now().Before(end) || !t.pause(n) {
+		if final || t.ctx.Err() != nil || !time.Now().Before(end) || !backoff.Wait(t.ctx, backoff.Random(t.config.Backoff, maxBackoff, n)) {
 			t.config.Log.Warn("a message was not delivered", "topic", s.to.Of.Topic, "message", s.id, "type", s.kind, "to", name(s.to.Of), "tries", n+1, "error", err)
 			return
 		}
-	}
-}
-
-// pause waits before the next try; false means that the end came first.
-func (t *Topics) pause(n int) bool {
-	bound := maxBackoff
-	if n < 16 {
-		bound = min(bound, t.config.Backoff<<n)
-	}
-	timer := time.NewTimer(rand.N(bound + 1))
-	defer timer.Stop()
-	select {
-	case <-t.ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

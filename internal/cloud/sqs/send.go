@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/internal/base/guard"
 )
 
@@ -31,7 +32,7 @@ func (q *Queues) persist(s send) {
 		if err == nil {
 			return
 		}
-		if final(err) || !time.Now().Before(end) || !q.pause(tries) {
+		if final(err) || !time.Now().Before(end) || !backoff.Wait(q.ctx, backoff.Bound(q.config.Backoff, maxBackoff, tries-1)) {
 			q.warn(s, tries, err)
 			return
 		}
@@ -45,22 +46,6 @@ func (q *Queues) warn(s send, tries int, err error) {
 	}
 	q.config.Log.Warn("a message was not delivered to a queue", slog.String("queue", s.arn), slog.String("sqs", s.url), slog.Int("tries", tries),
 		slog.Any("error", err), slog.String("remedy", remedy))
-}
-
-// pause waits before the next try. It returns false if Close came first.
-func (q *Queues) pause(tries int) bool {
-	pause := maxBackoff
-	if tries < 16 {
-		pause = min(pause, q.config.Backoff<<(tries-1))
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-q.ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // errNoCall is the error of a message that others kept from being sent in its time.

@@ -56,6 +56,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -410,7 +411,7 @@ func (d *Delivery) report(ctx context.Context, of asking, outcome Outcome) bool 
 		if ctx.Err() == nil {
 			d.config.Log.Error("an outcome cannot be recorded, trying again", "request", id, "error", err)
 		}
-		if !pause(ctx, jitter(d.config.Backoff, n)) {
+		if !backoff.Wait(ctx, jitter(d.config.Backoff, n)) {
 			return false
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -64,7 +64,7 @@ func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context
 			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
 		}
 		d.config.Progress(s.request.ID, fmt.Sprintf("%s, retrying, %d s left", v.text, int(left.Round(time.Second)/time.Second)))
-		if !pause(soft, min(max(jitter(d.config.Backoff, n), v.wait), left)) {
+		if !backoff.Wait(soft, min(max(jitter(d.config.Backoff, n), v.wait), left)) {
 			return nil
 		}
 		if time.Until(deadline) <= 0 {
@@ -93,21 +93,5 @@ func giveUp(text string, tries int, took time.Duration) string {
 
 // jitter returns the pause after try n, counted from 0: a random part of a bound that doubles.
 func jitter(first time.Duration, n int) time.Duration {
-	bound := maxBackoff
-	if n < 16 {
-		bound = min(bound, first<<n)
-	}
-	return rand.N(bound + 1)
-}
-
-// pause waits; false means that ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
+	return backoff.Random(first, maxBackoff, n)
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
 // bridgePoll is how often it is looked whether a process listens by now.
@@ -44,7 +46,7 @@ func (p *process) bridge() {
 		h := http.Header{}
 		p.fc.tell(h, fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
 		switch outcome, err := p.post(ctx, client, base, "/initialize", h, nil); {
-		case err != nil && !wait(ctx, lastWords):
+		case err != nil && !backoff.Wait(ctx, lastWords):
 			return
 		case err != nil:
 			p.initFails(Outcome{Message: "the provider's process broke off while it was initialized"})
@@ -80,7 +82,7 @@ func (p *process) listens(ctx context.Context, address string) bool {
 		if asked || err == nil {
 			return !asked
 		}
-		if !wait(ctx, bridgePoll) {
+		if !backoff.Wait(ctx, bridgePoll) {
 			return false
 		}
 	}
@@ -96,7 +98,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 	p.fcHeader(h, inv)
 	inv.sent <- nil
 	outcome, err := p.post(ctx, client, base, "/invoke", h, inv)
-	if err != nil && !wait(ctx, lastWords) {
+	if err != nil && !backoff.Wait(ctx, lastWords) {
 		return // the process has ended, which says more
 	}
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
 // Settle is how long an answer may still take after a handler has returned without one and nothing here works on it any more.
@@ -55,7 +57,7 @@ func (w *work) what(ctx context.Context) string {
 		return "a child process"
 	}
 	before, ok := p.cpu()
-	if !ok || p.busy() || !wait(ctx, cpuWindow) {
+	if !ok || p.busy() || !backoff.Wait(ctx, cpuWindow) {
 		return ""
 	}
 	after, ok := p.cpu()

@@ -1,10 +1,11 @@
 package local
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
 // After a process that died before its first event the next one waits, doubling from the first to the second. The second
@@ -113,7 +114,7 @@ func (w *worker) handle(event Event) Outcome {
 // start starts a process, after the pause that earlier failures earned.
 func (w *worker) start(event Event) (Outcome, bool) {
 	ctx := w.runtime.ctx
-	if !wait(ctx, time.Until(w.retryAt)) {
+	if !backoff.Wait(ctx, time.Until(w.retryAt)) {
 		return Outcome{Kind: Stopped, Message: stoppedMessage}, false
 	}
 	command, err := w.pool.program.command(ctx)
@@ -137,10 +138,7 @@ func (w *worker) start(event Event) (Outcome, bool) {
 
 // failed counts a start that came to nothing.
 func (w *worker) failed() {
-	pause := maxBackoff
-	if w.failures < 10 {
-		pause = min(minBackoff<<w.failures, maxBackoff)
-	}
+	pause := backoff.Bound(minBackoff, maxBackoff, w.failures)
 	w.failures++
 	w.retryAt = time.Now().Add(pause)
 }
@@ -247,19 +245,4 @@ func (w *worker) timeoutMessage(inv *invocation) string {
 	}
 	return fmt.Sprintf("the handler was still running after its timeout of %s, and its process was killed",
 		w.pool.provider.Timeout)
-}
-
-// wait waits for d and reports whether ctx lasted so long.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

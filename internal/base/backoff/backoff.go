@@ -1,0 +1,36 @@
+// Package backoff computes and waits the pauses between the tries of an operation.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Bound returns the longest pause after try n, counted from 0: first, doubled with each try, and most at most.
+func Bound(first, most time.Duration, n int) time.Duration {
+	if n < 16 {
+		return min(most, first<<n)
+	}
+	return most
+}
+
+// Random returns a random part of that pause, so that callers which failed together do not try again together.
+func Random(first, most time.Duration, n int) time.Duration {
+	return rand.N(Bound(first, most, n) + 1)
+}
+
+// Wait waits for d and reports whether ctx lasted as long. It does not wait if d is not positive.
+func Wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
