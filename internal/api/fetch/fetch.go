@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -117,19 +116,11 @@ func New(config Config) *Fetcher {
 	if f.s3 == nil {
 		f.s3 = &aws{region: config.Region}
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
-	if !config.AllowPrivate {
-		dialer.Control = guard.Public
-	}
+	transport := guard.Transport(config.AllowPrivate)
+	transport.ForceAttemptHTTP2 = true
+	transport.DisableKeepAlives = true // texts are fetched now and then
 	f.web = &http.Client{
-		Transport: &http.Transport{
-			// No proxy: it would be the proxy's address that is dialled, and guarded.
-			DialContext:            dialer.DialContext,
-			ForceAttemptHTTP2:      true,
-			TLSHandshakeTimeout:    10 * time.Second,
-			DisableKeepAlives:      true, // texts are fetched now and then
-			MaxResponseHeaderBytes: 64 << 10,
-		},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return f

@@ -3,9 +3,12 @@ package guard
 
 import (
 	"fmt"
+	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // AddressError reports an address that a URL of a template or a call may not lead to.
@@ -45,6 +48,18 @@ func Anywhere(_, address string, _ syscall.RawConn) error {
 		return &AddressError{addr: addr, metadata: true}
 	}
 	return nil
+}
+
+// Transport returns a transport that connects as [Public] says, or with private as [Anywhere] does. It uses no proxy: the proxy's address
+// would be dialed, and checked.
+func Transport(private bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: Public}
+	if private {
+		dialer.Control = Anywhere
+	}
+	return &http.Transport{
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+	}
 }
 
 // addressOf returns the IP address of an address with a port; the zero address if it has none.

@@ -36,7 +36,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -134,25 +133,15 @@ func New(config Config) (*Topics, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
-	if !config.AllowPrivate {
-		dialer.Control = guard.Public
-	}
+	transport := guard.Transport(config.AllowPrivate)
+	transport.ForceAttemptHTTP2, transport.MaxIdleConnsPerHost = true, maxPosts
 	t := &Topics{
 		config: config,
 		signer: signer,
 		posts:  make(chan struct{}, maxPosts),
 		client: &http.Client{
-			Timeout: postTimeout,
-			Transport: &http.Transport{
-				// No proxy: it would be the proxy's address that is dialled, and guarded.
-				DialContext:            dialer.DialContext,
-				ForceAttemptHTTP2:      true,
-				TLSHandshakeTimeout:    10 * time.Second,
-				IdleConnTimeout:        time.Minute,
-				MaxIdleConnsPerHost:    maxPosts,
-				MaxResponseHeaderBytes: 64 << 10,
-			},
+			Timeout:       postTimeout,
+			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

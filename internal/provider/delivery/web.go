@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -35,7 +34,7 @@ const (
 )
 
 // idleConns is how many connections to one provider are kept: as many as are sent to at a time, so that under load none is
-// dialled anew.
+// dialed again.
 const idleConns = DefaultSends
 
 // web speaks to providers behind URLs.
@@ -45,26 +44,16 @@ type web struct {
 }
 
 func newWeb(now func() time.Time) *web {
-	client := func(dialer *net.Dialer) *http.Client {
+	client := func(private bool) *http.Client {
+		transport := guard.Transport(private)
+		transport.ForceAttemptHTTP2 = true
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 2*idleConns, idleConns
 		return &http.Client{
-			Transport: &http.Transport{
-				// No proxy: it would be the proxy's address that is dialled, and guarded.
-				DialContext:            dialer.DialContext,
-				ForceAttemptHTTP2:      true,
-				TLSHandshakeTimeout:    10 * time.Second,
-				IdleConnTimeout:        time.Minute,
-				MaxIdleConns:           2 * idleConns,
-				MaxIdleConnsPerHost:    idleConns,
-				MaxResponseHeaderBytes: 64 << 10,
-			},
+			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	return &web{
-		now:     now,
-		open:    client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}),
-		guarded: client(&net.Dialer{Timeout: 10 * time.Second, Control: guard.Public}),
-	}
+	return &web{now: now, open: client(true), guarded: client(false)}
 }
 
 func (w *web) close() {

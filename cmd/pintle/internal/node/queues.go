@@ -3,11 +3,9 @@ package node
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/base/functionenv"
@@ -21,12 +19,7 @@ const maxQueueClients = 64
 
 // openQueues makes what sends messages to queues in the SQS that the environment of the server names.
 func (n *Node) openQueues(c *cloud) (err error) {
-	// No proxy: it would be the proxy's address that is dialled, and guarded.
-	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard.Anywhere}
-	calls := builtin.AWS{Env: c.variables, HTTP: &http.Client{Transport: &http.Transport{
-		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
-		MaxResponseHeaderBytes: 64 << 10,
-	}}}
+	calls := builtin.AWS{Env: c.variables, HTTP: &http.Client{Transport: guard.Transport(true)}}
 	var mu sync.Mutex
 	clients := map[string]*awscall.Client{} // by account
 	c.queues, err = sqs.New(sqs.Config{Log: n.log, Client: func(ctx context.Context, account string) (*awscall.Client, string, error) {
