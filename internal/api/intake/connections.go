@@ -28,9 +28,10 @@ type stranger struct {
 	conn    net.Conn
 	address netip.Prefix
 	since   time.Time
-	heading bool      // its header is not there yet
-	pending time.Time // since when
+	pending time.Time // since when its header is incomplete; zero once it is complete
 }
+
+func (s *stranger) heading() bool { return !s.pending.IsZero() }
 
 // minPending is how long a header may be incomplete before its connection makes way for others: in a burst of ordinary clients no header is
 // there at first.
@@ -79,7 +80,7 @@ func (c *Connections) Parsed(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.strangers[conn]; s != nil {
-		s.heading = false
+		s.pending = time.Time{}
 	}
 }
 
@@ -92,38 +93,39 @@ func (c *Connections) Verified(ctx context.Context) {
 
 func (c *Connections) add(conn net.Conn) {
 	now := time.Now() // of the sockets, whose clock this is
-	s := &stranger{conn: conn, address: addressOf(conn), since: now, heading: true, pending: now}
-	c.mu.Lock()
-	c.strangers[conn] = s
-	c.addresses[s.address]++
-	var leaves *stranger
-	switch {
-	case c.addresses[s.address] > c.address:
-		leaves = c.oldest(s.address, false)
-	case len(c.strangers) > c.limit:
-		address, _ := c.busiest(false)
-		leaves = c.oldest(address, false)
-	default:
-		leaves = c.behind()
-	}
-	if leaves != nil {
-		c.forget(leaves)
-	}
-	c.mu.Unlock()
-	if leaves != nil {
-		abort(leaves.conn)
-	}
+	c.evict(func() *stranger {
+		s := &stranger{conn: conn, address: addressOf(conn), since: now, pending: now}
+		c.strangers[conn] = s
+		c.addresses[s.address]++
+		switch {
+		case c.addresses[s.address] > c.address:
+			return c.oldest(s.address, false)
+		case len(c.strangers) > c.limit:
+			address, _ := c.busiest(false)
+			return c.oldest(address, false)
+		}
+		return c.behind()
+	})
 }
 
 // head notes that the next request of a connection begins.
 func (c *Connections) head(conn net.Conn) {
-	c.mu.Lock()
-	var leaves *stranger
-	if s := c.strangers[conn]; s != nil {
-		s.heading, s.pending = true, time.Now()
-		if leaves = c.behind(); leaves != nil {
-			c.forget(leaves)
+	c.evict(func() *stranger {
+		s := c.strangers[conn]
+		if s == nil {
+			return nil
 		}
+		s.pending = time.Now()
+		return c.behind()
+	})
+}
+
+// evict closes the connection that choose returns, if it returns one. It calls choose with the lock held.
+func (c *Connections) evict(choose func() *stranger) {
+	c.mu.Lock()
+	leaves := choose()
+	if leaves != nil {
+		c.forget(leaves)
 	}
 	c.mu.Unlock()
 	if leaves != nil {
@@ -170,7 +172,7 @@ func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *strang
 		return s.since
 	}
 	for _, s := range c.strangers {
-		if s.address == address && (s.heading || !heading) && (oldest == nil || age(s).Before(age(oldest))) {
+		if s.address == address && (s.heading() || !heading) && (oldest == nil || age(s).Before(age(oldest))) {
 			oldest = s
 		}
 	}
@@ -181,7 +183,7 @@ func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *strang
 func (c *Connections) busiest(heading bool) (busiest netip.Prefix, all int) {
 	counts := map[netip.Prefix]int{}
 	for _, s := range c.strangers {
-		if s.heading || !heading {
+		if s.heading() || !heading {
 			counts[s.address]++
 			all++
 		}
