@@ -21,7 +21,6 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
-	"github.com/pintle-dev/pintle/internal/base/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
@@ -221,13 +220,13 @@ func (s *session) client() bool { return s.here == nil && s.data != "" }
 // use makes the clients.
 func (s *session) use(keys aws.CredentialsProvider, region string) error {
 	calls, err := awscall.New(awscall.Config{
-		Region: region, Credentials: keys, Endpoint: s.url, HTTP: awshttp.Client(), MaxAttempts: 4, Clock: impatient{}, UserAgent: "pintle",
+		Region: region, Credentials: keys, Endpoint: s.url, HTTP: &http.Client{}, MaxAttempts: 4, Clock: impatient{}, UserAgent: "pintle",
 	})
 	if err != nil {
 		return failed(err)
 	}
 	client, err := rosclient.New(rosclient.Config{
-		Endpoint: s.url, Region: s.app.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), HTTP: awshttp.Client(), Now: s.app.now,
+		Endpoint: s.url, Region: s.app.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), Now: s.app.now,
 	})
 	if err != nil {
 		return err
