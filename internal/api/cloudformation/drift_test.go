@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -71,7 +70,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("the stack is %s, %d resources drifted, %d were checked", status, count, len(found))
 	}
 
-	home, place := registry.Place{Account: account, Region: region}, ssm.Place{Account: account, Region: region}
+	home, place := registry.Place{Account: account, Region: region}, registry.Place{Account: account, Region: region}
 	for name, text := range map[string]string{"/plain": "two", "/hidden": "hunter3"} {
 		_, err := n.own.Put(t.Context(), store.Parameter{
 			ParameterKey: store.ParameterKey{Account: account, Region: region, Name: name}, Type: store.ParameterString, Value: text,
@@ -226,10 +225,10 @@ func TestRevertDrift(t *testing.T) {
 	if status, _, found := n.drifts("s"); status != types.StackDriftStatusInSync {
 		t.Errorf("the stack is %s: %+v", status, found)
 	}
-	if p, err := n.own.Parameter(t.Context(), ssm.Place(home), "/plain", 0); err != nil || p.Value != "one" || p.Description != "d" {
+	if p, err := n.own.Parameter(t.Context(), home, "/plain", 0); err != nil || p.Value != "one" || p.Description != "d" {
 		t.Errorf("the parameter is %+v %v", p, err)
 	}
-	if kept, err := n.own.Parameter(t.Context(), ssm.Place(home), "/kept", 0); err != nil || kept.Version != 1 {
+	if kept, err := n.own.Parameter(t.Context(), home, "/kept", 0); err != nil || kept.Version != 1 {
 		t.Errorf("a parameter without drift is %+v %v", kept, err)
 	}
 	id := *n.settled("s").StackId

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -56,7 +55,7 @@ func (n *natives) puts(name, text string) {
 
 func (n *natives) parameter(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), ssm.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), registry.Place{Account: account, Region: region}, name, 0)
 	if errors.Is(err, store.ErrNotFound) {
 		return ""
 	}
@@ -210,7 +209,7 @@ func TestImportIsRolledBack(t *testing.T) {
 		}
 		set, err := n.importing(stack, template, listed...)
 		n.must(err)
-		n.must(n.own.Delete(t.Context(), ssm.Place{Account: account, Region: region}, "/b"))
+		n.must(n.own.Delete(t.Context(), registry.Place{Account: account, Region: region}, "/b"))
 		n.executes(set)
 		if got := n.settled(stack); got.StackStatus != types.StackStatusImportRollbackComplete {
 			t.Fatalf("%s: %s\n%s", stack, got.StackStatus, n.reasons(stack))

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 )
 
 // unmakable is a resource whose Create fails after that of another one.
@@ -42,7 +41,7 @@ func (n *natives) settles(stack string, set *sdk.DescribeChangeSetOutput, want t
 
 func (n *natives) drops(name string) {
 	n.Helper()
-	n.must(n.own.Delete(n.Context(), ssm.Place{Account: account, Region: region}, name))
+	n.must(n.own.Delete(n.Context(), registry.Place{Account: account, Region: region}, name))
 }
 
 // creates creates a stack with a template.

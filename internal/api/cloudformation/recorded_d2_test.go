@@ -145,7 +145,7 @@ func (n *natives) reasons(name string) string {
 
 func (n *natives) value(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), ssm.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), registry.Place{Account: account, Region: region}, name, 0)
 	n.must(err)
 	return p.Value
 }

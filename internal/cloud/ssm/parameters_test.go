@@ -152,7 +152,7 @@ func TestWants(t *testing.T) {
 // broken fails where nobody should ask it.
 type broken struct{}
 
-func (broken) Secret(context.Context, ssm.Place, dynamic.Reference) (string, error) {
+func (broken) Secret(context.Context, registry.Place, dynamic.Reference) (string, error) {
 	return "", errors.New("asked elsewhere")
 }
 
@@ -203,10 +203,10 @@ func TestOwnSecrets(t *testing.T) {
 		}
 	}
 	elsewhere := ssm.NewOwnSecrets(own, broken{})
-	if _, err := elsewhere.Secret(t.Context(), ssm.Place(place), dynamic.Reference{Name: "gone"}); err == nil || err.Error() != "asked elsewhere" {
+	if _, err := elsewhere.Secret(t.Context(), place, dynamic.Reference{Name: "gone"}); err == nil || err.Error() != "asked elsewhere" {
 		t.Errorf("a secret that is not here: %v", err)
 	}
-	if _, err := elsewhere.Secret(t.Context(), ssm.Place(place), dynamic.Reference{Name: "db/a", Stage: "OTHER"}); err == nil || err.Error() == "asked elsewhere" {
+	if _, err := elsewhere.Secret(t.Context(), place, dynamic.Reference{Name: "db/a", Stage: "OTHER"}); err == nil || err.Error() == "asked elsewhere" {
 		t.Errorf("a version that is not here: %v", err)
 	}
 }

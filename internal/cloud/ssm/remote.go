@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/language/dynamic"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -37,7 +38,7 @@ func NewRemote(
 // maxRegions is how many clients are kept. A region is whatever a client of ours calls one.
 const maxRegions = 64
 
-func (r *Remote) client(ctx context.Context, place Place, call string) (*awscall.Client, error) {
+func (r *Remote) client(ctx context.Context, place registry.Place, call string) (*awscall.Client, error) {
 	if err := r.allowed(place.Account, call); err != nil {
 		return nil, &Final{err.Error()}
 	}
@@ -58,7 +59,7 @@ func (r *Remote) client(ctx context.Context, place Place, call string) (*awscall
 }
 
 // Parameter implements [Source].
-func (r *Remote) Parameter(ctx context.Context, place Place, name string, version int64) (store.Parameter, error) {
+func (r *Remote) Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error) {
 	client, err := r.client(ctx, place, "ssm:GetParameter")
 	if err != nil {
 		return store.Parameter{}, err
@@ -84,7 +85,7 @@ func (r *Remote) Parameter(ctx context.Context, place Place, name string, versio
 }
 
 // Secret implements [Secrets].
-func (r *Remote) Secret(ctx context.Context, place Place, reference dynamic.Reference) (string, error) {
+func (r *Remote) Secret(ctx context.Context, place registry.Place, reference dynamic.Reference) (string, error) {
 	client, err := r.client(ctx, place, "secretsmanager:GetSecretValue")
 	if err != nil {
 		return "", err

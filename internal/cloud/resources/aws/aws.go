@@ -86,7 +86,7 @@ type Notifications interface {
 type Parameters interface {
 	ssm.Source
 	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (version int64, err error)
-	Delete(ctx context.Context, place ssm.Place, name string) error
+	Delete(ctx context.Context, place registry.Place, name string) error
 }
 
 // Executions is Step Functions, as far as machines are not just rows.

@@ -207,7 +207,7 @@ func TestNamesOfClients(t *testing.T) {
 		}
 		w.wantEvent(name, "X CREATE_FAILED", ": one already exists")
 	}
-	if p, err := w.own.Parameter(w.ctx, ssm.Place(home), "one", 0); err != nil || p.Version != 1 {
+	if p, err := w.own.Parameter(w.ctx, home, "one", 0); err != nil || p.Version != 1 {
 		t.Errorf("parameter %+v, error %v", p, err)
 	}
 	if _, err := w.catalog.Groups.Get(w.ctx, home, "one"); err != nil {
@@ -225,7 +225,7 @@ func TestParameterThatAClientHasDeleted(t *testing.T) {
 		return template(map[string]string{"X": resource("AWS::SSM::Parameter", `"Name": "one", "Type": "String", "Value": "`+text+`"`)})
 	}
 	w.create("First", of("1"))
-	w.must(w.own.Delete(w.ctx, ssm.Place(home), "one"))
+	w.must(w.own.Delete(w.ctx, home, "one"))
 	if status := w.create("Soon", of("2")); status != "ROLLBACK_COMPLETE" {
 		t.Errorf("at once: %s", status)
 	}
@@ -235,11 +235,11 @@ func TestParameterThatAClientHasDeleted(t *testing.T) {
 		t.Errorf("later: %s\n%s", status, strings.Join(w.events("Later"), "\n"))
 	}
 	w.delete("First")
-	if p, err := w.own.Parameter(w.ctx, ssm.Place(home), "one", 0); err != nil || p.Value != "3" {
+	if p, err := w.own.Parameter(w.ctx, home, "one", 0); err != nil || p.Value != "3" {
 		t.Errorf("parameter %q, error %v", p.Value, err)
 	}
 	w.delete("Later")
-	if _, err := w.own.Parameter(w.ctx, ssm.Place(home), "one", 0); err == nil {
+	if _, err := w.own.Parameter(w.ctx, home, "one", 0); err == nil {
 		t.Error("the parameter is still there")
 	}
 }
@@ -313,7 +313,7 @@ func (w *world) clear() {
 	w.must(err)
 	for _, r := range list {
 		if name, ok := strings.CutPrefix(r.Name, "AWS::SSM::Parameter/"); ok {
-			w.must(w.own.Delete(w.ctx, ssm.Place(home), name))
+			w.must(w.own.Delete(w.ctx, home, name))
 		}
 	}
 	clearShelf(w, w.catalog.Records)
@@ -405,7 +405,7 @@ func TestBootstrap(t *testing.T) {
 		t.Fatalf("%s\n%s", status, strings.Join(w.events("CDKToolkit"), "\n"))
 	}
 	version := func() string {
-		p, err := w.own.Parameter(w.ctx, ssm.Place(home), ssm.Bootstrap, 0)
+		p, err := w.own.Parameter(w.ctx, home, ssm.Bootstrap, 0)
 		w.must(err)
 		return p.Value
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -210,7 +209,7 @@ func (t bucketPolicy) Adopt(ctx context.Context, c *resources.Call) (native.Resu
 
 // Existing implements [resources.Importer]. The holder is on record if a stack made the parameter.
 func (t parameter) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
-	if _, err := t.Parameters.Parameter(ctx, ssm.Place(c.Place), c.Physical(), 0); err != nil {
+	if _, err := t.Parameters.Parameter(ctx, c.Place, c.Physical(), 0); err != nil {
 		return "", "", err
 	}
 	record, err := t.Catalog.Records.Get(ctx, c.Place, c.RecordName(c.Physical()))
@@ -222,7 +221,7 @@ func (t parameter) Existing(ctx context.Context, c *resources.Call) (id, holder 
 
 // Adopt implements [resources.Importer].
 func (t parameter) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
-	there, err := t.Parameters.Parameter(ctx, ssm.Place(c.Place), c.Physical(), 0)
+	there, err := t.Parameters.Parameter(ctx, c.Place, c.Physical(), 0)
 	if err != nil {
 		return native.Result{}, err
 	}

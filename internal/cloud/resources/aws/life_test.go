@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -173,7 +172,7 @@ func lives() []life {
 			first:        `"Type": "String", "Value": {"Ref": "Secret"}`, changed: `"Type": "String", "Value": "2", "Description": "d", "AllowedPattern": "[0-9]", "Tags": {"a": "b"}`,
 			replaced: `"Name": "/other/parameter", "Type": "StringList", "Value": "1,2"`,
 			look: func(w *world, id string) string {
-				p, err := w.own.Parameter(w.ctx, ssm.Place(home), id, 0)
+				p, err := w.own.Parameter(w.ctx, home, id, 0)
 				if errors.Is(err, store.ErrNotFound) {
 					return ""
 				}

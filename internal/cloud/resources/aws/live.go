@@ -10,7 +10,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -38,7 +37,7 @@ func withObject(v value.Value, name, text string) (value.Value, error) {
 
 // View implements [resources.Viewer].
 func (t parameter) View(ctx context.Context, c *resources.Call) (value.Value, error) {
-	p, err := t.Parameters.Parameter(ctx, ssm.Place(c.Place), c.Physical(), 0)
+	p, err := t.Parameters.Parameter(ctx, c.Place, c.Physical(), 0)
 	if err != nil {
 		return value.Value{}, err
 	}

@@ -51,7 +51,7 @@ func (t parameter) Create(ctx context.Context, c *resources.Call) (native.Result
 	_, err = t.Parameters.Put(ctx, of, name == ssm.Bootstrap)
 	if errors.Is(err, store.ErrExists) && record.Version > 1 { // this request may have put it before
 		var there store.Parameter
-		if there, err = t.Parameters.Parameter(ctx, ssm.Place(c.Place), name, 0); err == nil && !same(there, of) {
+		if there, err = t.Parameters.Parameter(ctx, c.Place, name, 0); err == nil && !same(there, of) {
 			err = store.ErrExists
 		}
 	}
@@ -73,7 +73,7 @@ func (t parameter) claim(ctx context.Context, c *resources.Call, name string) (r
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
 	}
-	if _, missing := t.Parameters.Parameter(ctx, ssm.Place(c.Place), name, 0); !errors.Is(missing, store.ErrNotFound) {
+	if _, missing := t.Parameters.Parameter(ctx, c.Place, name, 0); !errors.Is(missing, store.ErrNotFound) {
 		return made, errors.Join(missing, err)
 	}
 	stale, missing := t.Catalog.Records.Get(ctx, c.Place, record.Name)
@@ -93,7 +93,7 @@ func (t parameter) Update(ctx context.Context, c *resources.Call) (native.Result
 	if err != nil {
 		return native.Result{}, err
 	}
-	there, err := t.Parameters.Parameter(ctx, ssm.Place(c.Place), c.Physical(), 0)
+	there, err := t.Parameters.Parameter(ctx, c.Place, c.Physical(), 0)
 	if errors.Is(err, store.ErrNotFound) {
 		return native.Result{}, c.Lost()
 	}
@@ -112,7 +112,7 @@ func (t parameter) Remove(ctx context.Context, c *resources.Call) error {
 	if err != nil || !mine {
 		return err
 	}
-	if err := t.Parameters.Delete(ctx, ssm.Place(c.Place), c.Physical()); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := t.Parameters.Delete(ctx, c.Place, c.Physical()); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return resources.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(c.Physical()))

@@ -36,7 +36,7 @@ var (
 type call struct {
 	*face
 	ctx   context.Context
-	place ssm.Place
+	place registry.Place
 }
 
 type putInput struct {
@@ -250,7 +250,7 @@ func (c *call) remove(in removeInput) (out awsjson.None, err error) {
 func (c *call) drop(name string) (found bool, err error) {
 	// The tags first: what a crash leaves is a parameter without them, and never tags for one that gets the name later.
 	if c.config.Tags != nil {
-		if err := c.config.Tags.Delete(c.ctx, registry.Place(c.place), tagged(name), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		if err := c.config.Tags.Delete(c.ctx, c.place, tagged(name), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return false, err
 		}
 	}

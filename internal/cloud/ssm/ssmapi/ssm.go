@@ -14,7 +14,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/awsjson"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -23,9 +22,9 @@ const Target = "AmazonSSM"
 
 // Store is the parameters. [ssm.Own] is one.
 type Store interface {
-	Parameter(ctx context.Context, place ssm.Place, name string, version int64) (store.Parameter, error)
+	Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error)
 	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (int64, error)
-	Delete(ctx context.Context, place ssm.Place, name string) error
+	Delete(ctx context.Context, place registry.Place, name string) error
 }
 
 // Config is what the face is made of.
@@ -81,7 +80,7 @@ func handle[In, Out any](service *awsjson.Service, f *face, name string, do func
 		if !ok {
 			return out, errors.New("the request reached the parameter store without a caller")
 		}
-		return do(&call{face: f, ctx: ctx, place: ssm.Place{Account: caller.Account, Region: caller.Region}}, in)
+		return do(&call{face: f, ctx: ctx, place: registry.PlaceOf(caller)}, in)
 	})
 }
 

@@ -47,7 +47,7 @@ func add(tags registry.Tags, more []tag) error {
 
 // changeTags changes the tags of a parameter. The function may be called again; with its error nothing is changed.
 func (c *call) changeTags(name string, change func(registry.Tags) error) error {
-	place := registry.Place(c.place)
+	place := c.place
 	for {
 		_, err := c.config.Tags.Change(c.ctx, place, tagged(name), func(i *registry.Item[registry.Tags]) error { return change(i.Of) })
 		if !errors.Is(err, registry.ErrNotFound) {
@@ -116,7 +116,7 @@ func (c *call) listTags(in resourceInput) (out tagsOutput, err error) {
 	if err := c.resource(in); err != nil {
 		return out, err
 	}
-	found, err := c.config.Tags.Get(c.ctx, registry.Place(c.place), tagged(in.ID))
+	found, err := c.config.Tags.Get(c.ctx, c.place, tagged(in.ID))
 	if err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return out, err
 	}
@@ -137,7 +137,7 @@ func (c *call) holder(name string) (string, error) {
 	if c.config.Records == nil {
 		return "", nil
 	}
-	record, err := c.config.Records.Get(c.ctx, registry.Place(c.place), "AWS::SSM::Parameter/"+name)
+	record, err := c.config.Records.Get(c.ctx, c.place, "AWS::SSM::Parameter/"+name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return "", nil
 	}
