@@ -22,7 +22,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
-	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
 // audited returns what is on record, in a line each: who, where, what and what became of it.

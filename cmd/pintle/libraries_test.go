@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/awscall"
-	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 	"github.com/pintle-dev/pintle/internal/dev/clienttest"
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )

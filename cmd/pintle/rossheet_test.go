@@ -21,7 +21,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
-	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
 // rosAsked is a request that a provider of ROS got.

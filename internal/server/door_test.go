@@ -19,7 +19,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
-	"github.com/pintle-dev/pintle/internal/base/awshttp"
+	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store/memory"
