@@ -1,5 +1,5 @@
 // Package provider is a folder of packages that carry requests to providers: delivery to Lambda, SNS, HTTP, Function Compute and SMQ,
-// processes of this machine on the Lambda Runtime API, the programs that stand between that and a handler, providers that are built in,
+// local processes on the Lambda Runtime API, the programs that stand between that and a handler, providers that are built in,
 // the CDK's provider framework over two functions, and the project file that names them.
 //
 // Nothing here decides about stacks. The packages import the store and the engine's native types, never the engine itself: cmd/pintle

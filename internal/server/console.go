@@ -68,7 +68,7 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	_ = held.send() // the browser may have left
 }
 
-// maxHeld is how many bytes of a page are kept until its turn is over: more than pages for browsers that are not signed in have.
+// maxHeld limits the bytes of a page that are buffered until its turn ends. Pages for browsers that are not signed in are shorter.
 const maxHeld = 64 << 10
 
 // heldPage keeps the beginning of a page until send, which is called after its turn: anyone may ask for pages, and a browser that

@@ -96,7 +96,7 @@ func (s *stuck) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Clients that do not read pages keep nobody out.
+// Clients that do not read pages do not keep others out.
 func TestConsoleSlowReaders(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Concurrency, c.Wait = 1, time.Millisecond

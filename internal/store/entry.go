@@ -41,7 +41,7 @@ func (k EntryKey) check() error {
 	return nil
 }
 
-// Entry is a thing that is kept beside the stacks, such as a function or a topic: see package registry, which knows what is in it.
+// Entry is a row of a resource outside the stacks, such as a function or a topic. Package registry defines what is in it.
 type Entry struct {
 	EntryKey
 	// Version counts from 1, and anew when an entry is made anew.

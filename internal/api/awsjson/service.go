@@ -146,7 +146,7 @@ func write(w http.ResponseWriter, version string, status int, body any) {
 	w.Header().Set("Content-Type", "application/x-amz-json-"+version)
 	w.Header().Set("X-Amzn-RequestId", uuid.NewString())
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // a client that is gone needs no answer
+	_, _ = w.Write(text) // the client may have disconnected
 }
 
 // answer does what a call asks for.

@@ -22,8 +22,8 @@ const rosWaits = "ROS waits for as long as the Timeout of the resource says"
 // rosWords are the rules of which ROS says or does something else, by ID; an empty text is that of the table.
 var rosWords = map[string]struct{ statement, why string }{
 	"silence":       {why: rosWaits + ", and again for the Delete that follows; the stack cannot be used in that time"},
-	"crash":         {why: "Function Compute reports the error to nobody: " + rosWaits},
-	"hang":          {why: "Function Compute stops the function at its timeout, and nobody answers any more: " + rosWaits},
+	"crash":         {why: "Function Compute does not report the error to ROS: " + rosWaits},
+	"hang":          {why: "Function Compute stops the function at its timeout, and no answer follows: " + rosWaits},
 	"gives-up":      {why: "the response URL says so when it is busy; the answer is lost, and " + rosWaits},
 	"answer-verb":   {"the answer is sent by POST", "the response URL takes one verb: any other is refused, and " + rosWaits},
 	"answer-url":    {why: "its signature covers path and query: a changed one is refused with 403, and " + rosWaits},

@@ -1,5 +1,5 @@
 // Package lambda is the local stand-in for AWS Lambda: it runs functions of templates and clients on the
-// interpreters of this machine.
+// installed interpreters.
 //
 // What a function is stands in the catalog, so every node serves it, also after a restart. Its code is a zip file below
 // [Config.CodeDir], named by its SHA-256, which is on the disk before the catalog says so; it is unpacked below [Config.CacheDir]

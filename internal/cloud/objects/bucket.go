@@ -36,7 +36,7 @@ func Ownership(rule string) (setting string, ok bool) {
 }
 
 // Make makes a bucket of the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Place. One that is there
-// and has the same holder is brought to what is asked; another is [registry.ErrExists]. A bucket for assets that nobody has asked
+// and has the same holder is brought to what is asked; another is [registry.ErrExists]. A bucket for assets that no caller has asked
 // for yet is taken over by the first of its account who does; to all other accounts it is there.
 func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error) {
 	if err := checkBucketName(item.Name); err != nil {

@@ -48,8 +48,8 @@ func (q *Queues) warn(s send, tries int, err error) {
 		slog.Any("error", err), slog.String("remedy", remedy))
 }
 
-// errNoCall is the error of a message that others kept from being sent in its time.
-var errNoCall = errors.New("calls for other messages took all the time that there was")
+// errNoCall is the error of a message that no call was free for within its time.
+var errNoCall = errors.New("no call became free: calls for other messages took too long")
 
 // try sends the message once, if a call is free before end. The URL of the queue is asked for each time: a queue may be created again.
 func (q *Queues) try(s send, end time.Time) error {

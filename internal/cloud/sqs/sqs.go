@@ -46,7 +46,7 @@ var ErrBusy = errors.New("too many messages for queues are in flight")
 
 // Config is what [Queues] are made of.
 type Config struct {
-	// Client returns what calls SQS for queues of an account, and the URL that it calls. A nil client says that there is none. Required.
+	// Client returns what calls SQS for queues of an account, and the URL that it calls. A nil client means that no SQS is configured. Required.
 	Client func(ctx context.Context, account string) (client *awscall.Client, url string, err error)
 	// Log gets what could not be delivered. Nil discards it.
 	Log *slog.Logger

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
-// otherSQS is an SQS beside the server.
+// otherSQS is an SQS next to the server.
 type otherSQS struct {
 	t   *testing.T
 	url string

@@ -1,10 +1,10 @@
-// Command release builds a release on this machine, without a network or a service: for each platform an archive with the
-// program, its completions and manual pages; a bill of materials beside it; and the checksums of all of them. What it makes depends on
-// the source, its commit and the version of Go alone, so whoever builds the same commit gets the same bytes, and can compare.
+// Command release builds a release without a network or a service: an archive with the program, its completions and its manual pages for
+// each platform, a bill of materials for each archive, and checksums. The result depends only on the source, its commit and the version of
+// Go, so anyone who builds the same commit gets the same bytes and can compare them.
 //
 //	go run ./internal/dev/release -version v0.1.0 -out dist
 //
-// Releases that are published are made by goreleaser (.goreleaser.yaml), with the same programs in them.
+// goreleaser (.goreleaser.yaml) makes the published releases, with the same programs in them.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package local runs providers as processes of this machine, on the Lambda Runtime API.
+// Package local runs providers as local processes on the Lambda Runtime API.
 //
 // A [Provider] names a [Target]: an executable, a folder with a bootstrap, a Go package that is built first, or a Python
 // or Node file, run by what package bootstrap has for it. A [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a

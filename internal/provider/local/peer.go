@@ -10,7 +10,7 @@ import (
 )
 
 // secret returns the secret in the address of the Runtime API of a new process: the first element of its paths. The events that
-// a process asks for have secrets in them, and response URLs, so other users of this machine must not get them.
+// a process asks for have secrets in them, and response URLs, so other local users must not get them.
 //
 // All of our own boot scripts take a path there, and so does the client of Java. Programs may use others: the one of
 // Python can't report errors of the start to such an address, the one of Node leaves out the path for these and for streams,
@@ -41,7 +41,7 @@ func (p *process) admits(path string) bool {
 	return subtle.ConstantTimeCompare([]byte(first), []byte(p.secret)) == 1
 }
 
-// peers is a listener on loopback that refuses connections of other users of this machine, as far as the system reports whose
+// peers is a listener on loopback that refuses connections of other local users, as far as the system reports whose
 // a socket is. It accepts the user of this process only, so a provider must not drop that user before it connects.
 type peers struct {
 	net.Listener

@@ -25,7 +25,7 @@ func (n *Node) openQueues(c *cloud) (err error) {
 	c.queues, err = sqs.New(sqs.Config{Log: n.log, Client: func(ctx context.Context, account string) (*awscall.Client, string, error) {
 		variables := c.variables(account)
 		url := cmp.Or(variables[sqs.Variable], variables[functionenv.Endpoint])
-		if strings.TrimSuffix(url, "/") == strings.TrimSuffix(c.url, "/") { // it has no SQS
+		if strings.TrimSuffix(url, "/") == strings.TrimSuffix(c.url, "/") { // this server, which has no SQS
 			return nil, "", nil
 		}
 		mu.Lock()

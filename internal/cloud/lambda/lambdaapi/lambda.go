@@ -135,7 +135,7 @@ func write(w http.ResponseWriter, a answer) {
 	}
 	w.WriteHeader(a.status)
 	if a.status != http.StatusNoContent {
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }
 

@@ -141,7 +141,7 @@ func (r *reply) error(err error) {
 	}
 	r.WriteHeader(told.status)
 	if c.r.Method != http.MethodHead && told.status != http.StatusNotModified {
-		_, _ = r.Write(body) // a client that is gone needs no answer
+		_, _ = r.Write(body) // the client may have disconnected
 	}
 }
 
@@ -171,6 +171,6 @@ func WriteError(w http.ResponseWriter, r *http.Request, code, message string, st
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }

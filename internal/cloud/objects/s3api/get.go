@@ -73,7 +73,7 @@ type byteRange struct{ first, length int64 }
 // String is the range as a header asks for it.
 func (r byteRange) String() string { return fmt.Sprintf("bytes=%d-%d", r.first, r.first+r.length-1) }
 
-// rangeForm matches the ranges that S3 heeds; it answers the whole object to all others.
+// rangeForm matches the ranges that S3 respects. For any other it returns the whole object.
 var rangeForm = regexp.MustCompile(`^bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))$`)
 
 var badRange = refuse(http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The requested range is not satisfiable")

@@ -47,7 +47,7 @@ func (c *call) createMultipartUpload() error {
 	}{Namespace: namespace, Bucket: c.bucket, Key: c.key, UploadID: u.ID})
 }
 
-// partNumber reads the number of a part; what is none is no part.
+// partNumber reads the number of a part. The error is [objects.ErrPart] if it is not a number.
 func (c *call) partNumber() (int, error) {
 	number, err := strconv.Atoi(c.query.Get("partNumber"))
 	if err != nil {

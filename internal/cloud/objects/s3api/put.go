@@ -116,7 +116,7 @@ func (c *call) copied(root string, info objects.Info) error {
 	}{XMLName: xml.Name{Local: root}, Namespace: namespace, ETag: info.ETag, LastModified: stamp(info.Modified)})
 }
 
-// directive reads whether something of a copy is given anew.
+// directive reports whether the request replaces an attribute of a copy.
 func (c *call) directive(header string) (replace bool, err error) {
 	switch c.r.Header.Get(header) {
 	case "", "COPY":

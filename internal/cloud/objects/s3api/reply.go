@@ -9,8 +9,8 @@ import (
 // namespace is that of S3's documents.
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
-// sandbox has a browser take a page for one of nobody's: a script in an object could otherwise call this server as its own page,
-// with the header Authorization that no other page can send.
+// sandbox makes a browser treat a page as one of no origin. Otherwise a script in an object could call this server as a page of its own,
+// with an Authorization header that no other page can send.
 const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 
 // reply is the answer on its way out.
@@ -51,7 +51,7 @@ func (r *reply) document(body any) error {
 	}
 	r.Header().Set("Content-Type", "application/xml")
 	r.WriteHeader(http.StatusOK)
-	_, _ = r.Write(append([]byte(xml.Header), text...)) // a client that is gone needs no answer
+	_, _ = r.Write(append([]byte(xml.Header), text...)) // the client may have disconnected
 	return nil
 }
 

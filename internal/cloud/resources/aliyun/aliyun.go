@@ -1,6 +1,6 @@
 // Package aliyun has the native resource types of Alibaba Cloud: functions of Function Compute, services, roles,
-// queues, topics and log projects. Functions run; all else is recorded, with the names and ARNs that it would have,
-// and heeded by nobody.
+// queues, topics and log projects. Functions run. Everything else is only recorded, with the names and ARNs that it
+// would have.
 //
 // The tables have the properties and attributes that the CDK of ROS and the reference of its resource types name, and whether a
 // property can change is what that reference says. What cannot has the resource made anew, if the update allows that.

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command callcost prints what an AWS call costs as a custom resource, as a table: the provider of package
-// awscall/customresource beside the handler of the CDK under Node, and a call of package awscall beside the AWS CLI and boto3. All
-// of them call one stand-in for AWS on loopback, in turns. PINTLE_CDK names the folder that tools/cdk/install has made.
+// Command callcost prints a table of what an AWS call costs as a custom resource. It compares the provider of package
+// awscall/customresource with the CDK's handler under Node, and a call of package awscall with the AWS CLI and boto3. All of them call
+// the same stand-in for AWS on loopback, in turns. PINTLE_CDK names the directory that tools/cdk/install prints.
 //
 //	make callcost
 package main

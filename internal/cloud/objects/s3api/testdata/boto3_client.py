@@ -145,7 +145,7 @@ same([(v["Key"], v["VersionId"], v["IsLatest"]) for p in pages for v in p.get("V
      [(k, "null", True) for k in ("l/1", "l/2", "l/a/1", "l/a/2", "l/b", "l/ü&<")], "versions")
 pages = list(s3.get_paginator("list_objects").paginate(Bucket="things", Prefix="l/", Delimiter="/", PaginationConfig={"PageSize": 1}))
 same([c["Prefix"] for p in pages for c in p.get("CommonPrefixes", [])], ["l/a/"], "prefixes of version 1")
-same([c["Key"] for p in pages for c in p.get("Contents", [])], ["l/1", "l/2", "l/b", "l/ü&<"], "keys beside prefixes of version 1")
+same([c["Key"] for p in pages for c in p.get("Contents", [])], ["l/1", "l/2", "l/b", "l/ü&<"], "keys next to prefixes of version 1")
 status, text = fetch(s3.generate_presigned_url("list_objects", {"Bucket": "things", "Prefix": "l/ü", "EncodingType": "url"}))
 same((status, b"<Key>l/%C3%BC%26%3C</Key>" in text, b"<EncodingType>url</EncodingType>" in text), (200, True, True), "encoded keys")
 same(s3.list_objects_v2(Bucket="things", StartAfter="l/a/2", FetchOwner=True)["Contents"][0]["Owner"]["ID"], ACCOUNT, "owner")
